@@ -1,0 +1,39 @@
+# Every target sets up what it needs in .venv; only Python 3.11+ and make must be there.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SETUP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench generate clean
+
+help: ## Show the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(SETUP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(SETUP) ## Serve over TLS, send real reviews, show the answers
+	@$(BIN)/python -m webhook.demo
+
+test: $(SETUP) ## Run the tests
+	$(BIN)/python -m pytest
+
+check: $(SETUP) ## Format, lint, types, import contracts, generated files, tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m policies.documents.generate --check
+	$(BIN)/python -m pytest
+
+bench: $(SETUP) ## Measure speed and memory as ratios
+	$(BIN)/python -m benchmarks
+
+generate: $(SETUP) ## Write the generated files anew
+	$(BIN)/python -m policies.documents.generate
+
+clean: ## Remove the environment and every cache
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build *.egg-info

@@ -1,0 +1,1 @@
+"""What vouches for Evenkeel: its certificate authority and its serving certificates."""

@@ -1,0 +1,1 @@
+"""How Evenkeel talks: HTTP, the cluster and the terminal."""
