@@ -1,0 +1,233 @@
+"""Field paths and field errors: how every part of Evenkeel says where a document is wrong.
+
+Paths read as Kubernetes prints them (``spec.topologySpreadConstraints[0].maxSkew``). This module knows
+nothing of what a field means.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, KeysView, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+#: Errors after which reading stops. Arbitrary; more than anybody mends at once, and a bound on what a hostile
+#: document of a million mistakes costs.
+MAX_ERRORS = 256
+#: Characters of a user's value that a message repeats. Arbitrary; keeps one line readable.
+SHOWN_VALUE_LENGTH = 80
+
+
+class Key(str):
+    """A key of a free-form mapping (a label, say); paths print it in brackets."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FieldPath:
+    """The way from the root of a document to one field.
+
+    >>> str(FieldPath().child("spec", "topologySpreadConstraints").index(0).child("maxSkew"))
+    'spec.topologySpreadConstraints[0].maxSkew'
+    >>> str(FieldPath(("matchLabels",)).key("app"))
+    'matchLabels[app]'
+    """
+
+    segments: tuple[str | int, ...] = ()
+
+    def child(self, *names: str) -> FieldPath:
+        """Return the path of a named field below this one."""
+        return FieldPath((*self.segments, *names))
+
+    def index(self, position: int) -> FieldPath:
+        """Return the path of a list item below this one."""
+        return FieldPath((*self.segments, position))
+
+    def key(self, key: str) -> FieldPath:
+        """Return the path of an entry of a free-form mapping below this one."""
+        return FieldPath((*self.segments, Key(key)))
+
+    def __add__(self, other: FieldPath) -> FieldPath:
+        return FieldPath(self.segments + other.segments)
+
+    def __str__(self) -> str:
+        text = ""
+        for segment in self.segments:
+            if isinstance(segment, int | Key):
+                text += f"[{segment}]"
+            else:
+                text += f".{segment}" if text else segment
+        return text
+
+
+class ErrorKind(StrEnum):
+    """Kubernetes' cause types, as ``status.details.causes[].reason`` spells them."""
+
+    REQUIRED = "FieldValueRequired"
+    INVALID = "FieldValueInvalid"
+    NOT_SUPPORTED = "FieldValueNotSupported"
+    DUPLICATE = "FieldValueDuplicate"
+    FORBIDDEN = "FieldValueForbidden"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One thing wrong with one field.
+
+    Attributes:
+        path: The field.
+        problem: What was found and what is allowed, as half a sentence that follows the path.
+        kind: Kubernetes' type of the error.
+        rule: The id of the broken rule; exemptions and updates refer to it.
+    """
+
+    path: FieldPath
+    problem: str
+    kind: ErrorKind
+    rule: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.problem}" if self.path.segments else self.problem
+
+
+#: The rule that a value of the wrong JSON type breaks.
+WRONG_TYPE = "wrong-type"
+#: The rule that a field breaks which its object does not have; strict decoding refuses it.
+UNKNOWN_FIELD = "unknown-field"
+
+
+def shown(value: object) -> str:
+    """Return a user's value as one short line of printable JSON.
+
+    >>> shown("zone"), shown(None), shown([1.5, True])
+    ('"zone"', 'null', '[1.5, true]')
+    """
+    if isinstance(value, str):
+        # Cut first: a value may be megabytes long.
+        text = json.dumps(value[:SHOWN_VALUE_LENGTH], ensure_ascii=False)
+        text = "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
+        return text if len(value) <= SHOWN_VALUE_LENGTH else f'{text[:-1]}…"'
+    if isinstance(value, dict | list) and len(value) > SHOWN_VALUE_LENGTH:
+        return f"{type_name(value)} of {len(value)} entries"
+    try:
+        text = json.dumps(value, ensure_ascii=True, default=str)
+    except (ValueError, RecursionError):
+        # More digits than Python converts, or more levels than it descends.
+        return type_name(value)
+    return text if len(text) <= SHOWN_VALUE_LENGTH else f"{text[:SHOWN_VALUE_LENGTH]}…"
+
+
+def shown_name(name: str) -> str:
+    """Return a user's field name short and printable enough for a path."""
+    return name if len(name) <= SHOWN_VALUE_LENGTH and name.isprintable() else shown(name)
+
+
+def type_name(value: object) -> str:
+    """Return the JSON name of a value's type, with its article.
+
+    >>> type_name({}), type_name(True), type_name(None)
+    ('an object', 'a boolean', 'null')
+    """
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int():
+            return "an integer"
+        case float():
+            return "a number"
+        case str():
+            return "a string"
+        case list() | tuple():
+            return "a list"
+        case dict():
+            return "an object"
+    return f"a {type(value).__name__}"
+
+
+def wrong_type(path: FieldPath, wanted: str, value: object) -> FieldError:
+    """Return the error of a value of the wrong type; ``wanted`` has its article ("an object")."""
+    got = "" if value is None or isinstance(value, dict | list) else f" {shown(value)}"
+    return FieldError(path, f"must be {wanted}, got {type_name(value)}{got}", ErrorKind.INVALID, WRONG_TYPE)
+
+
+def field_names(*names: str) -> KeysView[str]:
+    """Return names as a set that keeps its order, which is what ``ErrorList.unknown`` compares with."""
+    return dict.fromkeys(names).keys()
+
+
+@dataclass(slots=True)
+class ErrorList:
+    """Collects errors while a document is read, so that all are told at once."""
+
+    errors: list[FieldError] = field(default_factory=list)
+
+    def mapping(self, raw: object, path: FieldPath) -> dict[str, Any]:
+        """Return an object, empty for null, and record any other type."""
+        if raw is None:
+            return {}
+        if isinstance(raw, dict):
+            return raw
+        self.errors.append(wrong_type(path, "an object", raw))
+        return {}
+
+    def items(self, raw: object, path: FieldPath) -> list[Any]:
+        """Return a list, empty for null, and record any other type."""
+        if raw is None:
+            return []
+        if isinstance(raw, list):
+            return raw
+        self.errors.append(wrong_type(path, "a list", raw))
+        return []
+
+    @property
+    def full(self) -> bool:
+        """Whether enough errors were found to stop reading."""
+        return len(self.errors) >= MAX_ERRORS
+
+    def objects(self, raw: object, path: FieldPath) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
+        """Yield the objects of a list with their paths; null is an object without fields, as in Go."""
+        for position, item in enumerate(self.items(raw, path)):
+            if self.full:
+                return
+            where = path.index(position)
+            if item is None or isinstance(item, dict):
+                yield where, item or {}
+            else:
+                self.errors.append(wrong_type(where, "an object", item))
+
+    def text(self, raw: object, path: FieldPath) -> str:
+        """Return a string, empty for null as Go decodes it, and record any other type."""
+        if raw is None:
+            return ""
+        if isinstance(raw, str):
+            return raw
+        self.errors.append(wrong_type(path, "a string", raw))
+        return ""
+
+    def labels(self, raw: object, path: FieldPath) -> dict[str, str]:
+        """Return a mapping of strings, leaving out and recording what is none."""
+        mapping = self.mapping(raw, path)
+        if all(type(value) is str for value in mapping.values()):
+            return mapping
+        labels = {}
+        for key, value in mapping.items():
+            if isinstance(value, str):
+                labels[key] = value
+            elif not self.full:
+                self.text(value, path.key(shown_name(key)))
+        return labels
+
+    def unknown(self, mapping: Mapping[str, Any], path: FieldPath, *, known: KeysView[str]) -> None:
+        """Record every field of an object that is not among the known ones."""
+        if mapping.keys() <= known:
+            return
+        for name in mapping:
+            if name not in known and not self.full:
+                text = f"is no field here; the fields are {', '.join(known)}"
+                self.errors.append(
+                    FieldError(path.child(shown_name(name)), text, ErrorKind.INVALID, UNKNOWN_FIELD)
+                )

@@ -1,0 +1,42 @@
+"""Findings: what any check of a file reports, and where in the file it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from policies.fields import FieldPath
+
+
+class Severity(StrEnum):
+    """How bad a finding is, worst first."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a file; lines count from 1, 0 means the whole file."""
+
+    file: str
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing worth telling about one field of one file."""
+
+    severity: Severity
+    location: Location
+    path: FieldPath
+    message: str
+    rule: str
+
+    def __str__(self) -> str:
+        where = f"{self.location}: {self.path}" if self.path.segments else str(self.location)
+        return f"{where}: {self.message}"

@@ -1,0 +1,30 @@
+"""JSON Patch operations (RFC 6902) and JSON Pointers (RFC 6901)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypedDict
+
+
+class AddOperation(TypedDict):
+    """The one operation that Evenkeel sends: it adds a member, or replaces one that is null."""
+
+    op: str
+    path: str
+    value: Any
+
+
+def pointer(segments: Iterable[str | int]) -> str:
+    """Return the JSON Pointer of a path, escaped.
+
+    >>> pointer(["metadata", "annotations", "evenkeel.dev/injected-by"])
+    '/metadata/annotations/evenkeel.dev~1injected-by'
+    >>> pointer(["a~b", 0])
+    '/a~0b/0'
+    """
+    return "".join(f"/{str(segment).replace('~', '~0').replace('/', '~1')}" for segment in segments)
+
+
+def add(segments: Iterable[str | int], value: object) -> AddOperation:
+    """Return the operation that adds a value at a path."""
+    return {"op": "add", "path": pointer(segments), "value": value}
