@@ -1,0 +1,111 @@
+"""TopologySpreadConstraint as a value, with the API's defaults applied here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from policies.fields import field_names
+from policies.model.labels import LabelSelector
+
+
+class WhenUnsatisfiable(StrEnum):
+    """What the scheduler does with a pod that would break the constraint."""
+
+    DO_NOT_SCHEDULE = "DoNotSchedule"
+    SCHEDULE_ANYWAY = "ScheduleAnyway"
+
+
+class NodeInclusionPolicy(StrEnum):
+    """Whether a node's affinity or taints decide if it takes part."""
+
+    HONOR = "Honor"
+    IGNORE = "Ignore"
+
+
+#: The values of ``whenUnsatisfiable``, to test any string against.
+ACTIONS: frozenset[str] = frozenset(WhenUnsatisfiable)
+#: The values of ``nodeAffinityPolicy`` and ``nodeTaintsPolicy``, to test any string against.
+INCLUSION_POLICIES: frozenset[str] = frozenset(NodeInclusionPolicy)
+#: Every field of the API's TopologySpreadConstraint, Kubernetes 1.36, in the API's order.
+CONSTRAINT_FIELDS = field_names(
+    "maxSkew",
+    "topologyKey",
+    "whenUnsatisfiable",
+    "labelSelector",
+    "minDomains",
+    "nodeAffinityPolicy",
+    "nodeTaintsPolicy",
+    "matchLabelKeys",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constraint:
+    """One entry of ``topologySpreadConstraints``.
+
+    Attributes:
+        max_skew: How many more matching pods a domain may have than the global minimum.
+        topology_key: The node label whose values are the domains.
+        when_unsatisfiable: Hard (DoNotSchedule) or soft (ScheduleAnyway).
+        selector: Which pods count; None counts none.
+        min_domains: With fewer eligible domains than this the global minimum is 0.
+        node_affinity_policy: Whether nodes outside the pod's node affinity are left out.
+        node_taints_policy: Whether nodes with untolerated taints are left out.
+        match_label_keys: Keys whose value on the incoming pod narrows the selector.
+    """
+
+    max_skew: int
+    topology_key: str
+    when_unsatisfiable: WhenUnsatisfiable
+    selector: LabelSelector | None = None
+    min_domains: int = 1
+    node_affinity_policy: NodeInclusionPolicy = NodeInclusionPolicy.HONOR
+    node_taints_policy: NodeInclusionPolicy = NodeInclusionPolicy.IGNORE
+    match_label_keys: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, raw: Mapping[str, Any]) -> Constraint:
+        """Build a constraint from a valid API object; ``validation.constraint_errors`` says whether it is.
+
+        Absent optional fields mean what the scheduler takes them to mean: ``minDomains`` 1,
+        ``nodeAffinityPolicy`` Honor, ``nodeTaintsPolicy`` Ignore
+        (``podtopologyspread/common.go``, Kubernetes 1.36).
+        """
+        selector = raw.get("labelSelector")
+        return cls(
+            max_skew=raw["maxSkew"],
+            topology_key=raw["topologyKey"],
+            when_unsatisfiable=WhenUnsatisfiable(raw["whenUnsatisfiable"]),
+            selector=None if selector is None else LabelSelector.parse(selector),
+            min_domains=raw.get("minDomains") or 1,
+            node_affinity_policy=NodeInclusionPolicy(raw.get("nodeAffinityPolicy") or "Honor"),
+            node_taints_policy=NodeInclusionPolicy(raw.get("nodeTaintsPolicy") or "Ignore"),
+            match_label_keys=tuple(raw.get("matchLabelKeys") or ()),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the constraint as the API writes it, leaving out what equals the default.
+
+        >>> Constraint(max_skew=1, topology_key="zone",
+        ...            when_unsatisfiable=WhenUnsatisfiable.SCHEDULE_ANYWAY).to_dict()
+        {'maxSkew': 1, 'topologyKey': 'zone', 'whenUnsatisfiable': 'ScheduleAnyway'}
+        """
+        raw: dict[str, Any] = {
+            "maxSkew": self.max_skew,
+            "topologyKey": self.topology_key,
+            "whenUnsatisfiable": str(self.when_unsatisfiable),
+        }
+        if self.selector is not None:
+            raw["labelSelector"] = self.selector.to_dict()
+        if self.min_domains != 1:
+            raw["minDomains"] = self.min_domains
+        if self.node_affinity_policy is not NodeInclusionPolicy.HONOR:
+            raw["nodeAffinityPolicy"] = str(self.node_affinity_policy)
+        if self.node_taints_policy is not NodeInclusionPolicy.IGNORE:
+            raw["nodeTaintsPolicy"] = str(self.node_taints_policy)
+        if self.match_label_keys:
+            raw["matchLabelKeys"] = list(self.match_label_keys)
+        return raw

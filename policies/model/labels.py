@@ -1,0 +1,270 @@
+"""Labels and label selectors: their syntax, and which labels a selector matches.
+
+Source: ``apimachinery/pkg/util/validation`` and ``apimachinery/pkg/apis/meta/v1/validation``,
+Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
+
+from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, field_names, shown, shown_name
+from policies.model.api_rules import ApiRule
+
+#: Longest name part of a label key, and longest label value, in bytes: ``LabelValueMaxLength``.
+NAME_LENGTH = 63
+#: Longest prefix of a label key, in bytes: ``DNS1123SubdomainMaxLength``.
+PREFIX_LENGTH = 253
+#: Longest text whose verdict is kept: prefix, slash and name. Longer ones are refused anyway, and keeping
+#: them would let a client fill the memory.
+CACHED_LENGTH = PREFIX_LENGTH + 1 + NAME_LENGTH
+#: How many verdicts on label texts are kept. Arbitrary; a cluster uses a few hundred keys.
+CACHED_TEXTS = 4096
+
+#: Every field of the API's LabelSelector.
+SELECTOR_FIELDS = field_names("matchLabels", "matchExpressions")
+#: Every field of the API's LabelSelectorRequirement.
+REQUIREMENT_FIELDS = field_names("key", "operator", "values")
+
+_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+class Operator(StrEnum):
+    """The operators of a label selector requirement."""
+
+    IN = "In"
+    NOT_IN = "NotIn"
+    EXISTS = "Exists"
+    DOES_NOT_EXIST = "DoesNotExist"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One condition on one label; ``values`` is empty for Exists and DoesNotExist."""
+
+    key: str
+    operator: Operator
+    values: tuple[str, ...] = ()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Tell whether labels satisfy the condition; NotIn and DoesNotExist hold where the key is absent."""
+        match self.operator:
+            case Operator.IN:
+                return labels.get(self.key) in self.values
+            case Operator.NOT_IN:
+                return self.key not in labels or labels[self.key] not in self.values
+            case Operator.EXISTS:
+                return self.key in labels
+            case Operator.DOES_NOT_EXIST:
+                return self.key not in labels
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the requirement as the API writes it."""
+        entry: dict[str, Any] = {"key": self.key, "operator": str(self.operator)}
+        if self.values:
+            entry["values"] = list(self.values)
+        return entry
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSelector:
+    """A label selector: every requirement must hold, so one without any matches everything.
+
+    ``match_labels`` and ``match_expressions`` stay apart so that ``to_dict`` writes what was read.
+    """
+
+    match_labels: tuple[tuple[str, str], ...] = ()
+    match_expressions: tuple[Requirement, ...] = ()
+
+    @classmethod
+    def parse(cls, raw: Mapping[str, Any]) -> LabelSelector:
+        """Build a selector from a valid API object; ``label_selector_errors`` says whether it is valid."""
+        return cls(
+            tuple((key, value or "") for key, value in (raw.get("matchLabels") or {}).items()),
+            tuple(
+                Requirement(entry["key"], Operator(entry["operator"]), tuple(entry.get("values") or ()))
+                for entry in raw.get("matchExpressions") or ()
+            ),
+        )
+
+    @property
+    def empty(self) -> bool:
+        """Whether the selector has no requirement."""
+        return not self.match_labels and not self.match_expressions
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The label keys that the selector looks at."""
+        return frozenset(key for key, _ in self.match_labels) | {
+            entry.key for entry in self.match_expressions
+        }
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Tell whether labels satisfy every requirement.
+
+        >>> LabelSelector((("app", "web"),)).matches({"app": "web", "tier": "front"})
+        True
+        """
+        return all(labels.get(key) == value for key, value in self.match_labels) and all(
+            requirement.matches(labels) for requirement in self.match_expressions
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the selector as the API writes it, without empty members."""
+        selector: dict[str, Any] = {}
+        if self.match_labels:
+            selector["matchLabels"] = dict(self.match_labels)
+        if self.match_expressions:
+            selector["matchExpressions"] = [entry.to_dict() for entry in self.match_expressions]
+        return selector
+
+
+def label_key_problems(key: str) -> tuple[str, ...]:
+    """Return what is wrong with a label key; empty when it is valid.
+
+    >>> label_key_problems("example.com/rev")
+    ()
+    >>> label_key_problems("a b")
+    ('the name must be letters, digits, "-", "_" and ".", with a letter or digit at both ends',)
+    """
+    return _cached_key_problems(key) if len(key) <= CACHED_LENGTH else _key_problems(key)
+
+
+def label_value_problems(value: str) -> tuple[str, ...]:
+    """Return what is wrong with a label value; empty when it is valid.
+
+    >>> label_value_problems("")
+    ()
+    """
+    return _cached_value_problems(value) if len(value) <= CACHED_LENGTH else _value_problems(value)
+
+
+def _key_problems(key: str) -> tuple[str, ...]:
+    prefix, slash, name = key.rpartition("/")
+    if "/" in prefix:
+        return ('must be a name with at most one "/" and a prefix before it',)
+    problems = []
+    if slash:
+        problems += _prefix_problems(prefix)
+    if not name:
+        problems.append("the name must not be empty")
+    elif len(name.encode(errors="surrogatepass")) > NAME_LENGTH:
+        problems.append(f"the name must be no more than {NAME_LENGTH} bytes")
+    if not _NAME.fullmatch(name):
+        problems.append(
+            'the name must be letters, digits, "-", "_" and ".", with a letter or digit at both ends'
+        )
+    return tuple(problems)
+
+
+def _prefix_problems(prefix: str) -> list[str]:
+    if not prefix:
+        return ['the prefix before "/" must not be empty']
+    problems = []
+    if len(prefix.encode(errors="surrogatepass")) > PREFIX_LENGTH:
+        problems.append(f"the prefix must be no more than {PREFIX_LENGTH} bytes")
+    if not _SUBDOMAIN.fullmatch(prefix):
+        problems.append("the prefix must be a DNS subdomain such as example.com, in lower case")
+    return problems
+
+
+def _value_problems(value: str) -> tuple[str, ...]:
+    problems = []
+    if len(value.encode(errors="surrogatepass")) > NAME_LENGTH:
+        problems.append(f"a label value must be no more than {NAME_LENGTH} bytes")
+    if value and not _NAME.fullmatch(value):
+        problems.append(
+            'a label value must be letters, digits, "-", "_" and ".", with a letter or digit at both ends'
+        )
+    return tuple(problems)
+
+
+_cached_key_problems: Callable[[str], tuple[str, ...]] = lru_cache(CACHED_TEXTS)(_key_problems)
+_cached_value_problems: Callable[[str], tuple[str, ...]] = lru_cache(CACHED_TEXTS)(_value_problems)
+
+
+def label_key_errors(key: str, path: FieldPath, rule: str) -> list[FieldError]:
+    """Return an error of a rule for each thing wrong with a label key."""
+    return [
+        FieldError(path, f"is not a label key: {problem}, got {shown(key)}", ErrorKind.INVALID, rule)
+        for problem in label_key_problems(key)
+    ]
+
+
+def label_selector_errors(raw: object, path: FieldPath) -> list[FieldError]:
+    """Return what the API server would refuse in a label selector; null is no selector and so no error."""
+    found = ErrorList()
+    if raw is not None:
+        check_label_selector(raw, path, found)
+    return found.errors
+
+
+def check_label_selector(raw: object, path: FieldPath, found: ErrorList) -> None:
+    """Record what the API server would refuse in a label selector that is not null."""
+    selector = found.mapping(raw, path)
+    found.unknown(selector, path, known=SELECTOR_FIELDS)
+    if selector.get("matchLabels") is not None:
+        _check_match_labels(selector["matchLabels"], path.child("matchLabels"), found)
+    if selector.get("matchExpressions") is not None:
+        for where, entry in found.objects(selector["matchExpressions"], path.child("matchExpressions")):
+            _check_requirement(entry, where, found)
+
+
+def _check_match_labels(raw: object, path: FieldPath, found: ErrorList) -> None:
+    for key, item in found.mapping(raw, path).items():
+        if found.full:
+            return
+        value = item if isinstance(item, str) else found.text(item, path.key(shown_name(key)))
+        for problem in label_key_problems(key) + label_value_problems(value):
+            text = f"{problem}, got {shown(key)}: {shown(value)}"
+            found.errors.append(FieldError(path, text, ErrorKind.INVALID, ApiRule.LABEL_SELECTOR_INVALID))
+
+
+def _check_requirement(entry: dict[str, Any], path: FieldPath, found: ErrorList) -> None:
+    before = len(found.errors)
+    found.unknown(entry, path, known=REQUIREMENT_FIELDS)
+    key = found.text(entry.get("key"), path.child("key"))
+    operator = found.text(entry.get("operator"), path.child("operator"))
+    values_path = path.child("values")
+    values = found.items(entry.get("values"), values_path)
+    if len(found.errors) > before:
+        return
+    _check_operator(operator, values, path, found)
+    found.errors += label_key_errors(key, path.child("key"), ApiRule.LABEL_SELECTOR_INVALID)
+    for position, item in enumerate(values):
+        if found.full:
+            return
+        value = item if isinstance(item, str) else found.text(item, values_path.index(position))
+        for problem in label_value_problems(value):
+            where = values_path.index(position)
+            text = f"{problem}, got {shown(value)}"
+            found.errors.append(FieldError(where, text, ErrorKind.INVALID, ApiRule.LABEL_SELECTOR_INVALID))
+
+
+def _check_operator(operator: str, values: list[object], path: FieldPath, found: ErrorList) -> None:
+    match operator:
+        case Operator.IN | Operator.NOT_IN:
+            if not values:
+                text = f"must hold at least one value when operator is {operator}"
+                found.errors.append(
+                    FieldError(path.child("values"), text, ErrorKind.REQUIRED, ApiRule.LABEL_SELECTOR_INVALID)
+                )
+        case Operator.EXISTS | Operator.DOES_NOT_EXIST:
+            if values:
+                text = f"must be left out when operator is {operator}, got {shown(values)}"
+                found.errors.append(
+                    FieldError(
+                        path.child("values"), text, ErrorKind.FORBIDDEN, ApiRule.LABEL_SELECTOR_INVALID
+                    )
+                )
+        case _:
+            text = f"must be one of {', '.join(Operator)}, got {shown(operator)}"
+            found.errors.append(
+                FieldError(path.child("operator"), text, ErrorKind.INVALID, ApiRule.LABEL_SELECTOR_INVALID)
+            )

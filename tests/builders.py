@@ -1,0 +1,94 @@
+"""Builders of API objects: a test mentions only what it is about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from policies.model.workload import KNOWN_KINDS, WorkloadKind
+
+#: The labels and the selector of every built workload.
+APP = {"app": "web"}
+
+
+def a_constraint(**fields: Any) -> dict[str, Any]:
+    """Return a valid hard zone constraint; a field given as None is left out."""
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": "topology.kubernetes.io/zone",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": APP},
+    }
+    return {name: value for name, value in (constraint | fields).items() if value is not None}
+
+
+def a_pod(
+    *,
+    name: str = "web-0",
+    namespace: str = "shop",
+    labels: Any = APP,
+    annotations: Any = None,
+    owner: tuple[str, str, str] | None = None,
+    spec: dict[str, Any] | None = None,
+    **metadata: Any,
+) -> dict[str, Any]:
+    """Return a pod; ``owner`` is (apiVersion, kind, name) of its controller."""
+    pod: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": namespace, "labels": labels, **metadata},
+        "spec": {"containers": [{"name": "c", "image": "registry.example/web:1"}], **(spec or {})},
+    }
+    if annotations is not None:
+        pod["metadata"]["annotations"] = annotations
+    if owner is not None:
+        keys = ("apiVersion", "kind", "name")
+        pod["metadata"]["ownerReferences"] = [{**dict(zip(keys, owner, strict=True)), "controller": True}]
+    return pod
+
+
+def a_workload(
+    kind: str = "Deployment",
+    group: str = "apps",
+    *,
+    labels: dict[str, str] | None = None,
+    selector: Any = None,
+    template_annotations: dict[str, str] | None = None,
+    spec: dict[str, Any] | None = None,
+    **metadata: Any,
+) -> dict[str, Any]:
+    """Return a workload of any known kind around a pod template."""
+    where = kind_of(kind, group)
+    template = {"metadata": {"labels": labels or APP}, "spec": a_pod(spec=spec)["spec"]}
+    if template_annotations is not None:
+        template["metadata"]["annotations"] = template_annotations
+    workload: dict[str, Any] = {
+        "apiVersion": f"{group}/v1" if group else "v1",
+        "kind": kind,
+        "metadata": {"name": "web", "namespace": "shop", **metadata},
+    }
+    _put(workload, where.template, template)
+    if where.selector is not None:
+        plain = APP if where.selector_is_map else {"matchLabels": APP}
+        _put(workload, where.selector, plain if selector is None else selector)
+    return workload
+
+
+def kind_of(kind: str, group: str = "") -> WorkloadKind:
+    """Return a known kind by name."""
+    return next(known for known in KNOWN_KINDS if (known.group, known.kind) == (group, kind))
+
+
+def _put(obj: dict[str, Any], way: tuple[str, ...], value: object) -> None:
+    for name in way[:-1]:
+        obj = obj.setdefault(name, {})
+    obj[way[-1]] = value
+
+
+def a_policy(name: str = "production", **spec: Any) -> dict[str, Any]:
+    """Return a SpreadPolicy document."""
+    return {
+        "apiVersion": "evenkeel.dev/v1alpha1",
+        "kind": "SpreadPolicy",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
