@@ -1,0 +1,1 @@
+"""The cluster's default constraints: where they are written and which pods get them."""
