@@ -1,0 +1,159 @@
+"""What a person should know about a valid document: what it switches off, needs, or does not do yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from policies.defaults.scheduler_config import (
+    DEFAULT_CONFIG,
+    DEFAULT_SCHEDULER,
+    PLUGIN,
+    DefaultingType,
+    SchedulerConfig,
+)
+from policies.documents.scope import NAMESPACE_NAME_LABEL
+from policies.documents.spread_policy import Defaults, DefaultsSource, InjectAt, SpreadPolicy
+from policies.fields import FieldPath
+from policies.findings import Finding, Severity
+from policies.manifests import Document
+from policies.model.constraint import Constraint, WhenUnsatisfiable
+
+_SPEC = FieldPath().child("spec")
+_DEFAULTS = _SPEC.child("defaults")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a policy will meet.
+
+    Attributes:
+        scheduler: kube-scheduler's configuration; None if it was not given.
+        has_cluster: Whether a cluster is connected.
+    """
+
+    scheduler: SchedulerConfig | None = None
+    has_cluster: bool = False
+
+
+def policy_advice(document: Document, policy: SpreadPolicy, around: Surroundings) -> list[Finding]:
+    """Return the warnings and notes on a policy without errors."""
+    found = [*_unused(document.value.get("spec", {})), *_scope(policy, around)]
+    if policy.defaults is not None:
+        found += _defaults(policy.defaults, around)
+        found += _hard(policy.defaults.constraints, _DEFAULTS.child("constraints"))
+    return _located(document, found)
+
+
+def config_advice(document: Document, config: SchedulerConfig) -> list[Finding]:
+    """Return the warnings and notes on a KubeSchedulerConfiguration without errors."""
+    profiles = document.value.get("profiles") or []
+    path = FieldPath().child("profiles")
+    found: list[_Advice] = []
+    if isinstance(profiles, dict):
+        text = "kube-scheduler wants a list of profiles; taken as the only one"
+        found.append(_Advice(Severity.WARNING, path, text, "scheduler-profiles-mapping"))
+        return _located(document, [*found, *_profile(profiles, path, config)])
+    for position, profile in enumerate(profiles):
+        found += _profile(profile or {}, path.index(position), config)
+    return _located(document, found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Advice:
+    severity: Severity
+    path: FieldPath
+    message: str
+    rule: str
+
+
+def _located(document: Document, found: Iterable[_Advice]) -> list[Finding]:
+    return [
+        Finding(entry.severity, document.location(entry.path), entry.path, entry.message, entry.rule)
+        for entry in found
+    ]
+
+
+def _unused(spec: Mapping[str, Any]) -> Iterator[_Advice]:
+    for name in ("rules", "topology"):
+        if spec.get(name):
+            text = "is read but has no effect yet"
+            yield _Advice(Severity.WARNING, _SPEC.child(name), text, f"{name}-without-effect")
+
+
+def _scope(policy: SpreadPolicy, around: Surroundings) -> Iterator[_Advice]:
+    selector = policy.scope.namespace_selector
+    unknown = sorted(selector.keys - {NAMESPACE_NAME_LABEL}) if selector else []
+    if unknown and not around.has_cluster:
+        text = (
+            f"asks for {', '.join(unknown)}, and a namespace's labels are known only where a cluster is "
+            f"connected (--cluster); without one only {NAMESPACE_NAME_LABEL} is"
+        )
+        path = _SPEC.child("scope", "namespaceSelector")
+        yield _Advice(Severity.WARNING, path, text, "namespace-labels-unknown")
+
+
+def _defaults(defaults: Defaults, around: Surroundings) -> Iterator[_Advice]:
+    for text in _switched_off(around.scheduler or DEFAULT_CONFIG):
+        yield _Advice(Severity.NOTE, _DEFAULTS, text, "scheduler-defaults-off")
+    if defaults.at is not InjectAt.WORKLOADS and not around.has_cluster:
+        text = (
+            "pods are left alone while no cluster is connected (--cluster): which pods to count cannot be "
+            "deduced without its Services and controllers"
+        )
+        yield _Advice(Severity.WARNING, _DEFAULTS.child("at"), text, "pods-need-cluster")
+    if defaults.source is not DefaultsSource.SCHEDULER:
+        return
+    path = _DEFAULTS.child("source")
+    if around.scheduler is None:
+        text = (
+            "needs the scheduler's configuration (--scheduler-config); the server does not start without it"
+        )
+        yield _Advice(Severity.WARNING, path, text, "scheduler-config-missing")
+    elif any(_is_system(around.scheduler, name) for name in around.scheduler.profiles):
+        text = (
+            "written into a pod, the System constraints lose a privilege: a node without a zone label is "
+            "then scored lowest, where the scheduler's own defaults would still compare it by host"
+        )
+        yield _Advice(Severity.NOTE, path, text, "system-defaults-written-out")
+
+
+def _is_system(config: SchedulerConfig, name: str) -> bool:
+    profile = config.profiles[name]
+    return profile.defaulting_type is DefaultingType.SYSTEM and bool(profile.constraints)
+
+
+def _switched_off(config: SchedulerConfig) -> Iterator[str]:
+    for name, profile in config.profiles.items():
+        of = "" if name == DEFAULT_SCHEDULER else f" of {name}"
+        if profile.constraints:
+            listed = " and ".join(map(_described, profile.constraints))
+            yield f"a pod that gets even one of these loses all of the scheduler's own defaults{of}: {listed}"
+
+
+def _described(constraint: Constraint) -> str:
+    return f"{constraint.topology_key} maxSkew {constraint.max_skew} {constraint.when_unsatisfiable}"
+
+
+def _hard(constraints: Iterable[Constraint], path: FieldPath) -> Iterator[_Advice]:
+    for position, constraint in enumerate(constraints):
+        if constraint.when_unsatisfiable is WhenUnsatisfiable.DO_NOT_SCHEDULE:
+            text = (
+                "DoNotSchedule for every workload that says nothing can leave pods pending: during a "
+                "rollout, when a zone fails, or where nodes lack the label; ScheduleAnyway cannot"
+            )
+            where = path.index(position).child("whenUnsatisfiable")
+            yield _Advice(Severity.WARNING, where, text, "hard-default")
+
+
+def _profile(raw: Mapping[str, Any], path: FieldPath, config: SchedulerConfig) -> Iterator[_Advice]:
+    profile = config.profiles[raw.get("schedulerName") or DEFAULT_SCHEDULER]
+    if profile.defaulting_type is DefaultingType.LIST:
+        for position, entry in enumerate(raw.get("pluginConfig") or ()):
+            if entry and entry.get("name") == PLUGIN:
+                where = path.child("pluginConfig").index(position).child("args", "defaultConstraints")
+                yield from _hard(profile.constraints, where)
+    if not profile.constraints:
+        text = f"gives pods no default constraints: {PLUGIN} is disabled, or its list is empty"
+        yield _Advice(Severity.NOTE, path, text, "no-scheduler-defaults")

@@ -1,0 +1,138 @@
+"""What is wrong with a SpreadPolicy document: its shape by the schema, and what a schema cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from policies.documents.schema import validator
+from policies.documents.schema_errors import FIELD_MISSING, schema_errors
+from policies.documents.spread_policy import API_VERSION, KIND, DefaultsSource
+from policies.fields import ErrorKind, FieldError, FieldPath, shown, shown_name, type_name
+from policies.model.labels import label_key_errors, label_selector_errors, label_value_problems
+from policies.model.validation import constraint_errors
+
+#: The kind of the scheduler's configuration, which people pass where a policy belongs.
+SCHEDULER_CONFIG_KIND = "KubeSchedulerConfiguration"
+
+#: The rule that a document breaks which is no SpreadPolicy.
+KIND_UNKNOWN = "kind-unknown"
+#: The rule that ``spec.defaults`` breaks when its source and its constraints do not go together.
+DEFAULTS_CONTRADICT = "defaults-contradict"
+#: The rule that a default constraint breaks which says what is deduced for each workload.
+SELECTOR_IN_DEFAULT = "selector-in-default"
+#: The rule that a topology key or value breaks which no node label can have.
+TOPOLOGY_INVALID = "topology-invalid"
+
+_SPEC = FieldPath().child("spec")
+_CONSTRAINTS = _SPEC.child("defaults", "constraints")
+#: Deduced for each workload, so a default has none.
+_DEDUCED = ("labelSelector", "matchLabelKeys")
+
+
+def policy_errors(value: object) -> list[FieldError]:
+    """Return everything wrong with a SpreadPolicy document, in the order of the paths."""
+    foreign = kind_error(value)
+    if foreign is not None:
+        return [foreign]
+    by_model = [*_selector_errors(value), *_constraint_errors(value), *_topology_errors(value)]
+    paths = [error.path.segments for error in by_model]
+    by_schema = [
+        error
+        for error in schema_errors(validator(), value)
+        if not any(_nested(error.path.segments, path) for path in paths)
+    ]
+    return [*by_schema, *by_model, *_defaults_errors(value)]
+
+
+def kind_error(value: object) -> FieldError | None:
+    """Return why a document is no SpreadPolicy that can be read, or None."""
+    if not isinstance(value, dict):
+        problem = f"must be a {KIND} document, got {type_name(value)}"
+        return FieldError(FieldPath(), problem, ErrorKind.INVALID, KIND_UNKNOWN)
+    kind, version = value.get("kind"), value.get("apiVersion")
+    if kind == SCHEDULER_CONFIG_KIND:
+        problem = f"is a {SCHEDULER_CONFIG_KIND}, not a {KIND}; pass it with --scheduler-config"
+        return FieldError(FieldPath().child("kind"), problem, ErrorKind.NOT_SUPPORTED, KIND_UNKNOWN)
+    if kind != KIND:
+        problem = f'must be "{KIND}" (apiVersion {API_VERSION}), got {shown(kind)}'
+        return FieldError(FieldPath().child("kind"), problem, ErrorKind.NOT_SUPPORTED, KIND_UNKNOWN)
+    if version != API_VERSION:
+        problem = f'must be "{API_VERSION}", the only version of {KIND}, got {shown(version)}'
+        return FieldError(FieldPath().child("apiVersion"), problem, ErrorKind.NOT_SUPPORTED, KIND_UNKNOWN)
+    return None
+
+
+def _nested(path: tuple[str | int, ...], other: tuple[str | int, ...]) -> bool:
+    """Tell whether one path is the other or leads to it: then both say the same of a value."""
+    length = min(len(path), len(other))
+    return path[:length] == other[:length]
+
+
+def _at(value: object, *names: str) -> Any:
+    """Return a nested field, None where there is none or an object is missing on the way."""
+    for name in names:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(name)
+    return value
+
+
+def _selector_errors(value: object) -> Iterator[FieldError]:
+    for name in ("namespaceSelector", "objectSelector"):
+        yield from label_selector_errors(_at(value, "spec", "scope", name), _SPEC.child("scope", name))
+
+
+def _constraint_errors(value: object) -> Iterator[FieldError]:
+    raw = _at(value, "spec", "defaults", "constraints")
+    if not isinstance(raw, list):
+        return
+    # What is deduced is forbidden whatever it holds, so the model does not judge it.
+    judged = [_without_deduced(entry) for entry in raw]
+    yield from constraint_errors(judged, _CONSTRAINTS, labels={}, strict=False)
+    for position, entry in enumerate(raw):
+        if not isinstance(entry, dict):
+            continue
+        path = _CONSTRAINTS.index(position)
+        for name in _DEDUCED:
+            if name in entry:
+                problem = "must be left out: it is deduced for each workload"
+                yield FieldError(path.child(name), problem, ErrorKind.FORBIDDEN, SELECTOR_IN_DEFAULT)
+        key = entry.get("topologyKey")
+        if isinstance(key, str) and key:
+            yield from label_key_errors(key, path.child("topologyKey"), TOPOLOGY_INVALID)
+
+
+def _without_deduced(entry: object) -> object:
+    if not isinstance(entry, dict):
+        return entry
+    return {name: value for name, value in entry.items() if name not in _DEDUCED}
+
+
+def _topology_errors(value: object) -> Iterator[FieldError]:
+    domains = _at(value, "spec", "topology", "domains")
+    if not isinstance(domains, dict):
+        return
+    path = _SPEC.child("topology", "domains")
+    for key, values in domains.items():
+        yield from label_key_errors(key, path.key(shown_name(key)), TOPOLOGY_INVALID)
+        for position, name in enumerate(values if isinstance(values, list) else ()):
+            for problem in label_value_problems(name) if isinstance(name, str) else ():
+                text = f"{problem}, got {shown(name)}"
+                yield FieldError(
+                    path.key(shown_name(key)).index(position), text, ErrorKind.INVALID, TOPOLOGY_INVALID
+                )
+
+
+def _defaults_errors(value: object) -> Iterator[FieldError]:
+    defaults = _at(value, "spec", "defaults")
+    if not isinstance(defaults, dict):
+        return
+    source, constraints = defaults.get("source", "policy"), defaults.get("constraints")
+    if source == DefaultsSource.SCHEDULER and constraints:
+        problem = "must be left out when source is scheduler: the scheduler's configuration has them"
+        yield FieldError(_CONSTRAINTS, problem, ErrorKind.FORBIDDEN, DEFAULTS_CONTRADICT)
+    if source == DefaultsSource.POLICY and (constraints is None or constraints == []):
+        problem = "is required and must not be empty when source is policy"
+        if "constraints" not in defaults or constraints == []:
+            yield FieldError(_CONSTRAINTS, problem, ErrorKind.REQUIRED, FIELD_MISSING)

@@ -1,0 +1,73 @@
+"""Inspect documents of any kind that Evenkeel reads, and report instead of raising."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from policies.defaults import scheduler_config
+from policies.defaults.scheduler_config import SchedulerConfig
+from policies.documents import spread_policy
+from policies.documents.advice import Surroundings, config_advice, policy_advice
+from policies.documents.checking import policy_errors
+from policies.documents.loading import build
+from policies.fields import ErrorKind, FieldError, FieldPath
+from policies.findings import Finding, Severity
+from policies.manifests import Document
+
+#: The rule that a second policy of one name breaks.
+NAME_REPEATED = "policy-name-repeated"
+
+_NAME = FieldPath().child("metadata", "name")
+
+
+def is_known(document: Document) -> bool:
+    """Tell whether a document is of a kind that is inspected here."""
+    kind = document.value.get("kind") if isinstance(document.value, dict) else None
+    return kind in (spread_policy.KIND, scheduler_config.KIND)
+
+
+def inspect(
+    documents: Iterable[Document], *, scheduler: SchedulerConfig | None = None, has_cluster: bool = False
+) -> list[Finding]:
+    """Return everything worth telling about documents, each of which ``is_known``.
+
+    Args:
+        documents: What to inspect.
+        scheduler: kube-scheduler's configuration; without it, the one among the documents counts.
+        has_cluster: Whether a cluster will be connected.
+    """
+    policies: list[Document] = []
+    configs: list[Document] = []
+    for document in documents:
+        (configs if document.value["kind"] == scheduler_config.KIND else policies).append(document)
+    found: list[Finding] = []
+    for document in configs:
+        errors = scheduler_config.config_errors(document.value)
+        found += _errors(document, errors)
+        if not errors:
+            config = scheduler_config.build(document.value)
+            found += config_advice(document, config)
+            scheduler = scheduler or config
+    around = Surroundings(scheduler=scheduler, has_cluster=has_cluster)
+    return [*found, *_inspect_policies(policies, around)]
+
+
+def _inspect_policies(documents: Iterable[Document], around: Surroundings) -> Iterator[Finding]:
+    places: dict[str, str] = {}
+    for document in documents:
+        errors = policy_errors(document.value)
+        if not errors:
+            policy = build(document.value)
+            yield from policy_advice(document, policy, around)
+            place = str(document.location(_NAME))
+            if policy.name in places:
+                problem = f'"{policy.name}" is the name of a policy before: {places[policy.name]}'
+                errors = [FieldError(_NAME, problem, ErrorKind.DUPLICATE, NAME_REPEATED)]
+            places.setdefault(policy.name, place)
+        yield from _errors(document, errors)
+
+
+def _errors(document: Document, errors: Iterable[FieldError]) -> Iterator[Finding]:
+    for error in errors:
+        location = document.location(error.path)
+        yield Finding(Severity.ERROR, location, error.path, error.problem, error.rule)

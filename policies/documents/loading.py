@@ -1,0 +1,161 @@
+"""From the text of SpreadPolicy documents to policies, with every problem of every file told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from importlib import resources
+from typing import Any
+
+from policies.documents.checking import policy_errors
+from policies.documents.scope import Scope
+from policies.documents.spread_policy import (
+    Defaults,
+    DefaultsSource,
+    Enforcement,
+    InjectAt,
+    RuleSettings,
+    SpreadPolicy,
+    Topology,
+)
+from policies.errors import DocumentError
+from policies.fields import FieldPath
+from policies.findings import Severity
+from policies.manifests import Document, load
+from policies.model.constraint import Constraint
+from policies.model.labels import LabelSelector
+
+#: What a name starts with that means a built-in document.
+BUILTIN_PREFIX = "builtin:"
+
+_NAME = FieldPath().child("metadata", "name")
+
+
+def load_policies(names: Iterable[str], read: Callable[[str], bytes]) -> tuple[SpreadPolicy, ...]:
+    """Load policies from files and from the built-in documents.
+
+    Args:
+        names: File names, or ``builtin:NAME``.
+        read: Returns the content of a file; ``DocumentError`` of it is collected with the others.
+
+    Raises:
+        DocumentError: Any file cannot be used; holds every problem of all of them.
+    """
+    policies: list[SpreadPolicy] = []
+    problems: list[str] = []
+    first_places: dict[str, str] = {}
+    for name in names:
+        try:
+            documents = load(_content(name, read), name)
+        except DocumentError as error:
+            problems += error.problems
+            continue
+        if not documents:
+            problems.append(f"{name}: holds no document")
+        for document in documents:
+            found = document_problems(document) or repeated_name(document, first_places)
+            problems += found
+            if not found:
+                policies.append(build(document.value))
+    if problems:
+        raise DocumentError(problems)
+    return tuple(policies)
+
+
+def document_problems(document: Document) -> list[str]:
+    """Return what is wrong with a document, as ``file:line: field: problem``, in the order of the lines."""
+    errors = sorted(policy_errors(document.value), key=lambda error: document.line_of(error.path))
+    return [f"{document.location(error.path)}: {error}" for error in errors]
+
+
+def repeated_name(document: Document, first_places: dict[str, str]) -> list[str]:
+    """Return the problem of a policy whose name stands before; remembers where each name stood first."""
+    name, place = document.value["metadata"]["name"], str(document.location(_NAME))
+    if name in first_places:
+        return [f'{place}: {_NAME}: "{name}" is the name of a policy before: {first_places[name]}']
+    first_places[name] = place
+    return []
+
+
+def build(value: Mapping[str, Any]) -> SpreadPolicy:
+    """Build a policy from a document without errors (``checking.policy_errors``)."""
+    spec = value.get("spec", {})
+    return SpreadPolicy(
+        name=value["metadata"]["name"],
+        scope=_scope(spec.get("scope", {})),
+        enforcement=Enforcement(spec.get("enforcement", Enforcement.DENY)),
+        defaults=_defaults(spec["defaults"]) if "defaults" in spec else None,
+        rules={rule: _settings(raw) for rule, raw in spec.get("rules", {}).items()},
+        topology=_topology(spec.get("topology", {})),
+    )
+
+
+def _content(name: str, read: Callable[[str], bytes]) -> bytes:
+    return builtin_bytes(name) if name.startswith(BUILTIN_PREFIX) else read(name)
+
+
+def builtin_names() -> list[str]:
+    """Return the names of the built-in documents, sorted."""
+    folder = resources.files(__package__).joinpath("builtin")
+    return sorted(
+        entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml")
+    )
+
+
+def builtin_bytes(name: str) -> bytes:
+    """Return the text of a built-in document.
+
+    Args:
+        name: Its name, with or without ``builtin:``.
+
+    Raises:
+        DocumentError: There is none of that name.
+    """
+    plain = name.removeprefix(BUILTIN_PREFIX)
+    if plain not in builtin_names():
+        raise DocumentError([f"{name}: no built-in policy; there are {', '.join(builtin_names())}"])
+    return resources.files(__package__).joinpath("builtin", f"{plain}.yaml").read_bytes()
+
+
+def load_builtin(name: str) -> SpreadPolicy:
+    """Return a built-in policy.
+
+    >>> load_builtin("default").enforcement
+    <Enforcement.DENY: 'deny'>
+    """
+    (document,) = load(builtin_bytes(name), f"{BUILTIN_PREFIX}{name}")
+    return build(document.value)
+
+
+def _scope(raw: Mapping[str, Any]) -> Scope:
+    return Scope(
+        exclude_namespaces=tuple(raw.get("excludeNamespaces", ())),
+        namespaces=tuple(raw.get("namespaces", ())),
+        namespace_selector=_selector(raw.get("namespaceSelector")),
+        object_selector=_selector(raw.get("objectSelector")),
+        kinds=tuple(raw.get("kinds", ())),
+    )
+
+
+def _selector(raw: Mapping[str, Any] | None) -> LabelSelector | None:
+    return None if raw is None else LabelSelector.parse(raw)
+
+
+def _defaults(raw: Mapping[str, Any]) -> Defaults:
+    return Defaults(
+        at=InjectAt(raw.get("at", InjectAt.PODS)),
+        source=DefaultsSource(raw.get("source", DefaultsSource.POLICY)),
+        constraints=tuple(map(Constraint.parse, raw.get("constraints", ()))),
+    )
+
+
+def _settings(raw: Mapping[str, Any]) -> RuleSettings:
+    severity, enforcement = raw.get("severity"), raw.get("enforcement")
+    return RuleSettings(
+        severity=None if severity is None else Severity(severity),
+        enforcement=None if enforcement is None else Enforcement(enforcement),
+        params=raw.get("params", {}),
+    )
+
+
+def _topology(raw: Mapping[str, Any]) -> Topology:
+    return Topology(domains={key: tuple(values) for key, values in raw.get("domains", {}).items()})

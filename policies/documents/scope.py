@@ -1,0 +1,106 @@
+"""Which objects a policy is for. Decides from names, labels and kinds; knows no cluster."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from policies.model.labels import LabelSelector
+
+#: The label that every namespace carries with its own name, so it is known without a cluster.
+NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Exact names and patterns with ``*``, ready to be asked."""
+
+    exact: frozenset[str]
+    pattern: re.Pattern[str] | None
+
+    @classmethod
+    def compile(cls, names: Iterable[str]) -> _Names:
+        exact, globs = set(), []
+        for name in names:
+            if "*" in name:
+                globs.append(_glob(name))
+            else:
+                exact.add(name)
+        return cls(frozenset(exact), re.compile("|".join(globs)) if globs else None)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.exact or (self.pattern is not None and self.pattern.fullmatch(name) is not None)
+
+
+def _glob(text: str) -> str:
+    """Return the regular expression of a pattern; every part takes its first match and never looks back."""
+    first, *middle, last = map(re.escape, text.split("*"))
+    return first + "".join(f"(?>.*?{part})" for part in middle if part) + f".*{last}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Which objects the policy is for; without any field, all of them.
+
+    Attributes:
+        exclude_namespaces: Namespaces that are left alone; `*` stands for any characters.
+        namespaces: The only namespaces looked at; empty means all. `*` stands for any characters.
+        namespace_selector: Selects namespaces by their labels. Labels other than
+            kubernetes.io/metadata.name are known only where a cluster is connected.
+        object_selector: Selects objects by their own labels.
+        kinds: The only kinds looked at; empty means all. A pod belongs to the kinds of its owners too.
+    """
+
+    exclude_namespaces: tuple[str, ...] = field(
+        default=(), metadata={"items": "namespace", "examples": [["kube-system", "team-*-sandbox"]]}
+    )
+    namespaces: tuple[str, ...] = field(
+        default=(), metadata={"items": "namespace", "examples": [["production", "team-*"]]}
+    )
+    namespace_selector: LabelSelector | None = None
+    object_selector: LabelSelector | None = None
+    kinds: tuple[str, ...] = field(
+        default=(), metadata={"items": "kind", "examples": [["Deployment", "StatefulSet"]]}
+    )
+    _excluded: _Names = field(init=False, repr=False, compare=False)
+    _included: _Names = field(init=False, repr=False, compare=False)
+    _kinds: frozenset[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_excluded", _Names.compile(self.exclude_namespaces))
+        object.__setattr__(self, "_included", _Names.compile(self.namespaces))
+        object.__setattr__(self, "_kinds", frozenset(self.kinds))
+
+    def matches(
+        self,
+        namespace: str,
+        namespace_labels: Mapping[str, str] | None,
+        object_labels: Mapping[str, str],
+        kinds: frozenset[str],
+    ) -> bool:
+        """Tell whether an object is in scope.
+
+        Args:
+            namespace: The object's namespace.
+            namespace_labels: The namespace's labels; None if no cluster knows them, then only the label
+                with its name counts.
+            object_labels: The object's own labels.
+            kinds: Every kind the object belongs to: a Deployment's pod is Pod, ReplicaSet and Deployment.
+
+        >>> scope = Scope(exclude_namespaces=("kube-*",), kinds=("Deployment",))
+        >>> scope.matches("web", None, {}, frozenset({"Pod", "ReplicaSet", "Deployment"}))
+        True
+        >>> scope.matches("kube-system", None, {}, frozenset({"Deployment"}))
+        False
+        """
+        if self._kinds and self._kinds.isdisjoint(kinds):
+            return False
+        if namespace in self._excluded or (self.namespaces and namespace not in self._included):
+            return False
+        if self.object_selector is not None and not self.object_selector.matches(object_labels):
+            return False
+        if self.namespace_selector is None:
+            return True
+        # The API server stamps the label since 1.21; older clusters and snapshots made by hand lack it.
+        return self.namespace_selector.matches({NAMESPACE_NAME_LABEL: namespace, **(namespace_labels or {})})

@@ -1,0 +1,1 @@
+"""Findings as text or as data, one module per output format."""

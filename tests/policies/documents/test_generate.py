@@ -1,0 +1,48 @@
+"""Writing the generated schema."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from policies.documents import generate
+from policies.documents.schema import SCHEMA_FILE, schema_text
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let the generator think it stands in another folder."""
+    monkeypatch.setattr(generate, "__file__", str(tmp_path / "generate.py"))
+    return tmp_path
+
+
+def test_check_of_the_checked_in_file(capsys: pytest.CaptureFixture[str]) -> None:
+    """The checked-in schema passes its check silently."""
+    assert 0 == generate.main(["--check"])
+    assert ("", "") == capsys.readouterr()
+
+
+def test_writes_and_then_passes(folder: Path) -> None:
+    """What is written passes the check."""
+    codes = [generate.main(["--check"]), generate.main([]), generate.main(["--check"])]
+
+    assert [1, 0, 0] == codes
+    assert schema_text() == (folder / SCHEMA_FILE).read_text()
+
+
+def test_stale_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A stale file is one clear line and exit code 1."""
+    (folder / SCHEMA_FILE).write_text("{}")
+
+    assert 1 == generate.main(["--check"])
+    assert (
+        f"{folder / SCHEMA_FILE}: stale; run `make generate` and commit the result\n"
+        == capsys.readouterr().err
+    )
+
+
+def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    """Other arguments are bad usage."""
+    assert 2 == generate.main(["--chek"])
+    assert capsys.readouterr().err.startswith("usage: ")
