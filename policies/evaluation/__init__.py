@@ -1,0 +1,1 @@
+"""What becomes of one object: exemptions, injected defaults, and the decision on it."""

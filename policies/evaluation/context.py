@@ -1,0 +1,47 @@
+"""What decisions depend on besides the object: policies, the scheduler's configuration, the cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from policies.defaults.scheduler_config import SchedulerConfig
+from policies.documents.spread_policy import SpreadPolicy
+from policies.evaluation.subject import Subject
+from policies.model.snapshot import Snapshot
+from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.model.workload import WorkloadKinds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionContext:
+    """Everything a decision looks at, gathered once.
+
+    Attributes:
+        policies: In the order they were given.
+        scheduler: kube-scheduler's configuration; None if it was not given.
+        snapshot: The cluster; None if none is connected.
+        kubernetes_version: The cluster's release.
+        kinds: The kinds of workload that are looked at.
+    """
+
+    policies: tuple[SpreadPolicy, ...]
+    scheduler: SchedulerConfig | None = None
+    snapshot: Snapshot | None = None
+    kubernetes_version: KubernetesVersion = KNOWN_VERSION
+    kinds: WorkloadKinds = field(default_factory=WorkloadKinds)
+
+    @property
+    def strict(self) -> bool:
+        """Whether a field that the rules do not know is an error: a newer release may have brought it."""
+        return self.kubernetes_version <= KNOWN_VERSION
+
+    def policies_for(self, subject: Subject) -> list[SpreadPolicy]:
+        """Return the policies whose scope holds an object, in order."""
+        namespace = self.snapshot.namespaces.get(subject.namespace) if self.snapshot else None
+        labels = None if namespace is None else namespace.labels
+        kinds = subject.all_kinds
+        return [
+            policy
+            for policy in self.policies
+            if policy.scope.matches(subject.namespace, labels, subject.labels, kinds)
+        ]

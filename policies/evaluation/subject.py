@@ -1,0 +1,87 @@
+"""The object under review, read once: what every later step asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from policies.fields import ErrorList, FieldError, FieldPath
+from policies.model.merging import Merge
+from policies.model.pod import Owner, PodPart, controller_of, read_pod_part
+from policies.model.validation import constraint_errors
+from policies.model.workload import REVISION_OWNERS, WorkloadKind
+
+
+class Subject(NamedTuple):
+    """One object, as far as spreading looks at it.
+
+    Attributes:
+        kind: Where its kind keeps things.
+        namespace: Its namespace.
+        obj: The object as it came.
+        metadata: Its metadata, empty where that is of the wrong type.
+        labels: Its own labels, which scopes select by.
+        annotations: Its own annotations.
+        pod: Its pod or pod template.
+        owner: The controller it belongs to.
+        shape_errors: What is of the wrong type in the parts that were read.
+    """
+
+    kind: WorkloadKind
+    namespace: str
+    obj: Mapping[str, Any]
+    metadata: Mapping[str, Any]
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    pod: PodPart
+    owner: Owner | None
+    shape_errors: tuple[FieldError, ...]
+
+    @classmethod
+    def read(cls, obj: Mapping[str, Any], kind: WorkloadKind, namespace: str) -> Subject:
+        """Read an object; whatever is in it, this returns."""
+        found = ErrorList()
+        pod = read_pod_part(obj, kind, found)
+        if kind.is_pod:
+            # Its type was checked when the pod part was read.
+            metadata = raw if isinstance(raw := obj.get("metadata"), dict) else {}
+            labels, annotations = pod.labels, pod.annotations
+        else:
+            metadata = found.mapping(obj.get("metadata"), FieldPath(("metadata",)))
+            labels = found.labels(metadata.get("labels"), FieldPath(("metadata", "labels")))
+            annotations = found.labels(metadata.get("annotations"), FieldPath(("metadata", "annotations")))
+        return cls(
+            kind,
+            namespace,
+            obj,
+            metadata,
+            labels,
+            annotations,
+            pod,
+            controller_of(metadata),
+            tuple(found.errors),
+        )
+
+    @property
+    def all_kinds(self) -> frozenset[str]:
+        """The kinds it belongs to: its own, its owner's, and the owner's owner where a label tells it."""
+        kinds = {self.kind.kind}
+        if self.owner is not None:
+            kinds.add(self.owner.kind)
+            if self.owner.kind == "ReplicaSet":
+                kinds.update(kind for label, kind in REVISION_OWNERS.items() if label in self.pod.labels)
+        return frozenset(kinds)
+
+    def errors(self, merge: Merge, *, strict: bool) -> list[FieldError]:
+        """Return everything wrong with its constraints, and with the shape of what surrounds them."""
+        errors = list(self.shape_errors)
+        if self.pod.constraints is not None:
+            errors += constraint_errors(
+                self.pod.constraints,
+                self.kind.constraints_path,
+                labels=self.pod.labels,
+                merge=merge,
+                of_template=not self.kind.is_pod,
+                strict=strict,
+            )
+        return errors

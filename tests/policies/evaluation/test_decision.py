@@ -1,0 +1,199 @@
+"""What becomes of an object, by the enforcement of the policies that hold it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from policies.evaluation.context import AdmissionContext
+from policies.evaluation.decision import Decision, Verdict, decide_mutation, decide_validation
+from policies.evaluation.subject import Subject
+from policies.model.version import KubernetesVersion
+from tests.builders import a_constraint, a_pod, a_policy, a_workload, kind_of
+from tests.policies.evaluation.contexts import a_context, defaults
+
+BAD = {"topologySpreadConstraints": [a_constraint(maxSkew=0, minDomains=-1)]}
+GOOD = {"topologySpreadConstraints": [a_constraint()]}
+
+
+def subject(obj: dict[str, Any]) -> Subject:
+    return Subject.read(obj, kind_of(obj["kind"], obj["apiVersion"].rpartition("/")[0]), "shop")
+
+
+def validate(obj: dict[str, Any], context: AdmissionContext, old: dict[str, Any] | None = None) -> Decision:
+    return decide_validation(subject(obj), None if old is None else subject(old), context)
+
+
+@pytest.mark.parametrize(
+    ("enforcements", "verdict", "errors", "warnings", "audited"),
+    [
+        pytest.param(["deny"], Verdict.DENIED, 2, 0, True, id="deny: refused with 2 errors"),
+        pytest.param(["warn"], Verdict.WARNED, 0, 2, True, id="warn: 2 warnings"),
+        pytest.param(["audit"], Verdict.ALLOWED, 0, 0, True, id="audit: the audit log alone"),
+        pytest.param(["audit", "warn"], Verdict.WARNED, 0, 2, True, id="warn is stricter than audit"),
+        pytest.param(["warn", "deny"], Verdict.DENIED, 2, 0, True, id="deny is stricter than warn"),
+    ],
+)
+def test_enforcement(
+    enforcements: list[str],
+    verdict: Verdict,
+    errors: int,
+    warnings: int,
+    audited: bool,  # noqa: FBT001
+) -> None:
+    """All errors are told in the way of the strictest policy in scope, and the audit log has them always."""
+    context = a_context(*(a_policy(name, enforcement=name) for name in enforcements))
+    decision = validate(a_pod(spec=BAD), context)
+
+    assert (verdict, errors, warnings, audited) == (
+        decision.verdict,
+        len(decision.errors),
+        len(decision.warnings),
+        "violations" in decision.audit,
+    )
+    assert ("max-skew-not-positive", "min-domains-not-positive") == decision.rules
+
+
+def test_a_controller_s_pods_are_warned_about_in_the_audit_log_alone() -> None:
+    """Nobody reads a warning on a pod that a controller creates."""
+    pod = a_pod(spec=BAD, owner=("apps/v1", "ReplicaSet", "web-1"))
+    decision = validate(pod, a_context(a_policy(enforcement="warn")))
+
+    assert (Verdict.WARNED, (), 2) == (decision.verdict, decision.warnings, len(decision.rules))
+    assert "violations" in decision.audit
+
+
+@pytest.mark.parametrize(
+    ("value", "warned"), [("false", False), ("true", False), ("no", True), ("False", True)]
+)
+def test_values_of_the_opt_out_that_do_nothing_are_told(value: str, warned: bool) -> None:  # noqa: FBT001
+    """Only "false" opts out; whoever writes anything else but "true" is told."""
+    decision = validate(a_workload(template_annotations={"evenkeel.dev/inject": value}), a_context())
+
+    assert warned == bool(decision.warnings)
+
+
+def test_audit_warns_nobody() -> None:
+    """Under audit not even a useless exemption is told to the person."""
+    annotations = {"evenkeel.dev/ignore": "max-skew-not-positive"}
+    decision = validate(a_workload(annotations=annotations), a_context(a_policy(enforcement="audit")))
+
+    assert Decision(verdict=Verdict.ALLOWED) == decision
+
+
+def test_out_of_scope_is_let_through() -> None:
+    """An object that no policy holds is allowed, whatever it is."""
+    context = a_context(a_policy(scope={"excludeNamespaces": ["sh*"]}))
+
+    assert validate(a_pod(spec=BAD), context) == Decision(verdict=Verdict.ALLOWED)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rules"),
+    [
+        pytest.param(GOOD, BAD, ["max-skew-not-positive", "min-domains-not-positive"], id="good before"),
+        pytest.param(BAD, BAD, [], id="as bad as before"),
+        pytest.param(
+            {"topologySpreadConstraints": [a_constraint(maxSkew=0)]},
+            BAD,
+            ["min-domains-not-positive"],
+            id="one rule broken before, one kept",
+        ),
+        pytest.param(BAD, {"topologySpreadConstraints": "?"}, ["wrong-type"], id="another rule"),
+        pytest.param(BAD, GOOD, [], id="mended"),
+    ],
+)
+def test_updates_are_held_to_rules_that_the_old_object_kept(
+    old: dict[str, Any], new: dict[str, Any], rules: list[str]
+) -> None:
+    """An object that was bad stays editable in its other fields, and may get no worse."""
+    decision = validate(a_workload(spec=new), a_context(), a_workload(spec=old))
+
+    assert rules == list(decision.rules)
+    assert bool(rules) == (decision.verdict is Verdict.DENIED)
+
+
+def test_1_34_merged_pod_passes_created_and_updated() -> None:
+    """The 1.34 merge trap: the API server's expression is no conflict, not even once the label changed."""
+    constraint = a_constraint(
+        labelSelector={"matchExpressions": [{"key": "rev", "operator": "In", "values": ["a"]}]},
+        matchLabelKeys=["rev"],
+    )
+    spec = {"topologySpreadConstraints": [constraint]}
+    stored = a_pod(labels={"rev": "a"}, spec=spec, uid="1")
+    relabeled = a_pod(labels={"rev": "b"}, spec=spec, uid="1")
+    by_hand = a_pod(labels={"rev": "a"}, spec=spec)
+
+    assert Verdict.ALLOWED is validate(stored, a_context()).verdict
+    assert Verdict.ALLOWED is validate(relabeled, a_context(), stored).verdict
+    assert Verdict.DENIED is validate(by_hand, a_context()).verdict
+    assert (
+        Verdict.DENIED is validate(a_workload(labels={"rev": "a"}, spec=spec, uid="1"), a_context()).verdict
+    )
+
+
+def test_exemptions_switch_single_rules_off() -> None:
+    """An exempt rule is not enforced, the audit log keeps the reason, and the other rules stay in force."""
+    exempt = {"evenkeel.dev/ignore": "max-skew-not-positive: until the chart is fixed"}
+    decision = validate(a_workload(spec=BAD, annotations=exempt), a_context())
+
+    assert ("min-domains-not-positive",) == decision.rules
+    assert "max-skew-not-positive: until the chart is fixed" == decision.audit["exempted"]
+
+
+def test_exemptions_without_reason_are_told() -> None:
+    """An exemption without a reason exempts from nothing; a person is warned of it, a controller not."""
+    annotations = {"evenkeel.dev/ignore": "max-skew-not-positive"}
+    owned = a_pod(spec=GOOD, annotations=annotations, owner=("apps/v1", "ReplicaSet", "web-1"))
+
+    denied = validate(a_workload(spec=BAD, annotations=annotations), a_context())
+
+    assert (Verdict.DENIED, 1) == (denied.verdict, len(denied.warnings))
+    assert 1 == len(validate(a_workload(spec=GOOD, annotations=annotations), a_context()).warnings)
+    assert () == validate(owned, a_context()).warnings
+
+
+def test_a_key_listed_twice_is_a_warning_on_a_workload() -> None:
+    """The API server stores such a workload and then refuses its pods, so the person is warned."""
+    twice = a_constraint(matchLabelKeys=["pod-template-hash", "pod-template-hash"])
+    decision = validate(a_workload(spec={"topologySpreadConstraints": [twice]}), a_context())
+
+    assert Verdict.WARNED is decision.verdict
+    assert "matchLabelKeys[1]: pod-template-hash is listed twice" in decision.warnings[0]
+
+
+@pytest.mark.parametrize(("version", "verdict"), [("1.36", Verdict.DENIED), ("1.99", Verdict.ALLOWED)])
+def test_unknown_fields(version: str, verdict: Verdict) -> None:
+    """A field that 1.36 does not have is refused, unless the cluster is newer and may have it."""
+    context = a_context(kubernetes_version=KubernetesVersion.parse(version))
+
+    assert (
+        verdict is validate(a_pod(spec={"topologySpreadConstraints": [a_constraint(new=1)]}), context).verdict
+    )
+
+
+def test_injection_is_told_to_people_and_to_the_audit_log() -> None:
+    """Whoever applies a workload reads what was added; on a controller's pod the audit log alone has it."""
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"selector": {"app": "web"}},
+    }
+    context = a_context(a_policy(defaults=defaults("both")), cluster=[service])
+    applied = decide_mutation(subject(a_workload()), context)
+    created = decide_mutation(subject(a_pod(owner=("apps/v1", "ReplicaSet", "web-1"))), context)
+
+    assert (Verdict.INJECTED, 2, 1) == (applied.verdict, applied.injected, len(applied.warnings))
+    assert "topology.kubernetes.io/zone ScheduleAnyway maxSkew 1" in applied.warnings[0]
+    assert (Verdict.INJECTED, ()) == (created.verdict, created.warnings)
+    assert created.audit["injected"].startswith("production: ")
+
+
+def test_skipped_injection_is_audited() -> None:
+    """The audit log says why an object in scope of a policy with defaults got none."""
+    decision = decide_mutation(subject(a_pod()), a_context(a_policy(defaults=defaults())))
+
+    assert (Verdict.ALLOWED, ()) == (decision.verdict, decision.patch)
+    assert "no cluster is connected" in decision.audit["injection-skipped"]
