@@ -1,0 +1,242 @@
+"""The TLS side of a running server: always the newest good pair, for every new connection.
+
+``ServingContext.context`` is called once for a connection and looks at the files with two ``stat`` calls,
+which cost microseconds next to the millisecond of a handshake; so a new certificate is served from the next
+handshake on, and no thread has to watch. A changed pair is loaded into a fresh ``ssl.SSLContext``:
+connections that are open keep the one they began with, and a bad pair never touches a live context.
+
+Between looking and loading there is no gap: both files are read once, checked in memory, and exactly these
+bytes are given to OpenSSL, which reads from files only, through a file that exists in memory alone.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from hashlib import sha256
+from pathlib import Path
+
+from certs import store
+from certs.errors import CertificateError, MalformedError, MismatchedPairError, UnreadableError
+from certs.pair import Pair, parse_pair
+
+#: Nanoseconds after a file's last change within which a second change may leave its time stamp the same.
+#: The coarsest stamps of file systems in use: two seconds (FAT); most have 4 ms or less.
+RACY_WINDOW_NS = 2_000_000_000
+#: The protocols offered in the handshake. The API server talks HTTP/1.1 to a Service.
+ALPN_PROTOCOLS = ("http/1.1",)
+
+#: What tells one state of a file from another: device, inode, size, times of content and of the inode.
+FileStamp = tuple[int, int, int, int, int]
+
+
+class Outcome(StrEnum):
+    """What came of a look at changed files."""
+
+    LOADED = "loaded"
+    KEPT_LAST_GOOD = "kept_last_good"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServingEvent:
+    """A change of the files, and what the server made of it.
+
+    Attributes:
+        outcome: Whether the new pair is served or the old one still is.
+        certificate: The certificate's file.
+        names: The names of the certificate that is served now.
+        not_after: When the certificate that is served now expires, UTC.
+        fingerprint: SHA-256 of the certificate that is served now.
+        reason: Why the last good pair was kept; empty when the new one was loaded.
+    """
+
+    outcome: Outcome
+    certificate: Path
+    names: tuple[str, ...]
+    not_after: datetime
+    fingerprint: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Served:
+    """A good pair, the digest of its two files and the context that serves it."""
+
+    pair: Pair
+    digest: bytes
+    context: ssl.SSLContext
+
+
+class ServingContext:
+    """Holds the context for a certificate file and a key file, and renews it when they change.
+
+    Any number of threads may call ``context``. Symbolic links are followed, so a Kubernetes secret mount,
+    which switches its ``..data`` link, is seen as a change of both files at once.
+    """
+
+    def __init__(
+        self, certificate: Path, key: Path, *, on_event: Callable[[ServingEvent], None] = lambda _event: None
+    ) -> None:
+        """Load the pair; there must be a good one to begin with.
+
+        Args:
+            certificate: The file of the certificate and its chain.
+            key: The file of its private key.
+            on_event: Called once for every change, by the thread that saw it; also for the first load.
+
+        Raises:
+            CertificateError: The pair cannot be served.
+        """
+        self._certificate = certificate
+        self._key = key
+        self._on_event = on_event
+        self._lock = threading.Lock()
+        stamps = self._stamps()
+        self._served = self._serve(store.read_pair(certificate, key))
+        # The files as they were when looked at; None means that the next call must look again.
+        self._seen = stamps if _settled(stamps) else None
+        self._told: tuple[bytes, str] = (b"", "")
+        self._tell(self._served.digest, "")
+
+    @property
+    def pair(self) -> Pair:
+        """The pair that the next connection gets, also where none has come since the files changed."""
+        self.context()
+        return self._served.pair
+
+    @property
+    def not_after(self) -> datetime:
+        """When the certificate that the next connection gets expires, UTC."""
+        return self.pair.not_after
+
+    def context(self) -> ssl.SSLContext:
+        """Return the context for one new connection; never fails over what is in the files."""
+        stamps = self._stamps()
+        # Whoever finds the lock taken serves the last good pair: no handshake waits for another's disk.
+        if (stamps is None or stamps != self._seen) and self._lock.acquire(blocking=False):
+            try:
+                self._refresh(stamps)
+            finally:
+                self._lock.release()
+        return self._served.context
+
+    def _refresh(self, stamps: tuple[FileStamp, FileStamp] | None) -> None:
+        """Look at the files, serve them if they are good, and tell it if that is news."""
+        digest, problem, final = b"", "", True
+        try:
+            content = store.read_file(self._certificate), store.read_file(self._key)
+            digest = _digest(*content)
+            if digest != self._served.digest:
+                self._served = self._serve(self._fitting(*content))
+                digest = self._served.digest
+        except CertificateError as error:
+            problem = str(error)
+            # The same files may be readable at the next try (permissions of a parent, too many open files).
+            final = not isinstance(error, UnreadableError)
+        self._seen = stamps if final and _settled(stamps) else None
+        self._tell(digest, problem)
+
+    def _tell(self, digest: bytes, problem: str) -> None:
+        if (digest, problem) == self._told:
+            return
+        self._told = (digest, problem)
+        pair = self._served.pair
+        self._on_event(
+            ServingEvent(
+                outcome=Outcome.KEPT_LAST_GOOD if problem else Outcome.LOADED,
+                certificate=self._certificate,
+                names=pair.names,
+                not_after=pair.not_after,
+                fingerprint=pair.fingerprint,
+                reason=problem,
+            )
+        )
+
+    def _stamps(self) -> tuple[FileStamp, FileStamp] | None:
+        try:
+            return _stamp(self._certificate), _stamp(self._key)
+        except OSError:
+            return None
+
+    def _fitting(self, certificate_pem: bytes, key_pem: bytes) -> Pair:
+        """Return the pair of what was read; where it does not fit, a writer may be between the two files."""
+        sources = {"certificate_source": str(self._certificate), "key_source": str(self._key)}
+        try:
+            return parse_pair(certificate_pem, key_pem, **sources)
+        except MismatchedPairError:
+            return store.read_pair(self._certificate, self._key)
+
+    def _serve(self, pair: Pair) -> _Served:
+        """Make a context of a pair.
+
+        Raises:
+            MalformedError: OpenSSL refuses the pair.
+            UnreadableError: The system has no room for it at the moment.
+        """
+        try:
+            context = server_context(pair)
+        except ssl.SSLError as error:
+            raise MalformedError(
+                f"{self._certificate}: OpenSSL refuses the pair: {error.reason}; issue a new one"
+            ) from error
+        except OSError as error:
+            raise UnreadableError(f"{self._certificate}: cannot be loaded: {error.strerror}") from error
+        return _Served(pair, _digest(pair.certificate_pem, pair.key_pem), context)
+
+
+def server_context(pair: Pair) -> ssl.SSLContext:
+    """Return a context that serves a pair over TLS 1.2 and newer.
+
+    Raises:
+        ssl.SSLError: OpenSSL refuses the pair.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    # A client could otherwise keep a worker busy with handshakes on one connection.
+    context.options |= ssl.OP_NO_RENEGOTIATION
+    context.set_alpn_protocols(list(ALPN_PROTOCOLS))
+    with _memory_file(pair.certificate_pem) as certificate, _memory_file(pair.key_pem) as key:
+        context.load_cert_chain(certificate, key)
+    return context
+
+
+@contextmanager
+def _memory_file(content: bytes) -> Iterator[str]:
+    """Yield the path of a file that only this process can open and that is gone afterwards."""
+    if sys.platform == "linux":
+        with open(os.memfd_create("pair"), "wb") as file:  # noqa: PTH123  # a descriptor, not a path
+            file.write(content)
+            file.flush()
+            yield f"/proc/self/fd/{file.fileno()}"
+    else:
+        with tempfile.NamedTemporaryFile() as file:  # mode 0600 from the start
+            file.write(content)
+            file.flush()
+            yield file.name
+
+
+def _digest(certificate_pem: bytes, key_pem: bytes) -> bytes:
+    """Return what tells one pair of files from another; unlike their content it may be kept."""
+    return sha256(certificate_pem).digest() + sha256(key_pem).digest()
+
+
+def _stamp(path: Path) -> FileStamp:
+    found = os.stat(path)  # noqa: PTH116  # half the time of Path.stat, once for every connection
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _settled(stamps: tuple[FileStamp, FileStamp] | None) -> bool:
+    """Tell whether any later change must show in the stamps."""
+    if stamps is None:
+        return False
+    newest = max(stamp[-1] for stamp in stamps)
+    return time.time_ns() - newest > RACY_WINDOW_NS

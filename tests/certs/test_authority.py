@@ -1,0 +1,82 @@
+"""What an authority's certificate says."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from certs.authority import (
+    AUTHORITY_LIFETIME,
+    CLOCK_SKEW,
+    check_authority,
+    create_authority,
+    is_authority,
+)
+from certs.errors import AuthorityError
+from tests.certs.builders import AUTHORITY, DAY, NOW, a_pair
+
+
+def test_it_may_sign_leaves_only() -> None:
+    """The extensions are those of an authority with nothing but leaves below it."""
+    extensions = AUTHORITY.certificate().extensions
+    constraints = extensions.get_extension_for_class(x509.BasicConstraints)
+    usage = extensions.get_extension_for_class(x509.KeyUsage)
+
+    assert (constraints.critical, constraints.value.ca, constraints.value.path_length) == (True, True, 0)
+    assert (usage.critical, usage.value.key_cert_sign, usage.value.crl_sign) == (True, True, True)
+    assert not usage.value.digital_signature
+    assert not extensions.get_extension_for_class(x509.SubjectKeyIdentifier).critical
+
+
+def test_its_key_is_p256() -> None:
+    """The key is ECDSA over P-256 and fits the certificate."""
+    key = AUTHORITY.key()
+
+    assert isinstance(key, ec.EllipticCurvePrivateKey)
+    assert isinstance(key.curve, ec.SECP256R1)
+    assert key.public_key() == AUTHORITY.certificate().public_key()
+
+
+def test_its_validity() -> None:
+    """It begins before now, for clocks that are behind, and ends a lifetime from now."""
+    assert AUTHORITY.not_before == NOW - CLOCK_SKEW
+    assert AUTHORITY.not_after == NOW + AUTHORITY_LIFETIME
+
+
+def test_two_authorities_differ() -> None:
+    """Key and serial number are new every time."""
+    first, second = create_authority(NOW), create_authority(NOW)
+
+    assert first.certificate().serial_number != second.certificate().serial_number
+    assert first.key_pem != second.key_pem
+
+
+@pytest.mark.parametrize(
+    ("after", "expired"),
+    [
+        pytest.param(timedelta(0), False, id="on its first day"),
+        pytest.param(DAY, False, id="in its last second"),
+        pytest.param(DAY + timedelta(seconds=1), True, id="1 s after its end"),
+    ],
+)
+def test_an_expired_authority_does_not_sign(after: timedelta, *, expired: bool) -> None:
+    """Nobody would trust what it signs."""
+    authority = create_authority(NOW, lifetime=DAY)
+
+    if expired:
+        with pytest.raises(AuthorityError, match="expired"):
+            check_authority(authority, NOW + after)
+    else:
+        check_authority(authority, NOW + after)
+
+
+def test_a_leaf_is_no_authority() -> None:
+    """A serving certificate cannot sign."""
+    leaf = a_pair()
+
+    assert not is_authority(leaf.certificate())
+    with pytest.raises(AuthorityError, match="CA:TRUE"):
+        check_authority(leaf, NOW)

@@ -1,0 +1,163 @@
+"""What a serving certificate says, and that others than us believe it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from certs import pem, store
+from certs.authority import CLOCK_SKEW, certificate_builder, create_authority, key_usage, signature_hash
+from certs.errors import AuthorityError
+from certs.issue import LEAF_LIFETIME, MAX_COMMON_NAME_LENGTH, issue
+from certs.names import LABEL, Service, parse_names
+from certs.pair import Pair, parse_pair
+from tests.certs.builders import AUTHORITY, DAY, NOW, a_folder, a_pair
+
+OPENSSL = shutil.which("openssl")
+
+
+def an_authority_with(key: pem.PrivateKey, *, key_identifier: bytes | None = None) -> Pair:
+    """Return an authority that somebody else made, with a key of another kind."""
+    name = x509.Name([x509.NameAttribute(NameOID.ORGANIZATION_NAME, "elsewhere")])
+    builder = certificate_builder(NOW, not_after=NOW + DAY).subject_name(name).issuer_name(name)
+    builder = builder.public_key(key.public_key()).add_extension(
+        x509.BasicConstraints(ca=True, path_length=None), critical=True
+    )
+    if key_identifier:
+        builder = builder.add_extension(x509.SubjectKeyIdentifier(key_identifier), critical=False)
+    certificate = builder.add_extension(key_usage(key_cert_sign=True), critical=True).sign(
+        key, signature_hash(key)
+    )
+    return parse_pair(pem.certificates_to_pem(certificate), pem.key_to_pem(key))
+
+
+def test_its_names() -> None:
+    """Every name of the Service, every extra name and address is a subject alternative name."""
+    names = parse_names(
+        ["web.example"], ["10.0.0.1", "fd00::1"], service=Service(name="web", namespace="ops")
+    )
+    pair = issue(AUTHORITY, names, now=NOW)
+
+    assert pair.names == (
+        "web", "web.ops", "web.ops.svc", "web.ops.svc.cluster.local", "web.example", "10.0.0.1", "fd00::1",
+    )  # fmt: skip
+
+
+def test_its_extensions() -> None:
+    """It serves TLS and signs nothing."""
+    extensions = a_pair().certificate().extensions
+    usage = extensions.get_extension_for_class(x509.KeyUsage)
+    extended = extensions.get_extension_for_class(x509.ExtendedKeyUsage)
+    constraints = extensions.get_extension_for_class(x509.BasicConstraints)
+
+    assert (usage.critical, usage.value.digital_signature, usage.value.key_cert_sign) == (True, True, False)
+    assert list(extended.value) == [ExtendedKeyUsageOID.SERVER_AUTH]
+    assert (constraints.critical, constraints.value.ca) == (True, False)
+
+
+def test_it_names_its_authority() -> None:
+    """The authority key identifier is the authority's own subject key identifier, whatever that is."""
+    authority = an_authority_with(ec.generate_private_key(ec.SECP256R1()), key_identifier=b"any bytes")
+    leaf = a_pair(authority=authority).certificate()
+    identifier = leaf.extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value
+
+    assert identifier.key_identifier == b"any bytes"
+    assert leaf.issuer == authority.certificate().subject
+
+
+def test_its_validity() -> None:
+    """It begins before now, for clocks that are behind, and ends a lifetime from now."""
+    pair = issue(AUTHORITY, parse_names(["web"]), now=NOW)
+
+    assert (pair.not_before, pair.not_after) == (NOW - CLOCK_SKEW, NOW + LEAF_LIFETIME)
+
+
+def test_it_does_not_outlive_its_authority() -> None:
+    """After the authority's end nobody trusts it, so it does not claim to be valid."""
+    authority = create_authority(NOW, lifetime=DAY)
+
+    assert a_pair(authority=authority, lifetime=2 * DAY).not_after == NOW + DAY
+
+
+def test_an_expired_authority_signs_nothing() -> None:
+    """The error comes before any key is made."""
+    authority = create_authority(NOW, lifetime=DAY)
+
+    with pytest.raises(AuthorityError, match="expired"):
+        issue(authority, parse_names(["web"]), now=NOW + 2 * DAY)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        pytest.param(ec.generate_private_key(ec.SECP384R1()), id="ECDSA P-384"),
+        pytest.param(rsa.generate_private_key(public_exponent=65537, key_size=2048), id="RSA 2048"),
+        pytest.param(ed25519.Ed25519PrivateKey.generate(), id="Ed25519"),
+    ],
+)
+def test_authorities_of_other_kinds_sign_too(key: pem.PrivateKey) -> None:
+    """An authority that a company already has can be used."""
+    authority = an_authority_with(key)
+    leaf = a_pair(authority=authority).certificate()
+
+    leaf.verify_directly_issued_by(authority.certificate())
+
+
+class TestCommonName:
+    """RFC 5280 appendix A.1: a common name has at most 64 characters; Kubernetes names may be longer."""
+
+    @settings(max_examples=30)
+    @given(st.from_regex(LABEL, fullmatch=True), st.from_regex(LABEL, fullmatch=True))
+    def test_any_service_gets_a_certificate(self, name: str, namespace: str) -> None:
+        """However long its names are, all of them are in the certificate, and the common name is one."""
+        service = Service(name=name, namespace=namespace)
+        pair = issue(AUTHORITY, parse_names(service=service), now=NOW)
+        (common,) = pair.certificate().subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+
+        assert set(service.names()) == set(pair.names)
+        assert common.value in pair.names
+        assert len(common.value) <= MAX_COMMON_NAME_LENGTH
+
+    @pytest.mark.parametrize(
+        ("hosts", "expected"),
+        [
+            pytest.param(("w" * 60 + ".example",), "evenkeel", id="68 characters: none fits"),
+            pytest.param(("w" * 60 + ".com",), "w" * 60 + ".com", id="64 characters: fits"),
+            pytest.param(("10.0.0.1",), "10.0.0.1", id="addresses only"),
+        ],
+    )
+    def test_of_other_hosts(self, hosts: tuple[str, ...], expected: str) -> None:
+        """It is the longest name that fits."""
+        (common,) = a_pair(*hosts).certificate().subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+
+        assert common.value == expected
+
+
+@pytest.mark.skipif(OPENSSL is None, reason="needs the openssl command")
+@pytest.mark.parametrize(
+    ("option", "name", "code"),
+    [
+        pytest.param("-verify_hostname", "web.ops.svc", 0, id="a name that is in it"),
+        pytest.param("-verify_hostname", "other.ops.svc", 2, id="a name that is not"),
+        pytest.param("-verify_ip", "fd00::1", 0, id="an address that is in it"),
+        pytest.param("-verify_ip", "fd00::2", 2, id="an address that is not"),
+    ],
+)
+def test_openssl_agrees(tmp_path: Path, option: str, name: str, code: int) -> None:
+    """An independent program verifies the chain, the purpose and the names, as strictly as it can."""
+    folder = a_folder(tmp_path / "pki", a_pair("web.ops.svc", "fd00::1"))
+    command = [
+        str(OPENSSL), "verify", "-x509_strict", "-purpose", "sslserver", option, name,
+        "-CAfile", str(folder / store.AUTHORITY_CERTIFICATE), str(folder / store.SERVING_CERTIFICATE),
+    ]  # fmt: skip
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert code == result.returncode, result.stderr

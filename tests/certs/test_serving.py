@@ -1,0 +1,362 @@
+"""Certificates that change under a running server."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.x509.oid import NameOID
+
+from certs import pem, serving, store
+from certs.authority import certificate_builder
+from certs.errors import MalformedError, MismatchedPairError, UnreadableError
+from certs.pair import Pair, parse_pair
+from certs.serving import Outcome, ServingContext, ServingEvent
+from tests.certs.builders import AUTHORITY, DAY, NOW, a_folder, a_pair, replace_serving
+from tests.certs.tls import EchoServer, connect, echoed, serial_number
+
+#: How often a pair is replaced where a test looks for a rare mishap.
+ROUNDS = 40
+
+
+def serving_from(folder: Path, events: list[ServingEvent] | None = None) -> ServingContext:
+    """Serve the pair of a folder, collecting what is told."""
+    told = events if events is not None else []
+    return ServingContext(
+        folder / store.SERVING_CERTIFICATE, folder / store.SERVING_KEY, on_event=told.append
+    )
+
+
+def overwrite(folder: Path, pair: Pair) -> None:
+    """Write a pair over another as ``cp`` does: in place, one file after the other."""
+    (folder / store.SERVING_CERTIFICATE).write_bytes(pair.certificate_pem)
+    (folder / store.SERVING_KEY).write_bytes(pair.key_pem)
+
+
+def twin_pairs() -> tuple[Pair, Pair]:
+    """Return two pairs whose files have the same sizes."""
+    first = a_pair()
+    size = len(first.certificate_pem)
+    return first, next(pair for pair in iter(a_pair, None) if len(pair.certificate_pem) == size)
+
+
+def a_weak_pair() -> Pair:
+    """Return a pair that fits, with a key that OpenSSL finds too small to serve."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=1024)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "weak")])
+    builder = certificate_builder(NOW, not_after=NOW + DAY).subject_name(name).issuer_name(name)
+    certificate = builder.public_key(key.public_key()).sign(key, hashes.SHA256())
+    return parse_pair(pem.certificates_to_pem(certificate), pem.key_to_pem(key))
+
+
+def test_tls_and_protocol_versions(tmp_path: Path) -> None:
+    """TLS 1.2 and newer, and HTTP/1.1 even for a client that would rather have HTTP/2."""
+    folder = a_folder(tmp_path / "pki", a_pair())
+    serving = serving_from(folder)
+    with EchoServer(serving) as server:
+        trust = folder / store.AUTHORITY_CERTIFICATE
+        with connect(server.port, "localhost", trust=trust, alpn=("h2", "http/1.1")) as client:
+            versions = (client.version(), client.selected_alpn_protocol())
+
+    assert versions == ("TLSv1.3", "http/1.1")
+    assert serving.context().minimum_version is ssl.TLSVersion.TLSv1_2
+
+
+def test_a_swap_under_an_open_connection(tmp_path: Path) -> None:
+    """The open connection goes on with the old certificate; the next handshake gets the new one."""
+    old, new = a_pair(), a_pair()
+    folder = a_folder(tmp_path / "pki", old)
+    trust = folder / store.AUTHORITY_CERTIFICATE
+    with EchoServer(serving_from(folder)) as server, connect(server.port, "localhost", trust=trust) as held:
+        before = echoed(held, b"before")
+        replace_serving(folder, new)
+        with connect(server.port, "127.0.0.1", trust=trust) as fresh:
+            serials = (serial_number(held), serial_number(fresh))
+            answers = (before, echoed(held, b"after"), echoed(fresh, b"fresh"))
+
+    assert serials == (old.certificate().serial_number, new.certificate().serial_number)
+    assert answers == (b"before", b"after", b"fresh")
+
+
+def test_the_context_is_the_same_until_the_files_change(tmp_path: Path) -> None:
+    """Every call returns the one context; a change makes another one."""
+    folder = a_folder(tmp_path / "pki", a_pair(lifetime=DAY))
+    serving = serving_from(folder)
+    first = serving.context()
+    again = serving.context()
+    replace_serving(folder, a_pair(lifetime=2 * DAY))
+    second = serving.context()
+
+    assert first is again
+    assert second is not first
+    assert serving.not_after == NOW + 2 * DAY
+
+
+def test_an_idle_server_tells_the_new_expiry(tmp_path: Path) -> None:
+    """A metric is right also in a process that has had no connection since the files changed."""
+    folder = a_folder(tmp_path / "pki", a_pair(lifetime=DAY))
+    serving = serving_from(folder)
+    replace_serving(folder, a_pair(lifetime=2 * DAY))
+
+    assert serving.not_after == NOW + 2 * DAY
+
+
+def test_kubelet_switches_a_link(tmp_path: Path) -> None:
+    """A Kubernetes secret mount changes by one rename of ``..data``; the files themselves never change."""
+    pairs = [a_pair(), a_pair()]
+    mount = tmp_path / "mount"
+    for turn, pair in enumerate(pairs):
+        a_folder(mount / f"..{turn}", pair)
+    (mount / "..data").symlink_to("..0")
+    for name in (store.SERVING_CERTIFICATE, store.SERVING_KEY):
+        (mount / name).symlink_to(f"..data/{name}")
+    events: list[ServingEvent] = []
+    serving = serving_from(mount, events)
+    (mount / "..data_tmp").symlink_to("..1")
+    (mount / "..data_tmp").rename(mount / "..data")
+    serving.context()
+
+    assert [event.fingerprint for event in events] == [pair.fingerprint for pair in pairs]
+    assert [event.outcome for event in events] == [Outcome.LOADED, Outcome.LOADED]
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil"),
+    [
+        pytest.param("tls.key", lambda path: path.write_bytes(a_pair().key_pem), id="another pair's key"),
+        pytest.param(
+            "tls.crt", lambda path: path.write_bytes(a_pair().certificate_pem), id="another certificate"
+        ),
+        pytest.param(
+            "tls.crt", lambda path: path.write_bytes(path.read_bytes()[:400]), id="400 bytes written"
+        ),
+        pytest.param("tls.key", lambda path: path.write_bytes(b""), id="0 bytes written"),
+        pytest.param("tls.key", Path.unlink, id="key missing"),
+        pytest.param("tls.crt", lambda path: (path.unlink(), path.mkdir()), id="a folder in its place"),
+        pytest.param("tls.crt", lambda path: overwrite(path.parent, a_weak_pair()), id="RSA with 1024 bits"),
+    ],
+)
+def test_a_bad_pair_keeps_the_last_good_one(
+    tmp_path: Path, name: str, spoil: Callable[[Path], object]
+) -> None:
+    """New connections still get the last good pair; it is told once, and so is the end of the trouble."""
+    good, repaired = a_pair(), a_pair()
+    folder = a_folder(tmp_path / "pki", good)
+    events: list[ServingEvent] = []
+    serving = serving_from(folder, events)
+    context = serving.context()
+    spoil(folder / name)
+    kept = [serving.context() for _ in range(5)]
+    if (folder / name).is_dir():
+        (folder / name).rmdir()
+    replace_serving(folder, repaired)
+    renewed = serving.context()
+
+    assert all(found is context for found in kept)
+    assert renewed is not context
+    assert [event.outcome for event in events] == [Outcome.LOADED, Outcome.KEPT_LAST_GOOD, Outcome.LOADED]
+    assert [event.fingerprint for event in events] == [
+        good.fingerprint, good.fingerprint, repaired.fingerprint,
+    ]  # fmt: skip
+    assert name in events[1].reason
+
+
+def test_each_bad_change_is_told(tmp_path: Path) -> None:
+    """A second wrong key after the first is a change of its own; the old pair put back ends the trouble."""
+    pair = a_pair()
+    folder = a_folder(tmp_path / "pki", pair)
+    events: list[ServingEvent] = []
+    serving = serving_from(folder, events)
+    for content in (a_pair().key_pem, a_pair().key_pem, pair.key_pem):
+        (folder / store.SERVING_KEY).write_bytes(content)
+        serving.context()
+        serving.context()
+
+    assert [event.outcome.value for event in events] == [
+        "loaded", "kept_last_good", "kept_last_good", "loaded",
+    ]  # fmt: skip
+
+
+def test_the_same_content_is_no_change(tmp_path: Path) -> None:
+    """Writing the same pair again, or touching it, is not worth a word."""
+    pair = a_pair()
+    folder = a_folder(tmp_path / "pki", pair)
+    events: list[ServingEvent] = []
+    serving = serving_from(folder, events)
+    context = serving.context()
+    overwrite(folder, pair)
+    replace_serving(folder, pair)
+    (folder / store.SERVING_KEY).touch()
+
+    assert serving.context() is context
+    assert len(events) == 1
+
+
+def test_a_pair_that_openssl_refuses(tmp_path: Path) -> None:
+    """It fits and is well-formed, and still cannot be served: the reason is OpenSSL's."""
+    folder = a_folder(tmp_path / "pki", a_weak_pair())
+
+    with pytest.raises(MalformedError, match="OpenSSL refuses the pair: EE_KEY_TOO_SMALL"):
+        serving_from(folder)
+
+
+def test_a_fresh_change_is_looked_at_again() -> None:
+    """Stamps prove something only when they are older than a file system's clock is coarse."""
+    now = time.time_ns()
+    fresh, old = (1, 1, 1, 1, now), (1, 1, 1, 1, now - 10 * serving.RACY_WINDOW_NS)
+
+    assert [serving._settled((old, old)), serving._settled((old, fresh))] == [True, False]
+
+
+def test_a_change_with_the_old_time_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tools that copy times along (``cp -p``, ``rsync -t``) do not hide a change of the same size."""
+    monkeypatch.setattr(serving, "RACY_WINDOW_NS", 0)  # as if both files had been there for long
+    first, second = twin_pairs()
+    folder = a_folder(tmp_path / "pki", first)
+    context = serving_from(folder)
+    context.context()
+    before = [(path, path.stat()) for path in (folder / "tls.crt", folder / "tls.key")]
+    while any(path.stat().st_ctime_ns == found.st_ctime_ns for path, found in before):
+        overwrite(folder, second)
+    for path, found in before:
+        os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+    context.context()
+
+    assert context.pair.fingerprint == second.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        pytest.param(None, UnreadableError, id="missing"),
+        pytest.param(b"no key", MalformedError, id="6 bytes of text"),
+        pytest.param(a_pair().key_pem, MismatchedPairError, id="another pair's key"),
+    ],
+)
+def test_there_must_be_a_good_pair_to_begin_with(
+    tmp_path: Path, content: bytes | None, error: type[Exception]
+) -> None:
+    """A server without any certificate cannot go on, and says which file is at fault."""
+    folder = a_folder(tmp_path / "pki", a_pair())
+    (folder / store.SERVING_KEY).unlink()
+    if content is not None:
+        (folder / store.SERVING_KEY).write_bytes(content)
+
+    with pytest.raises(error, match=r"tls\.key"):
+        serving_from(folder)
+
+
+def test_a_chain_is_sent(tmp_path: Path) -> None:
+    """What stands behind the certificate in its file reaches the client, and does not disturb the first."""
+    leaf = a_pair()
+    folder = a_folder(tmp_path / "pki", leaf)
+    overwrite(folder, parse_pair(leaf.certificate_pem + AUTHORITY.certificate_pem, leaf.key_pem))
+    with (
+        EchoServer(serving_from(folder)) as server,
+        connect(server.port, "localhost", trust=folder / store.AUTHORITY_CERTIFICATE) as client,
+    ):
+        serial = serial_number(client)
+
+    assert serial == leaf.certificate().serial_number
+
+
+def test_one_file_for_both(tmp_path: Path) -> None:
+    """Certificate and key may be in one file."""
+    pair = a_pair()
+    file = tmp_path / "both.pem"
+    file.write_bytes(pair.key_pem + pair.certificate_pem)
+    serving = ServingContext(file, file)
+
+    assert serving.pair.fingerprint == pair.fingerprint
+
+
+def test_changes_in_place_are_seen_at_once(tmp_path: Path) -> None:
+    """Even when they follow each other faster than a file system's clock ticks."""
+    first, second = twin_pairs()
+    folder = a_folder(tmp_path / "pki", first)
+    serving = serving_from(folder)
+    served = []
+    for turn in range(ROUNDS):
+        overwrite(folder, (second, first)[turn % 2])
+        serving.context()
+        served.append(serving.pair.fingerprint)
+
+    assert served == [second.fingerprint, first.fingerprint] * (ROUNDS // 2)
+
+
+def test_many_threads_while_a_writer_replaces(tmp_path: Path) -> None:
+    """Handshakes by several threads succeed throughout, and the last pair is served in the end."""
+    folder = a_folder(tmp_path / "pki", a_pair())
+    trust = folder / store.AUTHORITY_CERTIFICATE
+    serving = serving_from(folder)
+    done = threading.Event()
+    failures: list[Exception] = []
+    serials: set[int] = set()
+
+    def handshakes(port: int) -> None:
+        while not (serials and done.is_set()):
+            try:
+                with connect(port, "localhost", trust=trust) as client:
+                    serials.add(serial_number(client))
+            except Exception as error:  # noqa: BLE001  # a thread's exception would go unnoticed
+                failures.append(error)
+                return
+
+    pairs = [a_pair() for _ in range(ROUNDS)]
+    with EchoServer(serving) as server:
+        clients = [threading.Thread(target=handshakes, args=(server.port,)) for _ in range(3)]
+        for client in clients:
+            client.start()
+        for pair in pairs:
+            replace_serving(folder, pair)
+        done.set()
+        for client in clients:
+            client.join()
+    serving.context()
+
+    assert failures == []
+    assert serving.pair == pairs[-1]
+    assert serials
+
+
+def test_a_callback_may_ask_for_the_context(tmp_path: Path) -> None:
+    """Whoever reports an event may look at what is served without waiting for itself."""
+    folder = a_folder(tmp_path / "pki", a_pair())
+    holder: list[ServingContext] = []
+    seen: list[ssl.SSLContext] = []
+
+    def report(_event: ServingEvent) -> None:
+        seen.extend(serving.context() for serving in holder)
+
+    holder.append(
+        ServingContext(folder / store.SERVING_CERTIFICATE, folder / store.SERVING_KEY, on_event=report)
+    )
+    replace_serving(folder, a_pair())
+
+    assert [holder[0].context()] == seen
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loading, also in vain, leaves no open file and no copy of a key."""
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    folder = a_folder(tmp_path / "pki", a_pair())
+    serving = serving_from(folder)
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208  # names only: the listing's own descriptor is gone
+    for pair in (a_pair(), a_weak_pair(), a_pair(), a_weak_pair()):
+        replace_serving(folder, pair)
+        serving.context()
+    after = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+
+    assert before == after
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert {path.name for path in folder.iterdir()} == set(store.FILE_NAMES)
