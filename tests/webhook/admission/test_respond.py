@@ -1,0 +1,289 @@
+"""Answers to reviews: to all that a real API server sent, and to hostile ones."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonpatch import JsonPatch
+
+from policies.evaluation.context import AdmissionContext
+from policies.evaluation.decision import Verdict
+from policies.model.workload import KNOWN_KINDS
+from tests.builders import a_constraint, a_pod, a_policy, a_workload
+from tests.policies.evaluation.contexts import HOST, ZONE, a_context, defaults
+from tests.recorded import phase_of, recorded_reviews
+from webhook.admission.respond import AUDIT_LENGTH, MAX_WARNINGS, WARNING_LENGTH, Phase, Reply, respond
+from webhook.admission.review import ReviewError
+
+RECORDED = sorted(recorded_reviews())
+INJECTING = a_context(
+    a_policy(defaults=defaults("both")),
+    cluster=[
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": name, "namespace": "shop"},
+            "spec": {"selector": {"app": name}},
+        }
+        for name in ("plain", "solo")
+    ],
+)
+
+
+def review(
+    obj: object, *, operation: str = "CREATE", old: object = None, kind: Any = None, **request: Any
+) -> bytes:
+    """Return the body of a review of an object."""
+    fields = obj if isinstance(obj, dict) else {}
+    group, _, version = str(fields.get("apiVersion", "v1")).rpartition("/")
+    return orjson.dumps(
+        {
+            "apiVersion": "admission.k8s.io/v1",
+            "kind": "AdmissionReview",
+            "request": {
+                "uid": "0b1c",
+                "kind": kind or {"group": group, "version": version, "kind": fields.get("kind", "Pod")},
+                "namespace": "shop",
+                "operation": operation,
+                "object": obj,
+                "oldObject": old,
+                **request,
+            },
+        }
+    )
+
+
+def response(reply: Reply) -> dict[str, Any]:
+    answer = json.loads(reply.body)
+    assert ("admission.k8s.io/v1", "AdmissionReview") == (answer["apiVersion"], answer["kind"])
+    return answer["response"]  # type: ignore[no-any-return]
+
+
+def patch_of(answer: dict[str, Any]) -> JsonPatch:
+    assert "JSONPatch" == answer["patchType"]
+    return JsonPatch(json.loads(base64.b64decode(answer["patch"])))
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_recorded_reviews_are_allowed_as_they_are(name: str) -> None:
+    """With the checks alone, all that a real cluster did is allowed, unchanged, under the review's uid."""
+    body = recorded_reviews()[name]
+    reply = respond(body, phase_of(name), a_context())
+    answer = response(reply)
+
+    assert {"uid": json.loads(body)["request"]["uid"], "allowed": True} == answer
+    looked_at = "CREATE" in name or (phase_of(name) is Phase.VALIDATE and "UPDATE" in name)
+    subresource = json.loads(body)["request"].get("subResource")
+    assert (reply.verdict is not Verdict.IGNORED) == (looked_at and not subresource)
+
+
+#: What of the recorded requests has no constraints and is new, so that a policy with defaults changes it.
+INJECTED = {"deployment-plain.mutate.CREATE-deployments", "deployment-plain.mutate.CREATE-pods"}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_recorded_reviews_under_a_policy_with_defaults(name: str) -> None:
+    """Only what is new, has no constraints and has a selector is changed; the patch applies and marks it."""
+    body = recorded_reviews()[name]
+    answer = response(respond(body, phase_of(name), INJECTING))
+
+    assert answer["allowed"]
+    assert (name in INJECTED) == ("patch" in answer)
+    if name in INJECTED:
+        obj = json.loads(body)["request"]["object"]
+        patched = patch_of(answer).apply(obj)
+        spec = patched["spec"]["template"]["spec"] if obj["kind"] == "Deployment" else patched["spec"]
+        assert [ZONE["topologyKey"], HOST["topologyKey"]] == [
+            constraint["topologyKey"] for constraint in spec["topologySpreadConstraints"]
+        ]
+        assert "production" == patched["metadata"]["annotations"]["evenkeel.dev/injected-by"]
+
+
+def test_a_denial_says_everything() -> None:
+    """A denial is 403 Forbidden, one line an error for people and one cause an error for programs."""
+    constraints = [a_constraint(maxSkew=0, whenUnsatisfiable="Maybe"), a_constraint(topologyKey="")]
+    body = review(a_workload(spec={"topologySpreadConstraints": constraints}), name="web")
+    reply = respond(body, Phase.VALIDATE, a_context())
+    answer = response(reply)
+    at = "spec.template.spec.topologySpreadConstraints"
+
+    assert not answer["allowed"]
+    assert (403, "Forbidden") == (answer["status"]["code"], answer["status"]["reason"])
+    assert ("Deployment", "web") == (answer["status"]["details"]["kind"], answer["status"]["details"]["name"])
+    assert [
+        (f"{at}[0].maxSkew", "FieldValueInvalid"),
+        (f"{at}[0].whenUnsatisfiable", "FieldValueNotSupported"),
+        (f"{at}[1].topologyKey", "FieldValueRequired"),
+    ] == [(cause["field"], cause["reason"]) for cause in answer["status"]["details"]["causes"]]
+    assert answer["status"]["message"].splitlines() == [
+        f"{cause['field']}: {cause['message']}" for cause in answer["status"]["details"]["causes"]
+    ]
+    assert (Verdict.DENIED, "Deployment.apps", "web") == (reply.verdict, reply.kind, reply.name)
+
+
+def test_mutation_never_refuses() -> None:
+    """The mutating webhook leaves an invalid object as it is: refusing is the validating one's."""
+    body = review(a_workload(spec={"topologySpreadConstraints": [{"maxSkew": 0}]}))
+
+    assert {"uid": "0b1c", "allowed": True} == response(respond(body, Phase.MUTATE, INJECTING))
+
+
+@pytest.mark.parametrize(
+    "request_fields",
+    [
+        pytest.param({"operation": "UPDATE"}, id="UPDATE: an injected template would cause a rollout"),
+        pytest.param({"operation": "DELETE", "obj": None, "old": a_workload()}, id="DELETE"),
+        pytest.param({"operation": "CONNECT"}, id="CONNECT"),
+        pytest.param({"subResource": "status"}, id="status"),
+        pytest.param(
+            {"kind": {"group": "apps", "version": "v1", "kind": "ControllerRevision"}}, id="other kind"
+        ),
+        pytest.param({"kind": {"group": "x.io", "version": "v1", "kind": "Deployment"}}, id="other group"),
+    ],
+)
+def test_what_is_never_injected(request_fields: dict[str, Any]) -> None:
+    """Only new objects of kinds with pods are changed."""
+    obj = request_fields.pop("obj", a_workload())
+    reply = respond(review(obj, **request_fields), Phase.MUTATE, INJECTING)
+
+    assert (Verdict.IGNORED, False) == (reply.verdict, "patch" in response(reply))
+
+
+def test_dry_run_answers_alike() -> None:
+    """A dry run gets the same answer, for there is nothing that a review leaves behind."""
+    dry, real = (respond(review(a_workload(), dryRun=dry), Phase.MUTATE, INJECTING) for dry in (True, False))
+
+    assert dry.body == real.body
+    assert (True, False) == (dry.dry_run, real.dry_run)
+
+
+def test_warnings_are_few_short_and_plain() -> None:
+    """At most three warnings of 256 characters without control characters, or the API server drops them."""
+    context = a_context(a_policy(enforcement="warn"))
+    key = "a\nb\u0085\x7f" * 60
+    constraints = [a_constraint(labelSelector={"matchLabels": {f"{key}{number}": ""}}) for number in range(9)]
+    reply = respond(
+        review(a_workload(spec={"topologySpreadConstraints": constraints})), Phase.VALIDATE, context
+    )
+    warnings = response(reply)["warnings"]
+
+    assert MAX_WARNINGS == len(warnings)
+    assert all(len(warning) <= WARNING_LENGTH and warning.isprintable() for warning in warnings)
+    assert 0 < len(response(reply)["auditAnnotations"]["violations"]) <= AUDIT_LENGTH
+
+
+def test_generated_names_are_told() -> None:
+    """A pod that has no name yet is named by what its name will be made from."""
+    pod = a_pod()
+    pod["metadata"] = {"generateName": "web-", "labels": {}}
+
+    assert "web-" == respond(review(pod), Phase.VALIDATE, a_context()).name
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@st.composite
+def broken_reviews(draw: st.DrawFn) -> bytes:
+    """Draw a real review in which one to three values anywhere were replaced by any JSON."""
+    kind = draw(st.sampled_from(KNOWN_KINDS))
+    spec = (
+        {"topologySpreadConstraints": [a_constraint(matchLabelKeys=["rev"])]} if draw(st.booleans()) else {}
+    )
+    owner = ("apps/v1", "ReplicaSet", "web-1") if draw(st.booleans()) else None
+    obj = a_pod(spec=spec, owner=owner) if kind.is_pod else a_workload(kind.kind, kind.group, spec=spec)
+    old = obj if draw(st.booleans()) else None
+    document = json.loads(review(obj, old=old, operation=draw(st.sampled_from(["CREATE", "UPDATE"]))))
+    for _ in range(draw(st.integers(1, 3))):
+        _break(document, draw)
+    return orjson.dumps(document)
+
+
+def _break(node: Any, draw: st.DrawFn) -> None:
+    while True:
+        keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+        if not keys:
+            return
+        key = draw(st.sampled_from(keys))
+        if not isinstance(node[key], dict | list) or draw(st.integers(0, 4)) == 0:
+            node[key] = draw(json_values)
+            return
+        node = node[key]
+
+
+@settings(max_examples=400)
+@given(body=broken_reviews(), phase=st.sampled_from(Phase))
+def test_wrong_types_at_every_level_get_an_answer(body: bytes, phase: Phase) -> None:
+    """Whatever stands anywhere in a review, the answer is a valid one or HTTP 400, and patches apply."""
+    try:
+        answer = response(respond(body, phase, INJECTING))
+    except ReviewError:
+        return
+
+    assert answer["allowed"] or answer["status"]["message"]
+    if "patch" in answer:
+        patch_of(answer).apply(json.loads(body)["request"]["object"])
+
+
+@settings(max_examples=200)
+@given(body=st.binary(max_size=200) | json_values.map(lambda value: json.dumps(value).encode()))
+def test_bodies_that_are_no_reviews(body: bytes) -> None:
+    """Random bytes and random JSON are refused as no AdmissionReview."""
+    with pytest.raises(ReviewError):
+        respond(body, Phase.VALIDATE, a_context())
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        pytest.param(
+            a_pod(labels={f"k{number}": "v" * 20 for number in range(90_000)}), id="3 MiB of labels"
+        ),
+        pytest.param(
+            a_pod(labels=dict.fromkeys(map(str, range(300_000)), 1)), id="300,000 labels of a wrong type"
+        ),
+        pytest.param(
+            a_pod(spec={"topologySpreadConstraints": [{}] * 1_000_000}), id="a million empty constraints"
+        ),
+        pytest.param(
+            a_pod(
+                spec={
+                    "topologySpreadConstraints": [
+                        a_constraint(
+                            labelSelector={"matchExpressions": [{}] * 900_000}, matchLabelKeys=["x"] * 300_000
+                        )
+                    ]
+                }
+            ),
+            id="900,000 empty expressions",
+        ),
+        pytest.param(
+            a_pod(annotations={"evenkeel.dev/ignore": "x\n" * 1_400_000}), id="1,400,000 exemptions"
+        ),
+        pytest.param(a_pod(ownerReferences=[{"controller": True}] * 100_000), id="100,000 owners"),
+    ],
+)
+@pytest.mark.parametrize("phase", Phase)
+def test_hostile_sizes_get_a_small_answer(hostile: dict[str, Any], phase: Phase) -> None:
+    """Megabytes of mistakes are answered in kilobytes."""
+    assert len(respond(review(hostile), phase, INJECTING).body) < 200_000
+
+
+def test_contexts_are_not_changed() -> None:
+    """A review leaves nothing behind: the same body gets the same answer after any other."""
+    body = review(a_workload())
+    first = respond(body, Phase.MUTATE, INJECTING).body
+    respond(review(a_workload("StatefulSet")), Phase.MUTATE, INJECTING)
+
+    assert first == respond(body, Phase.MUTATE, INJECTING).body
+    assert isinstance(INJECTING, AdmissionContext)

@@ -1,0 +1,165 @@
+"""Turn the bytes of an AdmissionReview request into the bytes of its answer. Knows no web framework."""
+
+from __future__ import annotations
+
+import base64
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import orjson
+
+from policies.evaluation.context import AdmissionContext
+from policies.evaluation.decision import IGNORED, Decision, Verdict, decide_mutation, decide_validation
+from policies.evaluation.subject import Subject
+from policies.fields import MAX_ERRORS
+from webhook.admission.review import API_VERSION, Review
+
+#: Warnings in one answer. The API server keeps 4,096 characters of all webhooks' together, and some clients
+#: fail on more than 100 headers; three lines is what a person reads.
+MAX_WARNINGS = 3
+#: Characters of one warning; the API server cuts longer ones when there are many.
+WARNING_LENGTH = 256
+#: Characters of one audit annotation. Arbitrary; the audit log keeps any size, and somebody pays for it.
+AUDIT_LENGTH = 4096
+
+
+class Phase(StrEnum):
+    """Which of the two webhooks is asked."""
+
+    MUTATE = "mutate"
+    VALIDATE = "validate"
+
+
+class Reply(NamedTuple):
+    """The answer to one review, with what logs and metrics tell of it.
+
+    Attributes:
+        body: The AdmissionReview with the response, JSON.
+        verdict: What became of the object.
+        uid: The review's uid.
+        operation: CREATE, UPDATE, …
+        kind: The object's kind, with its group where it has one (``Deployment.apps``).
+        sub_resource: The subresource asked for; empty for the object itself.
+        namespace: The object's namespace, empty for none.
+        name: The object's name, or its generateName.
+        dry_run: Whether the request asked for no side effects.
+        injected: How many constraints the patch adds.
+        rules: The ids of the broken rules, in the order they were found, without repeats.
+    """
+
+    body: bytes
+    verdict: Verdict
+    uid: str
+    operation: str
+    kind: str
+    sub_resource: str
+    namespace: str
+    name: str
+    dry_run: bool
+    injected: int
+    rules: tuple[str, ...]
+
+
+def respond(body: bytes, phase: Phase, context: AdmissionContext) -> Reply:
+    """Answer one review.
+
+    Raises:
+        ReviewError: The body is no AdmissionReview.
+    """
+    review = Review.parse(body)
+    decision = decide(review, phase, context)
+    name = review.name or _generated_name(review)
+    return Reply(
+        body=orjson.dumps(
+            {
+                "apiVersion": API_VERSION,
+                "kind": "AdmissionReview",
+                "response": _response(review, decision, name),
+            }
+        ),
+        verdict=decision.verdict,
+        uid=review.uid,
+        operation=review.operation,
+        kind=f"{review.kind}.{review.group}" if review.group else review.kind,
+        sub_resource=review.sub_resource,
+        namespace=review.namespace,
+        name=name,
+        dry_run=review.dry_run,
+        injected=decision.injected,
+        rules=decision.rules,
+    )
+
+
+def decide(review: Review, phase: Phase, context: AdmissionContext) -> Decision:
+    """Decide on one review; deletions, subresources and kinds without pods are let through at once."""
+    if review.sub_resource or review.obj is None or review.operation not in ("CREATE", "UPDATE"):
+        return IGNORED
+    kind = context.kinds.find(review.group, review.kind)
+    if kind is None or (phase is Phase.MUTATE and review.operation != "CREATE"):
+        return IGNORED
+    subject = Subject.read(review.obj, kind, review.namespace)
+    if phase is Phase.MUTATE:
+        return decide_mutation(subject, context)
+    old = None
+    if review.operation == "UPDATE" and review.old_object is not None:
+        old = Subject.read(review.old_object, kind, review.namespace)
+    return decide_validation(subject, old, context)
+
+
+def _response(review: Review, decision: Decision, name: str) -> dict[str, Any]:
+    response: dict[str, Any] = {"uid": review.uid, "allowed": decision.verdict is not Verdict.DENIED}
+    if decision.errors:
+        response["status"] = _denial(review, decision, name)
+    if decision.patch:
+        response["patchType"] = "JSONPatch"
+        response["patch"] = base64.b64encode(orjson.dumps(decision.patch)).decode()
+    if decision.warnings:
+        response["warnings"] = _told(decision.warnings)
+    if decision.audit:
+        response["auditAnnotations"] = {key: _cut(text, AUDIT_LENGTH) for key, text in decision.audit.items()}
+    return response
+
+
+def _told(warnings: tuple[str, ...]) -> list[str]:
+    """Return the first warnings, and how many there are besides."""
+    if len(warnings) > MAX_WARNINGS:
+        kept = warnings[: MAX_WARNINGS - 1]
+        warnings = (*kept, f"evenkeel: and {len(warnings) - len(kept)} more; the audit log has them")
+    return [_plain(text, WARNING_LENGTH) for text in warnings]
+
+
+def _denial(review: Review, decision: Decision, name: str) -> dict[str, Any]:
+    """Return the status of a refusal. With reason Invalid kubectl would print the causes alone."""
+    causes = [
+        {"reason": str(error.kind), "field": str(error.path), "message": error.problem}
+        for error in decision.errors
+    ]
+    return {
+        "code": 403,
+        "reason": "Forbidden",
+        "message": "\n".join(map(str, decision.errors)) + _rest(decision),
+        "details": {"kind": review.kind, "name": name, "causes": causes},
+    }
+
+
+def _rest(decision: Decision) -> str:
+    stopped = len(decision.errors) >= MAX_ERRORS
+    return f"\nReading stopped after {len(decision.errors)} errors; there may be more." if stopped else ""
+
+
+def _generated_name(review: Review) -> str:
+    """Return an object's name, or what the API server will make it from, for people who read a log."""
+    metadata = (review.obj or review.old_object or {}).get("metadata")
+    if not isinstance(metadata, dict):
+        return ""
+    name = metadata.get("name") or metadata.get("generateName")
+    return name if isinstance(name, str) else ""
+
+
+def _plain(text: str, length: int) -> str:
+    """Return a text as one line: the API server silently drops a warning with a control character in it."""
+    return _cut("".join(character if character.isprintable() else " " for character in text), length)
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -1,0 +1,140 @@
+"""The request half of an AdmissionReview, as the API server sends it.
+
+Source: ``k8s.io/api/admission/v1``, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import orjson
+
+from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown, wrong_type
+
+#: The only version of AdmissionReview that a registered webhook gets here.
+API_VERSION = "admission.k8s.io/v1"
+#: The rule that a body breaks which is no AdmissionReview.
+NOT_A_REVIEW = "not-a-review"
+
+
+class ReviewError(Exception):
+    """A body that is no AdmissionReview; the sender made a mistake, so HTTP 400."""
+
+    def __init__(self, message: str, errors: tuple[FieldError, ...] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.errors = errors
+
+
+class Review(NamedTuple):
+    """One request for admission.
+
+    Attributes:
+        uid: Must be repeated in the answer.
+        operation: CREATE, UPDATE, DELETE or CONNECT.
+        group: The API group of ``kind``.
+        kind: The kind of the object that is sent.
+        sub_resource: The subresource asked for; empty for the object itself.
+        namespace: The object's namespace; empty for none.
+        name: The object's name; empty while the API server has yet to make it up.
+        obj: The new object; None where the operation has none.
+        old_object: The stored object; None where the operation has none.
+        dry_run: Whether nothing will be stored.
+    """
+
+    uid: str
+    operation: str
+    group: str
+    kind: str
+    sub_resource: str
+    namespace: str
+    name: str
+    obj: dict[str, Any] | None
+    old_object: dict[str, Any] | None
+    dry_run: bool
+
+    @classmethod
+    def parse(cls, body: bytes) -> Review:
+        """Read a request body.
+
+        Raises:
+            ReviewError: It is not JSON, or no ``admission.k8s.io/v1`` AdmissionReview with a request.
+        """
+        try:
+            document = orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            raise ReviewError(f"the body is not JSON: {error}") from None
+        review = _well_formed(document)
+        if review is None:
+            raise ReviewError("the body is no AdmissionReview", tuple(_errors(document)))
+        return review
+
+
+def _well_formed(document: Any) -> Review | None:
+    """Return the review of a document in which all is as it should be, else None."""
+    try:
+        request = document["request"]
+        kind, get = request["kind"], request.get
+        review = Review(
+            uid=request["uid"],
+            operation=request["operation"],
+            group=kind.get("group") or "",
+            kind=kind["kind"],
+            sub_resource=get("subResource") or "",
+            namespace=get("namespace") or "",
+            name=get("name") or "",
+            obj=get("object"),
+            old_object=get("oldObject"),
+            dry_run=get("dryRun") or False,
+        )
+        if document["apiVersion"] != API_VERSION or document["kind"] != "AdmissionReview":
+            return None
+    except (TypeError, LookupError, AttributeError):
+        return None
+    good = all(map(isinstance, review, _TYPES)) and review.uid and review.operation and review.kind
+    return review if good else None
+
+
+#: The types of the fields of ``Review``, in their order.
+_TYPES = (str, str, str, str, str, str, str, dict | None, dict | None, bool)
+
+
+def _errors(document: object) -> list[FieldError]:
+    """Return what keeps a document from being an AdmissionReview, all at once."""
+    found = ErrorList()
+    review = found.mapping(document, FieldPath())
+    for name, wanted in (("apiVersion", API_VERSION), ("kind", "AdmissionReview")):
+        if review.get(name) != wanted and not found.errors:
+            text = f"must be {wanted}, got {shown(review.get(name))}"
+            found.errors.append(FieldError(FieldPath((name,)), text, ErrorKind.NOT_SUPPORTED, NOT_A_REVIEW))
+    if found.errors:
+        return found.errors
+    if review.get("request") is None:
+        return [FieldError(_REQUEST, "is required", ErrorKind.REQUIRED, NOT_A_REVIEW)]
+    request = found.mapping(review["request"], _REQUEST)
+    if not found.errors:
+        _check_request(request, found)
+    return found.errors
+
+
+def _check_request(request: dict[str, Any], found: ErrorList) -> None:
+    kind, kind_path = found.mapping(request.get("kind"), _REQUEST.child("kind")), _REQUEST.child("kind")
+    for parent, path, name in (
+        (request, _REQUEST, "uid"),
+        (request, _REQUEST, "operation"),
+        (kind, kind_path, "kind"),
+    ):
+        if not found.text(parent.get(name), path.child(name)) and parent.get(name) in (None, ""):
+            found.errors.append(FieldError(path.child(name), "is required", ErrorKind.REQUIRED, NOT_A_REVIEW))
+    for parent, path, name in ((kind, kind_path, "group"), *((request, _REQUEST, name) for name in _TEXTS)):
+        found.text(parent.get(name), path.child(name))
+    for name in ("object", "oldObject"):
+        found.mapping(request.get(name), _REQUEST.child(name))
+    dry_run = request.get("dryRun")
+    if dry_run is not None and not isinstance(dry_run, bool):
+        found.errors.append(wrong_type(_REQUEST.child("dryRun"), "a boolean", dry_run))
+
+
+#: The fields of a request that are texts and may be left out.
+_TEXTS = ("subResource", "namespace", "name")
+_REQUEST = FieldPath(("request",))
