@@ -1,0 +1,178 @@
+"""The admission routes without a server: what is read, answered, counted and logged."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from policies.evaluation.context import AdmissionContext
+from tests.webhook.serving.running import REVIEW
+from webhook import logs
+from webhook.admission.wsgi import AdmissionApp
+from webhook.logs import EventLog
+from webhook.settings import LogFormat, LogLevel, Settings
+from webhook.state import ServerState
+from webhook.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+#: Bytes of a body, at most.
+LIMIT = 2000
+
+
+class Caller:
+    """Calls the app as a server does, and keeps what it answered."""
+
+    def __init__(self, context: AdmissionContext) -> None:
+        self.registry = CollectorRegistry()
+        self._read, write = os.pipe()
+        events = EventLog(LogFormat.TEXT, LogLevel.INFO, descriptor=write)
+        self._events = events
+        logs.set_up(events, LogLevel.INFO)
+        state = ServerState(
+            settings=Settings(self_signed=True, max_body_bytes=LIMIT),
+            context=context,
+            telemetry=Telemetry("1", registry=self.registry),
+            events=events,
+            certificate_expiry=lambda: datetime(2100, 1, 1, tzinfo=UTC),
+        )
+        self._write = write
+        self.app = AdmissionApp(state, _fallback)
+        self.status = 0
+        self.headers: dict[str, str] = {}
+
+    def call(self, body: bytes, **environ: Any) -> Any:
+        defaults = {
+            "REQUEST_METHOD": "POST",
+            "PATH_INFO": "/validate",
+            "CONTENT_TYPE": "application/json",
+            "CONTENT_LENGTH": str(len(body)),
+            "wsgi.input": io.BytesIO(body),
+        }
+        parts = self.app({**defaults, **environ}, cast("StartResponse", self._start))
+        return json.loads(b"".join(parts) or b"null")
+
+    def log(self) -> list[str]:
+        self._events.flush()
+        return os.read(self._read, 65536).decode().splitlines()
+
+    def close(self) -> None:
+        os.close(self._read)
+        os.close(self._write)
+
+    def _start(self, status: str, headers: list[tuple[str, str]]) -> None:
+        self.status = int(status.split(maxsplit=1)[0])
+        self.headers = dict(headers)
+
+
+def _fallback(_environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    start_response("200 OK", [])
+    return [b'"behind"']
+
+
+@pytest.fixture(autouse=True)
+def loggers() -> Iterator[None]:
+    """Give back the loggers that a server sets up for its process."""
+    root, ours = logging.getLogger(), logs.LOGGER
+    before = [(logger, logger.handlers[:], logger.level, logger.propagate) for logger in (root, ours)]
+    yield
+    for logger, handlers, level, propagate in before:
+        logger.handlers[:] = handlers
+        logger.setLevel(level)
+        logger.propagate = propagate
+
+
+@pytest.fixture
+def caller() -> Iterator[Caller]:
+    """An app that lets everything through."""
+    made = Caller(AdmissionContext(policies=()))
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("environ", "status"),
+    [
+        pytest.param({}, 200, id="200: a review"),
+        pytest.param({"CONTENT_TYPE": "application/json; charset=utf-8"}, 200, id="200: with a charset"),
+        pytest.param({"CONTENT_TYPE": "Application/JSON"}, 200, id="200: in capitals"),
+        pytest.param({"CONTENT_LENGTH": "", "HTTP_TRANSFER_ENCODING": "chunked"}, 200, id="200: chunked"),
+        pytest.param({"CONTENT_LENGTH": "5000"}, 413, id="413: 5,000 bytes announced"),
+        pytest.param({"CONTENT_LENGTH": "1999"}, 400, id="400: fewer bytes than announced"),
+        pytest.param({"CONTENT_LENGTH": ""}, 411, id="411: no length"),
+        pytest.param({"CONTENT_TYPE": "text/plain"}, 415, id="415: text"),
+        pytest.param({"CONTENT_TYPE": ""}, 415, id="415: no type"),
+        pytest.param({"REQUEST_METHOD": "GET"}, 405, id="405: GET"),
+        pytest.param({"REQUEST_METHOD": "HEAD"}, 405, id="405: HEAD"),
+    ],
+)
+def test_statuses(caller: Caller, environ: dict[str, str], status: int) -> None:
+    """What is no POST of JSON within the limit gets its own status, and the one shape of errors."""
+    answer = caller.call(REVIEW, **environ)
+
+    assert status == caller.status
+    if status == 405:
+        assert caller.headers["Allow"] == "POST"
+    if status >= 400 and environ.get("REQUEST_METHOD") != "HEAD":
+        assert {"error", "details"} == answer.keys()
+
+
+def test_chunked_body_above_the_limit(caller: Caller) -> None:
+    """A chunked body is read up to the limit and no further."""
+    caller.call(REVIEW + b" " * LIMIT, CONTENT_LENGTH="", HTTP_TRANSFER_ENCODING="chunked")
+
+    assert caller.status == 413
+
+
+def test_body_that_never_comes(caller: Caller) -> None:
+    """A body that stops coming is the client's fault."""
+
+    class Stuck(io.BytesIO):
+        def read(self, _size: int | None = -1) -> bytes:
+            raise TimeoutError
+
+    caller.call(REVIEW, **{"wsgi.input": Stuck()})
+
+    assert caller.status == 408
+
+
+def test_our_own_bug() -> None:
+    """A review that we fail on gets 500 and no Retry-After, and the log has its uid and the traceback."""
+    caller = Caller(cast("AdmissionContext", None))
+    answer = caller.call(REVIEW)
+    [line, _] = caller.log()
+    caller.close()
+
+    assert caller.status == 500
+    assert "internal error, see the log" == answer["error"]
+    assert "Retry-After" not in caller.headers
+    assert "error review_failed uid=6b1f phase=validate" in line
+    assert "AttributeError" in line
+
+
+def test_a_review_is_counted_and_logged(caller: Caller) -> None:
+    """One review is one count and one line."""
+    caller.call(REVIEW, PATH_INFO="/mutate")
+    [line] = caller.log()
+
+    labels = {"phase": "mutate", "verdict": "ignored"}
+    assert 1 == caller.registry.get_sample_value("evenkeel_admission_requests_total", labels)
+    assert (
+        " info review_ignored uid=6b1f phase=mutate op=CREATE kind=ConfigMap ns=shop name=settings ms="
+        in line
+    )
+
+
+@pytest.mark.parametrize("path", ["/", "/validate/", "/livez", "/VALIDATE", ""])
+def test_other_paths_go_behind(caller: Caller, path: str) -> None:
+    """Everything but the two routes is the other app's."""
+    assert "behind" == caller.call(b"", PATH_INFO=path)

@@ -1,0 +1,87 @@
+"""The entry point: it finds commands, and every failure is a line and an exit code."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from certs.errors import CertificateError
+from policies.errors import DocumentError, UsageError
+from webhook.cli import main
+from webhook.serving.listener import ListenError
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "lines"),
+    [
+        pytest.param(DocumentError(["a.yaml:1: x", "a.yaml:2: y"]), 2, 2, id="2: a document, 2 problems"),
+        pytest.param(UsageError("no"), 2, 1, id="2: usage"),
+        pytest.param(CertificateError("no"), 2, 1, id="2: certificate"),
+        pytest.param(FileNotFoundError(2, "No such file or directory", "p.yaml"), 2, 1, id="2: missing file"),
+        pytest.param(OSError(28, "No space left on device"), 3, 1, id="3: system"),
+        pytest.param(ListenError("taken"), 3, 1, id="3: address"),
+        pytest.param(ZeroDivisionError("oops"), 3, 1, id="3: our own bug"),
+        pytest.param(KeyboardInterrupt(), 130, 0, id="130: Ctrl-C"),
+    ],
+)
+def test_errors_become_lines_and_exit_codes(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    code: int,
+    lines: int,
+) -> None:
+    """No error is a traceback."""
+
+    def fail(_program: str) -> int:
+        raise error
+
+    monkeypatch.setattr(main, "_exit_code", fail)
+    found = main._guarded("evenkeel")
+    written = capsys.readouterr().err.splitlines()
+
+    assert (code, lines) == (found, len(written))
+    assert all(line.startswith("evenkeel: ") for line in written)
+
+
+def _run(*arguments: str, program: str = "evenkeel") -> subprocess.CompletedProcess[str]:
+    code = f"import sys; sys.argv[0] = {program!r}; from webhook.cli.main import run; run()"
+    return subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_help_imports_no_heavy_module() -> None:
+    """Help and completion do not wait for the server's libraries."""
+    done = _run("--help")
+
+    assert done.returncode == 0
+    assert all(name in done.stdout for name in main.COMMANDS)
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert set() == loaded & {"flask", "gunicorn", "cryptography", "prometheus_client", "jsonschema", "rich"}
+
+
+@pytest.mark.parametrize("arguments", [["nonsense"], ["--nonsense"], ["serve", "--nonsense"]])
+def test_bad_usage(arguments: list[str]) -> None:
+    """Bad usage ends with exit code 2."""
+    assert 2 == _run(*arguments).returncode
+
+
+def test_kubectl_plugin_says_its_own_name() -> None:
+    """Called as a kubectl plugin, the usage names the plugin."""
+    assert "Usage: kubectl-evenkeel " in _run("--help", program="/x/kubectl-evenkeel").stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_serves_both_names(shell: str) -> None:
+    """The script completes the command and the plugin."""
+    done = _run("completion", shell)
+
+    assert done.returncode == 0
+    assert "_EVENKEEL_COMPLETE" in done.stdout
+    assert "_KUBECTL_EVENKEEL_COMPLETE" in done.stdout

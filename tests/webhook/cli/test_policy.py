@@ -1,0 +1,279 @@
+"""`evenkeel policy`: checking, showing and describing documents."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from policies.documents.loading import builtin_names
+from policies.documents.schema import checked_in_text
+from webhook.cli.policy import command
+
+POLICY = """\
+apiVersion: evenkeel.dev/v1alpha1
+kind: SpreadPolicy
+metadata:
+  name: production
+spec:
+  enforcement: warn
+  defaults:
+    constraints:
+      - {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}
+"""
+CLEAN = "apiVersion: evenkeel.dev/v1alpha1\nkind: SpreadPolicy\nmetadata: {name: clean}\n"
+WRONG = CLEAN + "spec: {enforcement: enforce}\n"
+CONFIG = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+  - pluginConfig:
+      - name: PodTopologySpread
+        args:
+          defaultingType: List
+          defaultConstraints:
+            - {maxSkew: 7, topologyKey: rack, whenUnsatisfiable: ScheduleAnyway}
+"""
+DEPLOYMENT = "apiVersion: apps/v1\nkind: Deployment\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with one file of each sort."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "policy.yaml": POLICY,
+        "clean.yaml": CLEAN,
+        "wrong.yaml": WRONG,
+        "config.yaml": CONFIG,
+        "deployment.yaml": DEPLOYMENT,
+        "empty.yaml": "",
+        "broken.yaml": "a: b: c",
+    }.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "binary.yaml").write_bytes(b"\x7fELF\x02\x01\xff\xfe")
+    (tmp_path / "huge.yaml").write_text("a: " + "x" * 3_000_000)
+    return tmp_path
+
+
+def run(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(command, arguments, input=stdin)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "line"),
+    [
+        pytest.param(["clean.yaml"], 0, "1 document checked, no errors", id="clean"),
+        pytest.param(
+            ["policy.yaml", "config.yaml"], 0, "2 documents checked, no errors", id="notes and warnings"
+        ),
+        pytest.param(["builtin:soft-spread"], 0, "1 document checked, no errors", id="a built-in one"),
+        pytest.param(
+            ["clean.yaml", "clean.yaml"], 0, "1 document checked, no errors", id="the same file twice"
+        ),
+        pytest.param(
+            ["wrong.yaml"],
+            1,
+            'wrong.yaml:4: spec.enforcement: must be one of "deny", "warn", "audit", got "enforce"',
+            id="an error",
+        ),
+        pytest.param(
+            ["clean.yaml", "nope.yaml"], 2, "nope.yaml: No such file or directory", id="no such file"
+        ),
+        pytest.param(["broken.yaml"], 2, "broken.yaml:1: is not YAML: column 5:", id="no YAML"),
+        pytest.param(["binary.yaml"], 2, "binary.yaml:1: is not text: the byte 0xff", id="binary"),
+        pytest.param(["empty.yaml"], 2, "empty.yaml: holds no SpreadPolicy", id="empty"),
+        pytest.param(["huge.yaml"], 2, "huge.yaml:1: kind: must be SpreadPolicy", id="a line of 3 MB"),
+        pytest.param(
+            ["deployment.yaml"], 2, "deployment.yaml:2: kind: must be SpreadPolicy or", id="a Deployment"
+        ),
+        pytest.param(["builtin:x"], 2, "builtin:x: no built-in policy", id="no such built-in"),
+        pytest.param(["a\x00b"], 2, '"a', id="a name that no file can have"),
+        pytest.param(
+            ["wrong.yaml", "broken.yaml"], 2, "wrong.yaml:4: spec.enforcement", id="an error, and no YAML"
+        ),
+    ],
+)
+def test_check(folder: Path, arguments: list[str], code: int, line: str) -> None:
+    """Every input gets its line and its exit code; nothing but lines with a place goes to stderr."""
+    result = run("check", *arguments)
+
+    assert code == result.exit_code
+    assert any(found.startswith(line) for found in result.output.splitlines())
+    assert all(len(found) < 300 for found in result.output.splitlines())
+    assert bool(result.stderr) == (code > 0)
+
+
+def test_check_folder(folder: Path) -> None:
+    """A folder is read with all below it; hidden folders and other kinds are passed over."""
+    (folder / "below/.git").mkdir(parents=True)
+    (folder / "below/clean.yml").write_text(CLEAN)
+    (folder / "below/deployment.json").write_text('{"kind": "Deployment"}')
+    (folder / "below/.git/broken.yaml").write_text("a: b: c")
+    (folder / "none").mkdir()
+
+    assert 0 == run("check", "below").exit_code
+    assert (2, "none: holds no SpreadPolicy and no KubeSchedulerConfiguration\n") == (
+        run("check", "none").exit_code,
+        run("check", "none").stderr,
+    )
+
+
+def test_check_stdin(folder: Path) -> None:
+    """A dash is standard input."""
+    result = run("check", "-", stdin=WRONG)
+
+    assert 1 == result.exit_code
+    assert result.stderr.startswith("<stdin>:4: spec.enforcement: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param([], "kubernetes.io/hostname maxSkew 3", id="System"),
+        pytest.param(["--scheduler-config", "config.yaml"], "rack maxSkew 7", id="the option"),
+        pytest.param(["config.yaml"], "rack maxSkew 7", id="the configuration among the files"),
+    ],
+)
+def test_switched_off_defaults(folder: Path, arguments: list[str], expected: str) -> None:
+    """A policy with defaults is told which of the scheduler's own it switches off."""
+    result = run("check", "policy.yaml", *arguments)
+
+    assert 0 == result.exit_code
+    assert expected in result.stdout
+
+
+def test_cluster(folder: Path) -> None:
+    """With a cluster the warning that pods are left alone goes away."""
+    (folder / "cluster.json").write_text(
+        '{"apiVersion": "v1", "kind": "List", "items": [{"kind": "Service"}]}'
+    )
+
+    assert "pods are left alone" in run("check", "policy.yaml").stdout
+    assert "pods are left alone" not in run("check", "policy.yaml", "--cluster", "cluster.json").stdout
+
+
+@pytest.mark.parametrize(("arguments", "code"), [([], 0), (["--fail-on", "warning"], 1)])
+def test_fail_on(folder: Path, arguments: list[str], code: int) -> None:
+    """Warnings make the exit code 1 only where that is asked."""
+    assert code == run("check", "policy.yaml", *arguments).exit_code
+
+
+def test_check_json(folder: Path) -> None:
+    """JSON goes to stdout, errors included, and has a version."""
+    result = run("check", "wrong.yaml", "broken.yaml", "-o", "json")
+    report = json.loads(result.stdout)
+
+    assert ("", 1, 2) == (result.stderr, report["version"], result.exit_code)
+    assert [("broken.yaml", 1, "unreadable"), ("wrong.yaml", 4, "value-invalid")] == [
+        (finding["file"], finding["line"], finding["rule"]) for finding in report["findings"]
+    ]
+
+
+def recorded_arguments() -> list[Any]:
+    """Return some plugin arguments with what kube-scheduler says of them."""
+    path = Path(__file__).parents[2] / "data/validation.jsonl.gz"
+    with gzip.open(path, "rt") as lines:
+        cases = [case for case in map(json.loads, lines) if case["op"] == "validate-args"]
+    # An empty defaultingType is only an error where no version has filled it in.
+    wanted = [case for case in cases if case["errors"] and case["args"].get("defaultingType")]
+    return [pytest.param(case["args"], case["errors"], id=case["name"]) for case in wanted[:12]]
+
+
+@pytest.mark.parametrize(("arguments", "errors"), recorded_arguments())
+def test_scheduler_config_vectors(folder: Path, arguments: dict[str, Any], errors: list[str]) -> None:
+    """What kube-scheduler says of plugin arguments comes out with the line of the field."""
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"pluginConfig": [{"name": "PodTopologySpread", "args": arguments}]}],
+    }
+    (folder / "c.yaml").write_text(yaml.safe_dump(config, default_flow_style=False))
+    result = run("check", "c.yaml")
+
+    prefix = "profiles[0].pluginConfig[0].args."
+    found = [line.split(": ")[:2] for line in result.stderr.splitlines()]
+    assert 1 == result.exit_code
+    assert sorted(prefix + error.split(": ")[0] for error in errors) == sorted(path for _, path in found)
+    lines = (folder / "c.yaml").read_text().splitlines()
+    for place, path in found:
+        line = lines[int(place.partition(":")[2]) - 1]
+        assert path.rpartition(".")[2].partition("[")[0] in line or line.lstrip().startswith("- ")
+
+
+def test_show_lists_the_builtin_documents() -> None:
+    """Without arguments each built-in document has a line."""
+    result = run("show")
+
+    assert builtin_names() == [line.split()[0] for line in result.stdout.splitlines()]
+    assert all(line.endswith(".") and len(line.split()) > 4 for line in result.stdout.splitlines())
+
+
+@pytest.mark.parametrize("form", ["yaml", "json"])
+def test_show(folder: Path, form: str) -> None:
+    """A policy is printed with its defaults filled in, as a document that passes the check."""
+    result = run("show", "policy.yaml", "-o", form)
+    shown = yaml.safe_load(result.stdout)
+
+    assert (0, "pods", "policy") == (
+        result.exit_code,
+        shown["spec"]["defaults"]["at"],
+        shown["spec"]["defaults"]["source"],
+    )
+    assert 0 == run("check", "-", stdin=result.stdout).exit_code
+
+
+def test_show_several(folder: Path) -> None:
+    """Several policies are one stream of YAML or of JSON, which ``policy check`` reads again."""
+    names = ["soft-spread", "builtin:audit", "policy.yaml"]
+
+    assert ["soft-spread", "audit", "production"] == [
+        document["metadata"]["name"] for document in yaml.safe_load_all(run("show", *names).stdout)
+    ]
+    (folder / "shown.json").write_text(run("show", *names, "-o", "json").stdout)
+    assert 0 == run("check", "shown.json").exit_code
+
+
+def test_schema() -> None:
+    """The printed schema is the checked-in one."""
+    assert checked_in_text() == run("schema").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "stderr"),
+    [
+        pytest.param(["show", "nope"], 2, "evenkeel: nope: No such file or directory\n", id="show nothing"),
+        pytest.param(
+            ["check", "clean.yaml", "--scheduler-config", "clean.yaml"],
+            2,
+            'evenkeel: clean.yaml:2: kind: must be "KubeSchedulerConfiguration", got "SpreadPolicy"\n',
+            id="a policy as the scheduler's configuration",
+        ),
+        pytest.param(
+            ["check", "clean.yaml", "--cluster", "nope"],
+            2,
+            "evenkeel: nope: No such file or directory\n",
+            id="no cluster",
+        ),
+        pytest.param(["check", "."], 2, None, id="a folder full of rubbish"),
+        pytest.param(["schema"], 0, "", id="the schema"),
+    ],
+)
+def test_as_a_program(folder: Path, arguments: list[str], code: int, stderr: str | None) -> None:
+    """The installed command ends with lines of text, never with a traceback, and without colors."""
+    program = [sys.executable, "-c", "from webhook.cli.main import run; run()", "policy", *arguments]
+    environment = {**os.environ, "NO_COLOR": "1"}
+    done = subprocess.run(program, capture_output=True, text=True, check=False, env=environment, timeout=60)
+
+    assert code == done.returncode
+    assert "Traceback" not in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+    assert stderr in {None, done.stderr}

@@ -1,0 +1,27 @@
+"""What the tests of the web side share."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from policies.evaluation.context import AdmissionContext
+from webhook.logs import EventLog
+from webhook.settings import LogFormat, LogLevel, Settings
+from webhook.state import ServerState
+from webhook.telemetry import Telemetry
+
+
+@pytest.fixture
+def state() -> ServerState:
+    """A server that is ready on 20 November 2026."""
+    return ServerState(
+        settings=Settings(self_signed=True),
+        context=AdmissionContext(policies=()),
+        telemetry=Telemetry("1", registry=CollectorRegistry()),
+        events=EventLog(LogFormat.TEXT, LogLevel.INFO, descriptor=2),
+        certificate_expiry=lambda: datetime(2026, 11, 21, tzinfo=UTC),
+        now=lambda: datetime(2026, 11, 20, tzinfo=UTC),
+    )

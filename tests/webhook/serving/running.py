@@ -1,0 +1,165 @@
+"""A real ``evenkeel serve`` in a process of its own, and clients that behave and misbehave."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+#: Seconds after which a server that should have done something is given up.
+PATIENCE_S = 20.0
+
+#: A review that every policy lets through at once.
+REVIEW = json.dumps(
+    {
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {
+            "uid": "6b1f",
+            "kind": {"group": "", "version": "v1", "kind": "ConfigMap"},
+            "operation": "CREATE",
+            "namespace": "shop",
+            "name": "settings",
+            "object": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}},
+            "oldObject": None,
+            "dryRun": False,
+        },
+    }
+).encode()
+
+_RUN = "from webhook.cli.main import run; run()"
+
+
+def eventually(condition: Callable[[], Any], *, patience_s: float = PATIENCE_S) -> Any:
+    """Return what a condition gives as soon as it is true."""
+    deadline = time.monotonic() + patience_s
+    while time.monotonic() < deadline:
+        if found := condition():
+            return found
+        time.sleep(0.02)
+    raise AssertionError("it did not happen in time")
+
+
+@dataclass
+class Answer:
+    """A response with its body read."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass
+class Server:
+    """A running server; ``log`` is the file its stderr goes to."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+    port: int = 0
+    context: ssl.SSLContext = field(default_factory=lambda: ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+
+    def lines(self, event: str) -> list[str]:
+        return [line for line in self.log.read_text().splitlines() if f" {event} " in f"{line} "]
+
+    def plain(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S)
+
+    def tls(self) -> ssl.SSLSocket:
+        return self.context.wrap_socket(self.plain(), server_hostname="127.0.0.1")
+
+    def connect(self) -> http.client.HTTPSConnection:
+        return http.client.HTTPSConnection("127.0.0.1", self.port, context=self.context, timeout=PATIENCE_S)
+
+    def ask(self, method: str, path: str, *, body: bytes | None = None, **headers: str) -> Answer:
+        connection = self.connect()
+        try:
+            return ask(connection, method, path, body=body, **headers)
+        finally:
+            connection.close()
+
+    def review(self) -> Answer:
+        return self.ask("POST", "/validate", body=REVIEW, content_type="application/json")
+
+    def workers(self) -> list[int]:
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return [int(pid) for pid in children.split()]
+
+
+def ask(
+    connection: http.client.HTTPConnection,
+    method: str,
+    path: str,
+    *,
+    body: bytes | None = None,
+    **headers: str,
+) -> Answer:
+    """Send one request on a connection that may be kept."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path, body=body, headers=named)
+    response = connection.getresponse()
+    found = {name.lower(): value for name, value in response.getheaders()}
+    return Answer(response.status, found, response.read())
+
+
+def read_all(sock: socket.socket) -> bytes:
+    """Read until the server closes; a reset ends it too."""
+    parts = []
+    try:
+        while part := sock.recv(65536):
+            parts.append(part)
+    except ConnectionError:
+        pass
+    return b"".join(parts)
+
+
+@contextmanager
+def serving(
+    folder: Path, *options: str, certificate: tuple[str, ...] = ("--self-signed",)
+) -> Iterator[Server]:
+    """Run a server with one worker until the block ends."""
+    log = folder / "log"
+    command = [
+        sys.executable,
+        "-c",
+        _RUN,
+        "serve",
+        "--bind",
+        "127.0.0.1:0",
+        *certificate,
+        "--workers=1",
+        *options,
+    ]
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("EVENKEEL_")}
+    with log.open("wb") as stderr:
+        process = subprocess.Popen(command, stderr=stderr, stdout=stderr, env=environment)
+    server = Server(process, log)
+    try:
+        line = eventually(lambda: server.lines("serving") or process.poll() is not None)
+        assert line is not True, f"exit code {process.returncode}: {log.read_text()}"
+        fields = dict(part.split("=", 1) for part in line[0].split() if "=" in part)
+        server.port = int(fields["url"].rpartition(":")[2])
+        server.context.load_verify_locations(fields["ca"])
+        eventually(lambda: server.ask("GET", "/livez").status == 200)
+        yield server
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        try:
+            process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise

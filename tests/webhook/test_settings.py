@@ -1,0 +1,64 @@
+"""Settings: every option is documented, and what does not go together is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from policies.errors import UsageError
+from webhook.cli.serve import command
+from webhook.settings import ENV_PREFIX, Option, Settings, options
+
+
+@pytest.mark.parametrize("option", list(options()), ids=lambda option: option.name)
+def test_every_option_has_env_help_and_default(option: Option) -> None:
+    """Every option can be set three ways and says in one sentence what it is."""
+    assert f"{ENV_PREFIX}{option.name.upper()}" == option.env
+    assert option.help.endswith(".")
+    assert option.default_text
+
+
+@pytest.mark.parametrize("option", list(options()), ids=lambda option: option.name)
+def test_every_option_is_on_the_command_line(option: Option) -> None:
+    """The command offers exactly the options of the settings, with their environment variables."""
+    [parameter] = [found for found in command.params if found.name == option.name]
+
+    assert [option.flag] == parameter.opts
+    assert option.env == parameter.envvar
+
+
+def test_the_command_has_no_other_option() -> None:
+    """No option exists outside the settings."""
+    assert [option.name for option in options()] == [parameter.name for parameter in command.params]
+
+
+@pytest.mark.parametrize(
+    ("values", "part"),
+    [
+        pytest.param({}, "got none", id="0 certificates"),
+        pytest.param({"self_signed": True, "cert_dir": "/c"}, "got more than one", id="2 certificates"),
+        pytest.param({"cert": "a.crt"}, "--cert and --key go together", id="1 of cert and key"),
+        pytest.param(
+            {"self_signed": True, "workers": 0}, "--workers: must be a number above 0, got 0", id="0 workers"
+        ),
+        pytest.param(
+            {"self_signed": True, "drain_s": -1.0},
+            "--drain-s: must be a number from 0 on",
+            id="-1 s of draining",
+        ),
+        pytest.param({"self_signed": True, "keepalive_s": float("nan")}, "--keepalive-s", id="no number"),
+        pytest.param({"self_signed": True, "drain_s": float("inf")}, "--drain-s", id="for ever"),
+    ],
+)
+def test_refused_settings(values: dict[str, Any], part: str) -> None:
+    """Settings that do not go together are refused with the option's name."""
+    with pytest.raises(UsageError) as caught:
+        Settings(**values)
+
+    assert part in str(caught.value)
+
+
+def test_keepalive_outlasts_the_api_server() -> None:
+    """The API server closes idle connections after 90 s; a server that closes first loses requests."""
+    assert Settings(self_signed=True).keepalive_s > 90

@@ -1,0 +1,63 @@
+"""Metrics: what is counted under which labels."""
+
+from __future__ import annotations
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from policies.evaluation.decision import Verdict
+from webhook.admission.respond import Phase, Reply
+from webhook.telemetry import Telemetry
+
+
+@pytest.fixture
+def registry() -> CollectorRegistry:
+    """A registry of its own."""
+    return CollectorRegistry()
+
+
+@pytest.fixture
+def telemetry(registry: CollectorRegistry) -> Telemetry:
+    """Metrics that nobody has counted yet."""
+    return Telemetry("1.2.3", registry=registry)
+
+
+def a_reply(verdict: Verdict, *, injected: int = 0, rules: tuple[str, ...] = ()) -> Reply:
+    """Return a reply that mentions only what metrics look at."""
+    return Reply(
+        body=b"{}", verdict=verdict, uid="1", operation="CREATE", kind="Pod", sub_resource="",
+        namespace="shop", name="web", dry_run=False, injected=injected, rules=rules,
+    )  # fmt: skip
+
+
+def test_reviews_are_counted_by_phase_and_verdict(telemetry: Telemetry, registry: CollectorRegistry) -> None:
+    """A review counts once, with its time, its injected constraints and its broken rules."""
+    telemetry.count_review(Phase.MUTATE, a_reply(Verdict.INJECTED, injected=2), seconds=0.0001)
+    telemetry.count_review(Phase.VALIDATE, a_reply(Verdict.DENIED, rules=("max-skew",)), seconds=0.002)
+
+    expected = {
+        ("evenkeel_admission_requests_total", ("mutate", "injected")): 1,
+        ("evenkeel_admission_requests_total", ("validate", "denied")): 1,
+        ("evenkeel_admission_requests_total", ("validate", "allowed")): 0,
+    }
+    for (name, (phase, verdict)), count in expected.items():
+        assert count == registry.get_sample_value(name, {"phase": phase, "verdict": verdict})
+    assert 2 == registry.get_sample_value("evenkeel_injected_constraints_total")
+    assert 1 == registry.get_sample_value("evenkeel_rule_violations_total", {"rule": "max-skew"})
+    assert 0.002 == registry.get_sample_value(
+        "evenkeel_admission_duration_seconds_sum", {"phase": "validate"}
+    )
+
+
+def test_certificates(telemetry: Telemetry, registry: CollectorRegistry) -> None:
+    """Expiry and reloads are told."""
+    telemetry.certificate_loaded(1_800_000_000)
+    telemetry.certificate_reloaded(succeeded=False)
+
+    assert 1_800_000_000 == registry.get_sample_value("evenkeel_certificate_expiry_timestamp_seconds")
+    assert 1 == registry.get_sample_value("evenkeel_certificate_reloads_total", {"result": "failed"})
+
+
+def test_rendered(telemetry: Telemetry) -> None:
+    """The text format names the version."""
+    assert b'evenkeel_build_info{version="1.2.3"} 1.0\n' in telemetry.render()

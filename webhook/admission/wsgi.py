@@ -1,0 +1,176 @@
+"""The admission routes as a bare WSGI callable; every other path goes to the app behind it.
+
+A web framework's routing and request objects cost several times what a review does, so ``/mutate`` and
+``/validate`` do without. What is decided, and its JSON, is ``respond``'s; this module only reads the
+request, tells the log and the metrics, and writes the answer.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+import orjson
+
+from webhook.admission.respond import Phase, Reply, respond
+from webhook.admission.review import ReviewError
+from webhook.logs import LOGGER, Value
+from webhook.serving.problems import JSON, problem, status_line
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+    from policies.fields import FieldError
+    from webhook.state import ServerState
+
+#: The phase that each admission route asks for.
+PHASES: Final[Mapping[str, Phase]] = {f"/{phase.value}": phase for phase in Phase}
+
+
+class RefusalError(Exception):
+    """A request that gets an HTTP error instead of a review's answer."""
+
+    def __init__(self, status: HTTPStatus, message: str, *, errors: tuple[FieldError, ...] = ()) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.errors = errors
+
+
+class AdmissionApp:
+    """Answers the admission routes itself and hands every other path to ``fallback``."""
+
+    def __init__(self, state: ServerState, fallback: WSGIApplication) -> None:
+        self._state = state
+        self._fallback = fallback
+        self._limit = state.settings.max_body_bytes
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer one request."""
+        phase = PHASES.get(environ["PATH_INFO"])
+        if phase is None:
+            return self._fallback(environ, start_response)
+        try:
+            body = self._read(environ)
+            reply = self._review(body, phase)
+        except RefusalError as refusal:
+            answer = self._refuse(refusal, phase, start_response)
+            return [] if environ["REQUEST_METHOD"] == "HEAD" else answer
+        start_response("200 OK", [("Content-Type", JSON), ("Content-Length", str(len(reply.body)))])
+        return [reply.body]
+
+    def _read(self, environ: WSGIEnvironment) -> bytes:
+        """Return the request's body, at most the limit.
+
+        Raises:
+            RefusalError: The request is no POST of JSON within the limit, or its body never came.
+        """
+        if environ["REQUEST_METHOD"] != "POST":
+            raise RefusalError(HTTPStatus.METHOD_NOT_ALLOWED, "use POST")
+        media_type = environ.get("CONTENT_TYPE", "")
+        # The API server sends exactly this; parameters such as a charset are cut off for the others.
+        if media_type != JSON and media_type.partition(";")[0].strip().lower() != JSON:
+            found = f"got {media_type}" if media_type else "got none"
+            raise RefusalError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Content-Type must be {JSON}, {found}")
+        stream: BinaryIO = environ["wsgi.input"]
+        length = environ.get("CONTENT_LENGTH", "")
+        try:
+            if length:
+                return self._read_exactly(stream, int(length))
+            if "HTTP_TRANSFER_ENCODING" in environ:
+                return self._read_chunked(stream)
+        except TimeoutError:
+            raise RefusalError(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive in time") from None
+        raise RefusalError(HTTPStatus.LENGTH_REQUIRED, "send Content-Length")
+
+    def _read_exactly(self, stream: BinaryIO, length: int) -> bytes:
+        if length > self._limit:
+            raise self._too_large(f"{length} bytes")
+        body = stream.read(length)
+        if len(body) != length:
+            raise RefusalError(HTTPStatus.BAD_REQUEST, f"the body ended after {len(body)} of {length} bytes")
+        return body
+
+    def _read_chunked(self, stream: BinaryIO) -> bytes:
+        body = stream.read(self._limit + 1)
+        if len(body) > self._limit:
+            raise self._too_large("more")
+        return body
+
+    def _too_large(self, found: str) -> RefusalError:
+        return RefusalError(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body may have {self._limit} bytes, this one has {found}"
+        )
+
+    def _review(self, body: bytes, phase: Phase) -> Reply:
+        """Return the answer to a review, counted and logged.
+
+        Raises:
+            RefusalError: The body is no AdmissionReview (400), or we failed on it (500). Never with
+                Retry-After: the API server would repeat the call until its timeout instead of applying
+                failurePolicy.
+        """
+        started = time.perf_counter()
+        try:
+            reply = respond(body, phase, self._state.context)
+        except ReviewError as error:
+            raise RefusalError(HTTPStatus.BAD_REQUEST, error.message, errors=error.errors) from error
+        except Exception as error:
+            # Whatever a hostile body found: this review fails, the worker goes on.
+            fields = {"uid": _uid(body), "phase": phase.value, "bytes": len(body)}
+            LOGGER.exception("review_failed", extra={"fields": fields})
+            raise RefusalError(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error, see the log") from error
+        seconds = time.perf_counter() - started
+        self._state.telemetry.count_review(phase, reply, seconds=seconds)
+        if self._state.events.enabled(logging.INFO):
+            self._state.events.hold(logging.INFO, f"review_{reply.verdict}", _fields(reply, phase, seconds))
+        return reply
+
+    def _refuse(self, refusal: RefusalError, phase: Phase, start_response: StartResponse) -> Iterable[bytes]:
+        self._state.telemetry.count_failure(phase, refusal.status.value)
+        LOGGER.info(
+            "request_refused",
+            extra={
+                "fields": {"phase": phase.value, "status": refusal.status.value, "error": refusal.message}
+            },
+        )
+        body = problem(refusal.message, refusal.errors)
+        headers = [("Content-Type", JSON), ("Content-Length", str(len(body)))]
+        if refusal.status is HTTPStatus.METHOD_NOT_ALLOWED:
+            headers.append(("Allow", "POST"))
+        start_response(status_line(refusal.status), headers)
+        return [body]
+
+
+def _uid(body: bytes) -> str:
+    """Return the uid of a review that could not be answered, empty if there is none."""
+    try:
+        uid = orjson.loads(body)["request"]["uid"]
+    except (ValueError, TypeError, LookupError):
+        return ""
+    return uid if isinstance(uid, str) else ""
+
+
+def _fields(reply: Reply, phase: Phase, seconds: float) -> dict[str, Value]:
+    """Return what the log line of a review tells, leaving out what is empty."""
+    fields: dict[str, Value] = {
+        "uid": reply.uid,
+        "phase": phase.value,
+        "op": reply.operation,
+        "kind": reply.kind,
+        "ns": reply.namespace,
+        "name": reply.name,
+    }
+    if reply.sub_resource:
+        fields["sub"] = reply.sub_resource
+    if reply.rules:
+        fields["rules"] = ",".join(reply.rules)
+    if reply.injected:
+        fields["injected"] = reply.injected
+    if reply.dry_run:
+        fields["dry_run"] = True
+    fields["ms"] = round(seconds * 1000, 3)
+    return fields

@@ -1,0 +1,1 @@
+"""The commands of ``evenkeel``, one module each."""

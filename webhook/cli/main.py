@@ -1,0 +1,140 @@
+"""The entry point of ``evenkeel`` and ``kubectl-evenkeel``: finds the command, and says what went wrong.
+
+A command's module is imported when the command is used, so that ``evenkeel --help`` and shell completion
+do not wait for libraries they do not need. No traceback reaches a user unless ``EVENKEEL_DEBUG=1`` asks.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final, NoReturn
+
+import click
+
+from certs.errors import CertificateError
+from policies.errors import EvenkeelError
+from webhook.serving.listener import ListenError
+
+#: Every command: its module below ``webhook.cli``, and its line in ``evenkeel --help``.
+COMMANDS: Final[Mapping[str, str]] = {
+    "certs": "Make and show the webhook's certificates.",
+    "completion": "Print a shell's completion script.",
+    "policy": "Check and show SpreadPolicy and KubeSchedulerConfiguration documents.",
+    "serve": "Serve the admission webhook.",
+}
+
+#: Exit codes, as the documentation of every command lists them.
+BAD_INPUT: Final = 2
+#: The work could not be done, through no fault of the input.
+CANNOT_RUN: Final = 3
+#: Ended by Ctrl-C: 128 and the number of SIGINT, as shells count.
+INTERRUPTED: Final = 130
+
+
+class _LazyGroup(click.Group):
+    """A group that knows its commands' names and summaries without importing them."""
+
+    def list_commands(self, _context: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, _context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"webhook.cli.{name}").command
+        return command
+
+    def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        # click would import every command to find similar names.
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            context.fail(f"no such command: {name!r}; there are {', '.join(COMMANDS)}")
+        return super().resolve_command(context, args)
+
+
+def _no_color(context: click.Context, _parameter: click.Parameter, value: bool) -> None:  # noqa: FBT001  # click calls it
+    if value:
+        # rich reads it too, and so do the processes that we start.
+        os.environ["NO_COLOR"] = "1"
+    if os.environ.get("NO_COLOR"):
+        context.color = False
+
+
+@click.group(
+    cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(version("evenkeel"), prog_name="evenkeel", message="%(prog)s %(version)s")
+@click.option(
+    "--no-color", is_flag=True, is_eager=True, expose_value=False, callback=_no_color,
+    help="Never color the output, as NO_COLOR=1 does.",
+)  # fmt: skip
+def command() -> None:
+    """Keep Kubernetes workloads spread over nodes, racks and zones.
+
+    Exit codes: 0 clean, 1 findings, 2 bad usage or unreadable input, 3 could not run.
+    """
+
+
+def run() -> NoReturn:
+    """Run the command of this process' arguments and exit."""
+    program = Path(sys.argv[0]).name
+    sys.exit(_guarded(program if program.startswith("kubectl-") else "evenkeel"))
+
+
+def _guarded(program: str) -> int:
+    """Run the command; return the exit code."""
+    try:
+        return _exit_code(program)
+    except BrokenPipeError:
+        # The reader (head, say) has what it wanted. Python would complain while it flushes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except ListenError as error:
+        _say(str(error))
+        return CANNOT_RUN
+    except (EvenkeelError, CertificateError) as error:
+        _say(str(error))
+        return BAD_INPUT
+    except OSError as error:
+        _debug()
+        _say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        return BAD_INPUT if error.filename else CANNOT_RUN
+    except Exception as error:  # noqa: BLE001  # the last line before the user
+        _debug()
+        name = type(error).__name__
+        _say(f"internal error: {name}: {error}; please report it (EVENKEEL_DEBUG=1 shows where)")
+        return CANNOT_RUN
+
+
+def _exit_code(program: str) -> int:
+    try:
+        result = command.main(prog_name=program, standalone_mode=False)
+    except click.exceptions.Abort as error:
+        raise KeyboardInterrupt from error
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    return result if isinstance(result, int) else 0
+
+
+def _say(text: str) -> None:
+    for line in text.splitlines() or [""]:
+        click.echo(f"evenkeel: {line}", err=True)
+
+
+def _debug() -> None:
+    if os.environ.get("EVENKEEL_DEBUG") == "1":
+        traceback.print_exc()

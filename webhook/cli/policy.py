@@ -1,0 +1,206 @@
+"""``evenkeel policy``: check, show and describe the documents that Evenkeel is configured with."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import orjson
+import yaml
+
+from policies.defaults.scheduler_config import SchedulerConfig, load_scheduler_config
+from policies.documents import loading, schema
+from policies.documents.inspection import inspect, is_known
+from policies.documents.writing import policy_document
+from policies.errors import DocumentError
+from policies.fields import FieldPath, shown
+from policies.findings import Finding, Location, Severity
+from policies.manifests import Document, load
+from policies.reports import json as json_report
+from policies.reports import text as text_report
+from webhook.cluster.snapshot_file import SnapshotFile
+
+#: The name that means standard input.
+STDIN = "-"
+#: What is read of a folder.
+SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+#: The rule that a file breaks which cannot be read.
+UNREADABLE = "unreadable"
+
+#: Exit codes: nothing wrong, a document has errors, an input cannot be read.
+CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
+
+
+@click.group()
+def command() -> None:
+    """Check and show SpreadPolicy and KubeSchedulerConfiguration documents."""
+
+
+@command.command()
+@click.argument("files", nargs=-1, required=True)
+@click.option("--scheduler-config", metavar="FILE", help="The cluster's KubeSchedulerConfiguration.")
+@click.option("--cluster", metavar="FILE", help="Snapshot of the cluster the policies are for.")
+@click.option(
+    "--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True,
+    help="The least finding that makes the exit code 1.",
+)  # fmt: skip
+@click.option("-o", "--format", "report", type=click.Choice(["text", "json"]), default="text")
+@click.pass_context
+def check(
+    context: click.Context,
+    *,
+    files: tuple[str, ...],
+    scheduler_config: str | None,
+    cluster: str | None,
+    fail_on: str,
+    report: str,
+) -> None:
+    """Check documents: a file, a folder, builtin:NAME, or - for standard input.
+
+    Errors go to stderr, warnings and notes to stdout. Exit codes: 0 no error, 1 a document has errors,
+    2 a file cannot be read or holds no document of a kind that Evenkeel knows.
+    """
+    scheduler = None if scheduler_config is None else _scheduler(scheduler_config)
+    if cluster is not None:
+        SnapshotFile(Path(cluster))
+    documents, unreadable = _read_all(files)
+    found = inspect(documents, scheduler=scheduler, has_cluster=cluster is not None)
+    _print([*unreadable, *found], report, len(documents))
+    failing = {Severity.ERROR} if fail_on == "error" else {Severity.ERROR, Severity.WARNING}
+    if unreadable:
+        context.exit(BAD_INPUT)
+    context.exit(FINDINGS if any(finding.severity in failing for finding in found) else CLEAN)
+
+
+@command.command()
+@click.argument("names", nargs=-1, metavar="[NAME|FILE]...")
+@click.option("-o", "--format", "form", type=click.Choice(["yaml", "json"]), default="yaml")
+def show(names: tuple[str, ...], form: str) -> None:
+    """Print policies with every default written out; without arguments, list the built-in ones."""
+    if not names:
+        for name in loading.builtin_names():
+            click.echo(f"{name:<12} {_summary(name)}")
+        return
+    wanted = (_as_builtin(name) for name in names)
+    documents = [policy_document(policy) for policy in loading.load_policies(wanted, _read)]
+    if form == "json":
+        # One document after the other: a list of them would be no document that any command reads.
+        for document in documents:
+            click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+        return
+    click.echo(yaml.safe_dump_all(documents, sort_keys=False, allow_unicode=True), nl=False)
+
+
+@command.command(name="schema")
+def print_schema() -> None:
+    """Print the JSON Schema of SpreadPolicy, for editors."""
+    click.echo(schema.checked_in_text(), nl=False)
+
+
+def _read(name: str) -> bytes:
+    """Return the content of a file, of a built-in document or of standard input.
+
+    Raises:
+        DocumentError: It cannot be opened.
+    """
+    if name.startswith(loading.BUILTIN_PREFIX):
+        return loading.builtin_bytes(name)
+    try:
+        return sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise DocumentError([f"{_shown_file(name)}: {reason}"]) from error
+
+
+def _shown_file(name: str) -> str:
+    """Return a file's name as messages use it: on one line."""
+    if name == STDIN:
+        return "<stdin>"
+    return name if name.isprintable() else shown(name)
+
+
+def _scheduler(name: str) -> SchedulerConfig:
+    return load_scheduler_config(_read(name), _shown_file(name))
+
+
+def _read_all(names: tuple[str, ...]) -> tuple[list[Document], list[Finding]]:
+    """Return the documents of all files and folders, and a finding for everything that is none."""
+    documents: list[Document] = []
+    unreadable: list[Finding] = []
+    for name in dict.fromkeys(names):
+        folder = name != STDIN and _is_folder(name)
+        before = len(documents), len(unreadable)
+        for file in _files_below(name) if folder else [name]:
+            try:
+                loaded = load(_read(file), _shown_file(file))
+            except DocumentError as error:
+                unreadable += (_unreadable(file, problem) for problem in error.problems)
+                continue
+            documents += filter(is_known, loaded)
+            if not folder:
+                unreadable += _strangers(loaded)
+        if before == (len(documents), len(unreadable)):
+            unreadable.append(_unreadable(name, "holds no SpreadPolicy and no KubeSchedulerConfiguration"))
+    return documents, unreadable
+
+
+def _is_folder(name: str) -> bool:
+    try:
+        return Path(name).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _files_below(folder: str) -> list[str]:
+    """Return the manifests of a folder, without hidden files and folders (``.git``, ``.github``)."""
+    paths = [path for path in Path(folder).rglob("*") if path.suffix in SUFFIXES and path.is_file()]
+    return sorted(str(path) for path in paths if not _is_hidden(path.relative_to(folder)))
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def _strangers(documents: list[Document]) -> Iterator[Finding]:
+    """Yield a finding for each document of another kind, which a file given by name should not hold."""
+    for document in documents:
+        if not is_known(document):
+            value = document.value
+            kind = value.get("kind") if isinstance(value, dict) else value
+            problem = f"must be SpreadPolicy or KubeSchedulerConfiguration, got {shown(kind)}"
+            path = FieldPath().child("kind")
+            yield Finding(Severity.ERROR, document.location(path), path, problem, UNREADABLE)
+
+
+def _unreadable(file: str, problem: str) -> Finding:
+    """Return a problem that starts with its file and perhaps a line as a finding."""
+    rest = problem.removeprefix(f"{_shown_file(file)}:")
+    line, separator, message = rest.partition(": ")
+    at_line = bool(separator) and line.isdecimal()
+    location = Location(_shown_file(file), int(line) if at_line else 0)
+    return Finding(Severity.ERROR, location, FieldPath(), (message if at_line else rest).strip(), UNREADABLE)
+
+
+def _print(findings: list[Finding], report: str, count: int) -> None:
+    if report == "json":
+        click.echo(json_report.render(findings), nl=False)
+        return
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    click.echo(text_report.render(errors), nl=False, err=True)
+    click.echo(text_report.render(finding for finding in findings if finding not in errors), nl=False)
+    if not errors:
+        click.echo(f"{count} document{'' if count == 1 else 's'} checked, no errors")
+
+
+def _as_builtin(name: str) -> str:
+    """Return a built-in document's name with its prefix, where no file of that name is meant."""
+    return f"{loading.BUILTIN_PREFIX}{name}" if name in loading.builtin_names() else name
+
+
+def _summary(name: str) -> str:
+    """Return the first sentence of a built-in document's comment."""
+    lines = loading.builtin_bytes(name).decode().splitlines()
+    comment = " ".join(line.removeprefix("#").strip() for line in lines if line.startswith("#"))
+    return comment.partition(". ")[0].rstrip(".") + "."

@@ -1,0 +1,87 @@
+"""``evenkeel serve``: read the settings, build everything once, and hand over to gunicorn."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import click
+
+from webhook.settings import Option, Settings, options
+
+
+def _click_type(option: Option) -> Any:  # what click takes as a type
+    if isinstance(option.default, StrEnum):
+        return click.Choice(list(type(option.default)), case_sensitive=False)
+    return str if option.repeatable else type(option.default)
+
+
+def _add_option(function: Callable[..., None], option: Option) -> Callable[..., None]:
+    flag = isinstance(option.default, bool)
+    shown = option.default_text if option.name == "workers" else bool(option.default)
+    return click.option(
+        option.flag,
+        option.name,
+        type=None if flag else _click_type(option),
+        is_flag=flag,
+        multiple=option.repeatable,
+        default=option.default,
+        envvar=option.env,
+        show_envvar=True,
+        show_default=shown,
+        help=option.help,
+    )(function)
+
+
+def _with_options(function: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(list(options())):
+        function = _add_option(function, option)
+    return function
+
+
+#: Shown below the options as it stands: click wraps everything else.
+_EXAMPLES = """\b
+Try it:        evenkeel serve --self-signed --policy policy.yaml
+In a cluster:  evenkeel serve --bind 0.0.0.0:8443 --cert-dir /certs --policy /etc/evenkeel/policy.yaml
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@_with_options
+def command(**values: Any) -> None:  # every option of the settings
+    """Serve the admission webhook over TLS until SIGTERM or Ctrl-C.
+
+    Every option can also be given as an environment variable; one that may be repeated holds its values
+    separated by white space there.
+
+    SIGTERM drains: /readyz answers 503, requests are answered for --drain-s more seconds, also on new
+    connections, and what is in flight then gets --graceful-timeout-s to end. Ctrl-C ends at once.
+    """
+    settings = Settings(**values)
+    with _private_folder() as folder:
+        # Read by prometheus-client when it is imported, so before anything that imports it.
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder / "metrics")
+        (folder / "metrics").mkdir()
+        from webhook.serving.server import serve  # noqa: PLC0415  # see above
+
+        serve(settings, folder=folder, version=version("evenkeel"))
+
+
+@contextmanager
+def _private_folder() -> Iterator[Path]:
+    """Give a folder that nobody else can read and that ends with this process."""
+    folder = Path(tempfile.mkdtemp(prefix="evenkeel-"))
+    owner = os.getpid()
+    try:
+        yield folder
+    finally:
+        # A worker is a fork of this process and leaves through here too.
+        if os.getpid() == owner:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""Where the picture of a cluster comes from."""

@@ -1,0 +1,62 @@
+"""Gather what reviews are decided by, from the files that the settings name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from policies.defaults.scheduler_config import load_scheduler_config
+from policies.documents.loading import load_policies
+from policies.documents.spread_policy import DefaultsSource, InjectAt
+from policies.errors import UsageError
+from policies.evaluation.context import AdmissionContext
+from policies.model.version import KubernetesVersion
+from policies.model.workload import WorkloadKinds, parse_workload_kind
+from webhook.cluster.snapshot_file import SnapshotFile
+from webhook.settings import Settings
+
+#: The built-in document in force where no policy is given.
+DEFAULT_POLICY = "builtin:default"
+
+
+def build_context(settings: Settings, warn: Callable[[str], None]) -> AdmissionContext:
+    """Read every file once, and refuse to start on one that cannot be used.
+
+    Args:
+        settings: Which files.
+        warn: Told, a line at a time, what was left out of them.
+
+    Raises:
+        OSError: A file cannot be opened.
+        DocumentError: A file is not what it should be.
+        UsageError: Settings that do not go together.
+    """
+    policies = load_policies(settings.policy or (DEFAULT_POLICY,), _read)
+    scheduler = None
+    if settings.scheduler_config:
+        scheduler = load_scheduler_config(_read(settings.scheduler_config), settings.scheduler_config)
+    for policy in policies:
+        if policy.defaults and policy.defaults.source is DefaultsSource.SCHEDULER and scheduler is None:
+            raise UsageError(
+                f"policy {policy.name} takes its defaults from the scheduler: give --scheduler-config"
+            )
+        if policy.defaults and policy.defaults.at is not InjectAt.WORKLOADS and not settings.cluster:
+            warn(f"policy {policy.name} injects into pods, but none is: no cluster is given (--cluster)")
+    snapshot = None
+    if settings.cluster:
+        source = SnapshotFile(Path(settings.cluster))
+        snapshot = source.snapshot()
+        for problem in source.problems:
+            warn(problem)
+    return AdmissionContext(
+        policies=policies,
+        scheduler=scheduler,
+        snapshot=snapshot,
+        kubernetes_version=KubernetesVersion.parse(settings.kubernetes_version),
+        kinds=WorkloadKinds(map(parse_workload_kind, settings.workload_kind)),
+    )
+
+
+def _read(name: str) -> bytes:
+    return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()

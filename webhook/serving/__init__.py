@@ -1,0 +1,1 @@
+"""How Evenkeel listens: gunicorn, its worker and the connections of slow and hostile clients."""

@@ -1,0 +1,49 @@
+"""One request and its answer where nothing may wait: the answer is collected, then sent without blocking.
+
+gunicorn writes an answer to the socket as the application makes it, head and body apart, and waits wherever
+the client does. Answered in the main loop, that would let one client stop all others.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webhook.serving.connection import Connection
+
+
+class Outbox:
+    """Takes what gunicorn's ``Response`` writes to a socket."""
+
+    def __init__(self) -> None:
+        self.content = bytearray()
+
+    def sendall(self, data: bytes) -> None:
+        """Keep data for later."""
+        self.content += data
+
+    def shutdown(self, _how: int) -> None:
+        """Refuse: gunicorn asks for it after an application failed half way, and then closes.
+
+        Raises:
+            OSError: Always.
+        """
+        raise OSError
+
+    def close(self) -> None:
+        """Throw away half an answer."""
+        self.content.clear()
+
+
+class Exchange:
+    """What gunicorn's ``handle_request`` looks at of a connection, with an outbox for its socket.
+
+    Attributes:
+        sock: Where the answer is collected.
+        client: The peer's address.
+        server: The listener's address.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self.sock = Outbox()
+        self.client: Any = connection.client
+        self.server: Any = connection.server

@@ -1,0 +1,131 @@
+"""Put a server together: decide by what, with which certificate, on which socket; then serve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from certs.provision import provision_self_signed
+from certs.serving import Outcome, ServingContext, ServingEvent
+from certs.store import AUTHORITY_CERTIFICATE, SERVING_CERTIFICATE, SERVING_KEY
+from webhook import logs
+from webhook.admission.wsgi import PHASES, AdmissionApp
+from webhook.app import create_app
+from webhook.context import build_context
+from webhook.logs import LOGGER, EventLog, Value
+from webhook.serving.application import Application, Served
+from webhook.serving.listener import open_listener, parse_bind, shown_address
+from webhook.settings import Settings
+from webhook.state import ServerState
+from webhook.telemetry import Telemetry
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """Where the certificate is, and the authority that clients can trust if it is known."""
+
+    certificate: Path
+    key: Path
+    authority: Path | None = None
+
+
+def serve(settings: Settings, *, folder: Path, version: str) -> None:
+    """Serve until told to end; whatever cannot work fails before anything listens.
+
+    Args:
+        settings: What to serve.
+        folder: A private folder that lives as long as the server.
+        version: Of Evenkeel, for the metrics.
+
+    Raises:
+        EvenkeelError: A document or an option cannot be used, or the address not be listened on.
+        CertificateError: The certificate cannot be served.
+    """
+    events = EventLog(settings.log_format, settings.log_level)
+    logs.set_up(events, settings.log_level)
+    host, _ = parse_bind(settings.bind)
+    context = build_context(settings, _warn)
+    telemetry = Telemetry(version)
+    files = _certificate_files(settings, folder, host)
+    certificates = ServingContext(files.certificate, files.key, on_event=_CertificateReporter(telemetry))
+    state = ServerState(
+        settings=settings,
+        context=context,
+        telemetry=telemetry,
+        events=events,
+        certificate_expiry=lambda: certificates.not_after,
+    )
+    if certificates.not_after <= state.now():
+        LOGGER.error("certificate_expired", extra={"fields": {"expired": certificates.not_after.isoformat()}})
+    listener = open_listener(settings.bind)
+    served = Served(
+        wsgi=AdmissionApp(state, create_app(state)),
+        listener=listener,
+        ssl_context=certificates.context,
+        certificate_file=str(files.certificate),
+        begin_drain=lambda: _begin_drain(state),
+        after_turn=events.flush,
+        quick=tuple(f"POST {path}".encode() for path in PHASES),
+        when_ready=_announcement(shown_address(listener), state, files),
+    )
+    Application(settings, served).run()
+
+
+def _warn(problem: str) -> None:
+    LOGGER.warning("left_out", extra={"fields": {"problem": problem}})
+
+
+def _certificate_files(settings: Settings, folder: Path, host: str) -> _Files:
+    if settings.self_signed:
+        # An address that stands for all of them is no name that a client could use.
+        hosts = [] if host in {"0.0.0.0", "::"} else [host]  # noqa: S104  # compared, not bound
+        made = provision_self_signed(folder / "certificates", hosts, now=datetime.now(UTC))
+        return _Files(made.certificate, made.key, made.authority)
+    if settings.cert:
+        return _Files(Path(settings.cert), Path(settings.key))
+    given = Path(settings.cert_dir)
+    authority = given / AUTHORITY_CERTIFICATE
+    return _Files(given / SERVING_CERTIFICATE, given / SERVING_KEY, authority if authority.exists() else None)
+
+
+class _CertificateReporter:
+    """Tells log and metrics of certificates; the first one is no news."""
+
+    def __init__(self, telemetry: Telemetry) -> None:
+        self._telemetry = telemetry
+        self._first = True
+
+    def __call__(self, event: ServingEvent) -> None:
+        succeeded = event.outcome is Outcome.LOADED
+        self._telemetry.certificate_loaded(event.not_after.timestamp())
+        if self._first:
+            self._first = False
+            return
+        self._telemetry.certificate_reloaded(succeeded=succeeded)
+        fields = {"file": str(event.certificate), "expires": event.not_after.isoformat()}
+        if succeeded:
+            LOGGER.info("certificate_loaded", extra={"fields": fields})
+        else:
+            LOGGER.error("certificate_refused", extra={"fields": {**fields, "reason": event.reason}})
+
+
+def _begin_drain(state: ServerState) -> None:
+    state.draining = True
+    LOGGER.info("draining", extra={"fields": {"seconds": state.settings.drain_s}})
+
+
+def _announcement(address: str, state: ServerState, files: _Files) -> Callable[[], None]:
+    """Return what says once where the server is and what it decides by."""
+    fields: dict[str, Value] = {
+        "url": f"https://{address}",
+        "policies": ",".join(policy.name for policy in state.context.policies) or "none",
+        "cluster": state.settings.cluster or "none",
+        "kubernetes": str(state.context.kubernetes_version),
+        "workers": state.settings.workers,
+        "threads": state.settings.threads,
+    }
+    if files.authority:
+        fields["ca"] = str(files.authority)
+    return lambda: LOGGER.info("serving", extra={"fields": fields})

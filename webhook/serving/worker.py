@@ -1,0 +1,305 @@
+"""gunicorn's threaded worker, made safe against slow clients and able to drain.
+
+What is replaced, and why (gunicorn 27, ``workers/gthread.py`` and ``workers/base.py``):
+
+- ``accept``, ``handle``, ``finish_request``: a connection gets a thread when a whole request is there.
+  gunicorn gives it one at once and waits in it, so that as many silent clients as there are threads
+  stop everybody else. A review is answered in the main loop: handing it to a thread and back, and the
+  two threads' quarrel for the interpreter, cost several times what it takes.
+- ``run``, ``handle_exit``: after SIGTERM the worker goes on accepting for a while. gunicorn stops at
+  once and resets what the kernel had accepted for it.
+- ``handle_quit``: Ctrl-C ends the process even while a thread still waits for a client.
+- ``handle_error``: errors below the application are JSON and one log line, not HTML and a traceback.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import selectors
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from enum import Enum
+from functools import partial
+from types import FrameType
+from typing import Any, Final
+
+from gunicorn.workers.gthread import ThreadWorker
+
+from webhook.logs import LOGGER
+from webhook.serving.connection import (
+    ClientGoneError,
+    Connection,
+    Limits,
+    SlowClientError,
+    Stage,
+)
+from webhook.serving.exchange import Exchange
+from webhook.serving.refusal import CLIENT_ERRORS, refuse
+
+#: Seconds between two looks at the deadlines of waiting connections. Arbitrary.
+_SWEEP_EVERY_S: Final = 0.5
+
+#: Seconds that a connection without a request may hold up the end of a drained worker. Arbitrary.
+_LAST_REQUEST_S: Final = 1.0
+
+#: accept(2) fails with these while the process or machine is short of something; it passes.
+_SHORTAGES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
+#: Where nothing is lost if the connection ends.
+_WITHOUT_REQUEST: Final = frozenset({Stage.HANDSHAKE, Stage.IDLE})
+
+
+class Next(Enum):
+    """What becomes of a connection after a thread had it."""
+
+    #: Wait for more of the same request.
+    WAIT = "wait"
+    #: Wait for another request.
+    KEEP = "keep"
+    #: The last answer was sent.
+    LINGER = "linger"
+    #: Nobody is there.
+    CLOSE = "close"
+    #: A thread must go on.
+    THREAD = "thread"
+    #: Wait until the client has read.
+    SEND = "send"
+
+
+#: Where the connection waits for the client.
+_MORE_TO_COME: Final = frozenset({Next.WAIT, Next.KEEP, Next.SEND})
+
+
+class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
+    """Serves the application of ``serving.application``."""
+
+    alive: bool
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:  # gunicorn's signature
+        super().__init__(*args, **keywords)
+        settings = self.app.settings
+        self._limits = Limits(read_timeout_s=settings.read_timeout_s, keepalive_s=settings.keepalive_s)
+        self._drain_s: float = settings.drain_s
+        self._graceful_s: float = settings.graceful_timeout_s
+        self._open: set[Connection] = set()
+        self._waiting: set[Connection] = set()
+        self._idle_deadline = float("inf")
+        self._next_sweep = 0.0
+        self._short = False
+        self._quick: tuple[bytes, ...] = self.app.quick
+
+    # The main loop.
+
+    def run(self) -> None:
+        """Serve until told to end, then drain."""
+        self.poller.register(
+            self.method_queue.fileno(), selectors.EVENT_READ, self.method_queue.run_callbacks
+        )
+        while self.alive and self.is_parent_alive():
+            self._turn(accepting=True)
+        self._drain()
+        for connection in self._open:
+            connection.close()
+        self.app.after_turn()
+        self.tpool.shutdown(wait=False)
+        self.poller.close()
+        self.method_queue.close()
+
+    def _turn(self, *, accepting: bool, at_most_s: float = 1.0) -> None:
+        room = len(self._open) < self.worker_connections or self._close_longest_idle()
+        self.set_accept_enabled(accepting and room and not self._short)
+        self._short = False
+        self.wait_for_and_dispatch_events(timeout=max(0.0, min(at_most_s, _SWEEP_EVERY_S)))
+        self.app.after_turn()
+        now = time.monotonic()
+        if now >= self._next_sweep:
+            self._next_sweep = now + _SWEEP_EVERY_S
+            self.notify()
+            self._end_overdue(now)
+
+    def _drain(self) -> None:
+        """Answer for the drain window, then finish what was begun.
+
+        The window is never cut short: that nothing is connected now says nothing about the load balancer
+        that has not heard of our end yet.
+        """
+        window_ends = time.monotonic() + self._drain_s
+        while (left := window_ends - time.monotonic()) > 0 and self.is_parent_alive():
+            self._turn(accepting=True, at_most_s=left)
+        self._accept_backlog()
+        self._idle_deadline = time.monotonic() + _LAST_REQUEST_S
+        for connection in list(self._waiting):
+            if connection.stage is Stage.IDLE:
+                self._forget(connection)
+            elif connection.stage is Stage.HANDSHAKE:
+                connection.deadline = min(connection.deadline, self._idle_deadline)
+        ends = time.monotonic() + self._graceful_s
+        while self._open and (left := ends - time.monotonic()) > 0 and self.is_parent_alive():
+            self._turn(accepting=False, at_most_s=left)
+
+    def _accept_backlog(self) -> None:
+        """Take what the kernel accepted for us; closing the listener would reset it."""
+        self.set_accept_enabled(False)
+        for listener in self.sockets:
+            listener.settimeout(0)
+            while self.accept(listener):
+                pass
+            listener.close()
+
+    def handle_exit(self, _signal: int, _frame: FrameType | None) -> None:
+        """Begin to drain (SIGTERM): from now on every answer closes its connection."""
+        if self.alive:
+            self.alive = False
+            self.app.begin_drain()
+            self.method_queue.defer(lambda: None)
+
+    def handle_quit(self, _signal: int, _frame: FrameType | None) -> None:
+        """End now (SIGINT, SIGQUIT). Python would wait for every thread of the pool."""
+        self.app.after_turn()
+        os._exit(0)
+
+    # Connections: these run in the main loop.
+
+    def accept(self, listener: Any) -> bool:  # gunicorn's BaseSocket
+        """Take one connection and wait for its first bytes; return whether there was one."""
+        try:
+            sock, client = listener.accept()
+        except OSError as error:
+            if error.errno in _SHORTAGES:
+                self._short = True
+                LOGGER.warning("cannot_accept", extra={"fields": {"error": str(error.strerror)}})
+            return False
+        connection = Connection(self.cfg, sock, client, listener.getsockname(), self._limits)
+        self._open.add(connection)
+        self._wait(connection)
+        return True
+
+    def finish_request(self, conn: Connection, fs: Future[Next]) -> None:
+        """Decide what a connection waits for after a thread had it."""
+        self._follow(conn, Next.CLOSE if fs.cancelled() or fs.exception() else fs.result())
+
+    def _follow(self, conn: Connection, outcome: Next) -> None:
+        try:
+            if outcome is Next.CLOSE:
+                self._forget(conn)
+            elif outcome is Next.KEEP and conn.rest():
+                self.enqueue_req(conn)
+            else:
+                if outcome is Next.LINGER:
+                    conn.linger()
+                self._wait(conn)
+        except (OSError, ValueError):
+            self._forget(conn)
+
+    def _wait(self, connection: Connection) -> None:
+        if connection.stage in _WITHOUT_REQUEST:
+            connection.deadline = min(connection.deadline, self._idle_deadline)
+        self.poller.register(connection.sock, connection.wants, partial(self._wake, connection))
+        connection.watched = connection.wants
+        self._waiting.add(connection)
+
+    def _unwatch(self, connection: Connection) -> None:
+        if connection in self._waiting:
+            self._waiting.discard(connection)
+            with suppress(OSError, KeyError, ValueError):
+                self.poller.unregister(connection.sock)
+
+    def _wake(self, connection: Connection, _registered: object) -> None:
+        if connection.stage is Stage.LINGERING:
+            if connection.drained():
+                self._forget(connection)
+            return
+        outcome = Next.THREAD
+        if connection.stage is not Stage.HANDSHAKE:
+            step = self._send_on if connection.stage is Stage.SENDING else self._answer_here
+            outcome = self._guard(connection, step)
+            more = outcome is Next.KEEP and connection.rest()
+            if outcome in _MORE_TO_COME and not more and connection.wants == connection.watched:
+                # The most frequent case by far: the poller waits for the next bytes already.
+                return
+        self._unwatch(connection)
+        if outcome is Next.THREAD:
+            self.enqueue_req(connection)
+        else:
+            self._follow(connection, outcome)
+
+    def _answer_here(self, connection: Connection) -> Next:
+        """Answer a quick request that is there, without waiting for anything."""
+        if not connection.advance():
+            return Next.WAIT
+        if not connection.is_quick(self._quick):
+            return Next.THREAD
+        exchange = Exchange(connection)
+        keep = self.handle_request(connection.gathered_request(), exchange)
+        keep = bool(keep and connection.parser.finish_body())
+        if not connection.send_answer(exchange.sock.content, keeps=keep):
+            return Next.SEND
+        return Next.KEEP if keep else Next.LINGER
+
+    def _send_on(self, connection: Connection) -> Next:
+        """Send more of an answer that the client is slow to read."""
+        if not connection.send_on():
+            return Next.SEND
+        return Next.KEEP if connection.keeps else Next.LINGER
+
+    def _forget(self, connection: Connection) -> None:
+        self._unwatch(connection)
+        self._open.discard(connection)
+        connection.close()
+
+    def _end_overdue(self, now: float) -> None:
+        for connection in [waiting for waiting in self._waiting if waiting.deadline <= now]:
+            if connection.stage is not Stage.RECEIVING:
+                self._forget(connection)
+                continue
+            self._unwatch(connection)
+            refuse(connection, SlowClientError())
+            connection.linger()
+            self._wait(connection)
+
+    def _close_longest_idle(self) -> bool:
+        """Make room for a new connection by ending one that waits for its next request."""
+        idle = [waiting for waiting in self._waiting if waiting.stage is Stage.IDLE]
+        if idle:
+            self._forget(min(idle, key=lambda connection: connection.deadline))
+        return bool(idle)
+
+    # Requests: these run in threads of the pool, and for quick requests in the main loop.
+
+    def handle(self, conn: Connection) -> Next:
+        """Do in a thread what a connection waits for."""
+        return self._guard(conn, self._answer)
+
+    def _answer(self, conn: Connection) -> Next:
+        """Read what is there, and answer if it is a whole request."""
+        if not conn.advance():
+            return Next.WAIT
+        keep = self.handle_request(conn.next_request(), conn)
+        # What is left of the body was gathered: this reads no socket.
+        return Next.KEEP if keep and conn.parser.finish_body() else Next.LINGER
+
+    def _guard(self, conn: Connection, step: Callable[[Connection], Next]) -> Next:
+        """Take a step, and turn whatever goes wrong into an answer and the connection's end."""
+        try:
+            return step(conn)
+        except CLIENT_ERRORS as error:
+            self.handle_error(None, conn, conn.client, error)
+            return Next.LINGER
+        except (ClientGoneError, StopIteration, OSError) as error:
+            # Resets, broken handshakes, ends in the middle: part of every public port's day.
+            LOGGER.debug(
+                "connection_ended", extra={"fields": {"client": str(conn.client), "why": repr(error)}}
+            )
+            return Next.CLOSE
+        except Exception as error:  # noqa: BLE001  # the last line of defense: the worker must live on
+            self.handle_error(None, conn, conn.client, error)
+            return Next.LINGER
+
+    def handle_error(
+        self, _request: Any, conn: Connection, _client: Any, error: Exception
+    ) -> None:  # gunicorn's types
+        """Answer what went wrong below the application as JSON."""
+        refuse(conn, error)

@@ -1,0 +1,227 @@
+"""The settings of ``evenkeel serve``: every option once, with its environment variable, default and help.
+
+Settings are read once, at the start, and never change. This module knows neither click nor gunicorn:
+``cli/serve.py`` turns ``options()`` into command-line options, the documentation into a table.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from enum import StrEnum
+from typing import Any
+
+from policies.errors import UsageError
+
+#: What every environment variable of Evenkeel starts with.
+ENV_PREFIX = "EVENKEEL_"
+
+#: Workers that the default never exceeds: a container often sees all cores of its node. Arbitrary.
+MOST_DEFAULT_WORKERS = 4
+
+#: Seconds the slowest client is waited for after the last of its answers. Kubernetes kills a pod after 30 s
+#: by default, and drain, this and gunicorn's own 1 s must fit in.
+DEFAULT_GRACEFUL_TIMEOUT_S = 15.0
+
+
+class LogFormat(StrEnum):
+    """How a log line is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class LogLevel(StrEnum):
+    """The least severe line that is written."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+def default_workers() -> int:
+    """Return one worker per core this process may use, within bounds."""
+    return max(1, min(MOST_DEFAULT_WORKERS, len(os.sched_getaffinity(0))))
+
+
+def _help(text: str) -> dict[str, str]:
+    """Return the metadata of a field: the one sentence that its help and its documentation are."""
+    return {"help": text}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What ``evenkeel serve`` was told; a field's name is its option's name.
+
+    Every value is checked on creation, so the rest of the program never asks again.
+
+    Raises:
+        UsageError: Options that do not go together, or a number out of bounds.
+    """
+
+    #: HOST:PORT; loopback by default, so that nobody serves the network by accident.
+    bind: str = field(
+        default="127.0.0.1:8443", metadata=_help("Address and port to listen on; [::1]:8443 for IPv6.")
+    )
+
+    #: Exactly one of self_signed, cert with key, and cert_dir says where the certificate comes from.
+    self_signed: bool = field(
+        default=False, metadata=_help("Make a certificate for this run and print its authority's file.")
+    )
+    #: File name; PEM, the leaf first.
+    cert: str = field(default="", metadata=_help("Certificate chain to serve, PEM; needs --key."))
+    #: File name; PEM, without passphrase.
+    key: str = field(default="", metadata=_help("Private key of --cert, PEM."))
+    #: Folder name; what `evenkeel certs init` writes, and what Kubernetes mounts a TLS secret as.
+    cert_dir: str = field(
+        default="", metadata=_help("Folder with tls.crt and tls.key, as a mounted TLS secret has them.")
+    )
+
+    #: File name; injection needs the Services and owners it holds to deduce selectors.
+    cluster: str = field(
+        default="", metadata=_help("Snapshot of the cluster, a v1 List, that injection takes selectors from.")
+    )
+    #: File names, each with one or more SpreadPolicy documents.
+    policy: tuple[str, ...] = field(
+        default=(), metadata=_help("SpreadPolicy file, - or builtin:NAME; may be repeated.")
+    )
+    #: File name; its defaultConstraints are what `source: scheduler` injects.
+    scheduler_config: str = field(
+        default="", metadata=_help("KubeSchedulerConfiguration whose default constraints are injected.")
+    )
+    #: MAJOR.MINOR; the newest release whose behavior Evenkeel was checked against.
+    kubernetes_version: str = field(default="1.36", metadata=_help("Kubernetes release of the cluster."))
+    #: Descriptions of custom resources that embed a pod template.
+    workload_kind: tuple[str, ...] = field(
+        default=(),
+        metadata=_help(
+            "Further kind with a pod template: GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]]; may be repeated."
+        ),
+    )
+
+    #: Processes. A review is pure computation, and one Python process computes on one core.
+    workers: int = field(
+        default_factory=default_workers,
+        metadata=_help("Worker processes; by default one per core, at most 4."),
+    )
+    #: Threads per worker. They only wait for the network; slow clients hold none.
+    threads: int = field(default=8, metadata=_help("Threads of each worker."))
+    #: Bytes. etcd holds at most 1.5 MiB per object, and an update carries the old and the new one.
+    max_body_bytes: int = field(default=3 * 1024 * 1024, metadata=_help("Largest request body, in bytes."))
+    #: Seconds for a whole TLS handshake, and again for a whole request. The API server waits 30 s at most.
+    read_timeout_s: float = field(
+        default=10.0, metadata=_help("Seconds a client has to send a whole request.")
+    )
+    #: Seconds. Longer than the 90 s for which the API server keeps idle connections, so that it closes them
+    #: and never sends into a connection that is being closed here.
+    keepalive_s: float = field(default=120.0, metadata=_help("Seconds an idle connection is kept open."))
+    #: Seconds. Kubernetes tells the pod and the load balancers at the same time: requests keep arriving on
+    #: new connections for a second or two after SIGTERM.
+    drain_s: float = field(
+        default=3.0, metadata=_help("Seconds after SIGTERM during which new connections are accepted.")
+    )
+    #: Seconds after the drain.
+    graceful_timeout_s: float = field(
+        default=DEFAULT_GRACEFUL_TIMEOUT_S,
+        metadata=_help("Seconds after the drain that requests in flight have to end."),
+    )
+
+    #: Text is for people (key=value), JSON for log collectors.
+    log_format: LogFormat = field(
+        default=LogFormat.TEXT, metadata=_help("Log lines as text (key=value) or json.")
+    )
+    #: Reviews are logged at info.
+    log_level: LogLevel = field(
+        default=LogLevel.INFO, metadata=_help("Least severe log line that is written.")
+    )
+
+    def __post_init__(self) -> None:
+        _check_certificate_source(self)
+        for name in ("workers", "threads", "max_body_bytes", "read_timeout_s", "keepalive_s"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise UsageError(f"{flag(name)}: must be a number above 0, got {getattr(self, name)}")
+        for name in ("drain_s", "graceful_timeout_s"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise UsageError(f"{flag(name)}: must be a number from 0 on, got {getattr(self, name)}")
+
+
+def _check_certificate_source(settings: Settings) -> None:
+    if bool(settings.cert) != bool(settings.key):
+        raise UsageError("--cert and --key go together")
+    given = [settings.self_signed, bool(settings.cert), bool(settings.cert_dir)]
+    if sum(given) != 1:
+        found = "none" if not any(given) else "more than one"
+        raise UsageError(
+            f"give exactly one of --self-signed, --cert with --key, and --cert-dir: got {found} of them"
+        )
+
+
+def flag(name: str) -> str:
+    """Return the command-line option of a field.
+
+    >>> flag("max_body_bytes")
+    '--max-body-bytes'
+    """
+    return f"--{name.replace('_', '-')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One setting as the command line and the documentation show it.
+
+    Attributes:
+        name: The field of ``Settings``.
+        flag: The command-line option.
+        env: The environment variable; a list is separated by white space there.
+        default: The default, of the field's type.
+        help: One sentence.
+        repeatable: Whether it may be given several times.
+    """
+
+    name: str
+    flag: str
+    env: str
+    default: Any
+    help: str
+    repeatable: bool
+
+    @property
+    def default_text(self) -> str:
+        """The default as documentation writes it, the same on every machine."""
+        if self.name == "workers":
+            return f"one per core, at most {MOST_DEFAULT_WORKERS}"
+        match self.default:
+            case bool():
+                return "true" if self.default else "false"
+            case tuple() | "":
+                return "none"
+            case float():
+                return f"{self.default:g}"
+        return str(self.default)
+
+
+def options() -> Iterator[Option]:
+    """Yield every option of ``evenkeel serve`` in the order of its help."""
+    for entry in fields(Settings):
+        factory = entry.default_factory
+        default = entry.default if factory is MISSING else factory()
+        yield Option(
+            name=entry.name,
+            flag=flag(entry.name),
+            env=ENV_PREFIX + entry.name.upper(),
+            default=default,
+            help=entry.metadata["help"],
+            repeatable=isinstance(default, tuple),
+        )
+
+
+def settings_from(values: Mapping[str, Any]) -> Settings:
+    """Return the settings of parsed command-line values, keyed by field name.
+
+    Raises:
+        UsageError: As ``Settings`` does.
+    """
+    return Settings(**values)

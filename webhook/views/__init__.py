@@ -1,0 +1,1 @@
+"""Flask blueprints: parse, call, answer; no logic."""

@@ -1,0 +1,24 @@
+"""Whether the process lives, and whether it should get requests."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, jsonify
+
+from webhook.views.current import state
+
+blueprint = Blueprint("health", __name__)
+
+
+@blueprint.get("/livez")
+def livez() -> Response:
+    """Answer 200 as long as the process can answer at all."""
+    return jsonify(status="ok")
+
+
+@blueprint.get("/readyz")
+def readyz() -> tuple[Response, int]:
+    """Answer 200, or 503 with the reasons why requests should go elsewhere."""
+    reasons = state().unready_reasons()
+    if reasons:
+        return jsonify(status="not ready", reasons=reasons), 503
+    return jsonify(status="ok"), 200
