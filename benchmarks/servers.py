@@ -1,0 +1,122 @@
+"""Servers under test, each a process of its own on a loopback port, and what they use."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+
+from benchmarks.samples import CLUSTER, POLICY
+from certs.provision import SelfSignedFiles, provision_self_signed
+
+#: Seconds a server has to start and to end. Arbitrary.
+_PATIENCE_S = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server that accepts connections, and the authority of its certificate."""
+
+    pid: int
+    port: int
+    authority: Path
+
+    def workers(self) -> list[int]:
+        """Return the process ids of the workers."""
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text()
+        return [int(pid) for pid in children.split()]
+
+    def processor_seconds(self) -> float:
+        """Return the processor time that the workers have used, in seconds."""
+        ticks = 0
+        for pid in self.workers():
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    def resident_kib(self) -> int:
+        """Return the resident memory of the first worker, in KiB."""
+        status = Path(f"/proc/{self.workers()[0]}/status").read_text()
+        return int(status.partition("VmRSS:")[2].split()[0])
+
+
+def make_certificates(folder: Path) -> SelfSignedFiles:
+    """Return a certificate for loopback."""
+    return provision_self_signed(folder / "certificates", now=datetime.now(UTC))
+
+
+@contextmanager
+def ours(folder: Path, files: SelfSignedFiles, *, workers: int, threads: int) -> Iterator[Running]:
+    """Run ``evenkeel serve`` with the sample policy and cluster; its log goes to a file."""
+    cluster = folder / "cluster.json"
+    cluster.write_bytes(orjson.dumps(CLUSTER))
+    command = [
+        *(sys.executable, "-c", "from webhook.cli.main import run; run()", "serve", "--bind=127.0.0.1:0"),
+        *(f"--cert={files.certificate}", f"--key={files.key}", f"--policy={POLICY}", f"--cluster={cluster}"),
+        *(f"--workers={workers}", f"--threads={threads}"),
+    ]
+    with _running(command, folder / "ours.log", files) as server:
+        yield server
+
+
+@contextmanager
+def empty(folder: Path, files: SelfSignedFiles, *, workers: int, threads: int) -> Iterator[Running]:
+    """Run the handler that does nothing, under the same settings."""
+    command = [
+        *(sys.executable, "-m", "benchmarks.empty_server"),
+        *map(str, (files.certificate, files.key, workers, threads)),
+    ]
+    with _running(command, folder / "empty.log", files) as server:
+        yield server
+
+
+@contextmanager
+def stock(folder: Path, files: SelfSignedFiles, *, workers: int, threads: int) -> Iterator[Running]:
+    """Run the handler that does nothing under gunicorn's own threaded worker."""
+    command = [
+        *(
+            sys.executable,
+            "-m",
+            "gunicorn",
+            "--worker-class=gthread",
+            "--bind=127.0.0.1:0",
+            "--keep-alive=120",
+        ),
+        *(f"--certfile={files.certificate}", f"--keyfile={files.key}", "--no-control-socket"),
+        *(f"--workers={workers}", f"--threads={threads}", "benchmarks.empty_server:empty"),
+    ]
+    with _running(command, folder / "stock.log", files) as server:
+        yield server
+
+
+@contextmanager
+def _running(command: list[str], log: Path, files: SelfSignedFiles) -> Iterator[Running]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("EVENKEEL_")}
+    with log.open("wb") as stderr:
+        process = subprocess.Popen(command, stderr=stderr, env=environment)
+    try:
+        port = _port(process, log)
+        yield Running(process.pid, port, files.authority)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(_PATIENCE_S)
+
+
+def _port(process: subprocess.Popen[bytes], log: Path) -> int:
+    deadline = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < deadline and process.poll() is None:
+        found = re.search(r"https://127\.0\.0\.1:(\d+)", log.read_text())
+        if found:
+            return int(found[1])
+        time.sleep(0.05)
+    raise RuntimeError(f"the server did not start:\n{log.read_text()}")
