@@ -11,7 +11,9 @@ def test_defaults() -> None:
     """A policy that says nothing denies everywhere and injects nothing."""
     policy = policy_of()
 
-    assert SpreadPolicy(name="production", scope=Scope(), enforcement=Enforcement.DENY, defaults=None) == policy
+    assert (
+        SpreadPolicy(name="production", scope=Scope(), enforcement=Enforcement.DENY, defaults=None) == policy
+    )
 
 
 def test_defaults_of_defaults() -> None:
