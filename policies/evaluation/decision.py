@@ -16,7 +16,7 @@ from policies.model.merging import Merge, repeated_match_label_keys
 from policies.model.snapshot import SELECTING_OWNERS
 from policies.patch import AddOperation
 
-#: Strictest first: where several policies hold an object, the first of these that one asks for counts.
+#: Strictest first: where several policies hold an object, the strictest counts.
 STRICTNESS = (Enforcement.DENY, Enforcement.WARN, Enforcement.AUDIT)
 #: The ids that an object may be exempt from.
 KNOWN_RULES: frozenset[str] = frozenset(ApiRule)
@@ -91,13 +91,12 @@ def decide_validation(subject: Subject, old: Subject | None, context: AdmissionC
     policies = context.policies_for(subject)
     if not policies:
         return ALLOWED
-    asked = {policy.enforcement for policy in policies}
-    enforcement = next(level for level in STRICTNESS if level in asked)
+    enforcement = min((policy.enforcement for policy in policies), key=STRICTNESS.index)
     errors = subject.errors(_merge_state(subject, old), strict=context.strict)
     if errors and old is not None:
         broken_before = {error.rule for error in old.errors(_merge_state(old, old), strict=context.strict)}
         errors = [error for error in errors if error.rule not in broken_before]
-    exemptions = read_exemptions((subject.annotations, subject.pod.annotations), KNOWN_RULES)
+    exemptions = read_exemptions(subject.annotations, subject.pod.annotations, KNOWN_RULES)
     exempted = {
         error.rule: exemptions.reasons[error.rule] for error in errors if error.rule in exemptions.reasons
     }

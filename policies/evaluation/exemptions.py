@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 #: ``"false"`` on a workload, a pod or a namespace keeps default constraints away.
@@ -25,17 +25,19 @@ class Exemptions:
 NO_EXEMPTIONS = Exemptions({}, ())
 
 
-def read_exemptions(annotations: Iterable[Mapping[str, str]], known_rules: frozenset[str]) -> Exemptions:
-    """Read ``evenkeel.dev/ignore`` from an object's annotations and from its template's.
+def read_exemptions(
+    own: Mapping[str, str], template: Mapping[str, str], known_rules: frozenset[str]
+) -> Exemptions:
+    """Read ``evenkeel.dev/ignore`` from an object's own annotations and from its template's.
 
     An entry without a reason, or of an unknown rule, exempts from nothing.
 
-    >>> read_exemptions([{IGNORE_ANNOTATION: "wrong-type: until May"}], frozenset(["wrong-type"]))
+    >>> read_exemptions({IGNORE_ANNOTATION: "wrong-type: until May"}, {}, frozenset(["wrong-type"]))
     Exemptions(reasons={'wrong-type': 'until May'}, problems=())
     """
-    texts = dict.fromkeys(text for source in annotations if (text := source.get(IGNORE_ANNOTATION)))
-    if not texts:
+    if IGNORE_ANNOTATION not in own and IGNORE_ANNOTATION not in template:
         return NO_EXEMPTIONS
+    texts = dict.fromkeys(source.get(IGNORE_ANNOTATION, "") for source in (own, template))
     reasons: dict[str, str] = {}
     problems = []
     lines = [line for text in texts for line in text.split("\n", MAX_ENTRIES)[:MAX_ENTRIES]]

@@ -6,8 +6,9 @@ patched object plans nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from policies.defaults.effective import deduce_selector
 from policies.documents.spread_policy import Defaults, DefaultsSource, InjectAt, SpreadPolicy
@@ -43,10 +44,26 @@ class Skip(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """Constraints that an object gets, from one policy."""
+    """Constraints that an object gets, from one policy.
+
+    Attributes:
+        policy: The policy's name.
+        constraints: As the policy, or the scheduler's configuration, has them: without a selector.
+        selector: The pods that each of them counts.
+        match_label_keys: The keys that each of them narrows the selector by.
+    """
 
     policy: str
     constraints: tuple[Constraint, ...]
+    selector: LabelSelector
+    match_label_keys: tuple[str, ...]
+
+    def entries(self) -> list[dict[str, Any]]:
+        """Return the list of constraints as the API writes it."""
+        added: dict[str, Any] = {"labelSelector": self.selector.to_dict()}
+        if self.match_label_keys:
+            added["matchLabelKeys"] = list(self.match_label_keys)
+        return [constraint.to_dict() | added for constraint in self.constraints]
 
     def patch(self, subject: Subject) -> list[AddOperation]:
         """Return the smallest patch: the list, and the annotation that says where it came from."""
@@ -56,8 +73,7 @@ class Injection:
         else:
             # The parent of a member must exist, and the API server leaves out an empty map.
             mark = add(annotations, {INJECTED_ANNOTATION: self.policy})
-        constraints = [constraint.to_dict() for constraint in self.constraints]
-        return [add(subject.kind.constraints_path.segments, constraints), mark]
+        return [add(subject.kind.constraints_path.segments, self.entries()), mark]
 
 
 def plan_injection(
@@ -87,11 +103,7 @@ def plan_injection(
     constraints = _constraints(policy.defaults, subject, context)
     if not constraints:
         return Skip.NO_DEFAULTS
-    keys = _revision_keys(subject, selector, context)
-    return Injection(
-        policy.name,
-        tuple(replace(constraint, selector=selector, match_label_keys=keys) for constraint in constraints),
-    )
+    return Injection(policy.name, constraints, selector, _revision_keys(subject, selector, context))
 
 
 def _applies(at: InjectAt, subject: Subject) -> bool:

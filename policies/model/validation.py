@@ -21,6 +21,7 @@ from policies.model.api_rules import ApiRule
 from policies.model.constraint import ACTIONS, CONSTRAINT_FIELDS, INCLUSION_POLICIES, WhenUnsatisfiable
 from policies.model.labels import (
     check_label_selector,
+    is_usual_selector,
     label_key_errors,
     label_key_problems,
 )
@@ -30,6 +31,8 @@ from policies.model.merging import Merge, check_merge
 INT32_MAX = 2**31 - 1
 #: The smallest value of the API's int32 fields.
 INT32_MIN = -(2**31)
+#: The fields that say which nodes take part.
+INCLUSION_FIELDS = ("nodeAffinityPolicy", "nodeTaintsPolicy")
 #: What ``defaultingType`` may be: ``PodTopologySpreadArgs``, Kubernetes 1.36.
 DEFAULTING_TYPES = ("System", "List")
 
@@ -66,14 +69,16 @@ def constraint_errors(
         _check_when_unsatisfiable(entry, where, found)
         if last_use.get(_pair(entry)) != where.segments[-1]:
             _report_repeat(entry, where.child("{topologyKey, whenUnsatisfiable}"), found)
-        _check_min_domains(entry, where, found)
-        _check_inclusion_policy(entry, "nodeAffinityPolicy", where, found)
-        _check_inclusion_policy(entry, "nodeTaintsPolicy", where, found)
+        if entry.get("minDomains") is not None:
+            _check_min_domains(entry, where, found)
+        for name in INCLUSION_FIELDS:
+            if entry.get(name) is not None:
+                _check_inclusion_policy(entry, name, where, found)
         if entry.get("matchLabelKeys"):
             _check_match_label_keys(entry, where.child("matchLabelKeys"), found)
             carried = {} if of_template else labels
             check_merge(entry, where.child("matchLabelKeys"), found, labels=carried, merge=merge)
-        if entry.get("labelSelector") is not None:
+        if entry.get("labelSelector") is not None and not is_usual_selector(entry["labelSelector"]):
             check_label_selector(entry["labelSelector"], where.child("labelSelector"), found)
     return found.errors
 
@@ -206,8 +211,6 @@ def _report_repeat(entry: Mapping[str, object], where: FieldPath, found: ErrorLi
 
 
 def _check_min_domains(entry: Mapping[str, object], where: FieldPath, found: ErrorList) -> None:
-    if entry.get("minDomains") is None:
-        return
     value = _int32(entry, "minDomains", where, found)
     if value is None:
         return
@@ -227,8 +230,8 @@ def _check_min_domains(entry: Mapping[str, object], where: FieldPath, found: Err
 def _check_inclusion_policy(
     entry: Mapping[str, object], name: str, where: FieldPath, found: ErrorList
 ) -> None:
-    value = entry.get(name)
-    if value is None or (isinstance(value, str) and value in INCLUSION_POLICIES):
+    value = entry[name]
+    if isinstance(value, str) and value in INCLUSION_POLICIES:
         return
     if not isinstance(value, str):
         found.errors.append(wrong_type(where.child(name), "a string", value))

@@ -16,6 +16,7 @@ from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
 from prometheus_client.multiprocess import mark_process_dead
 
+from webhook.serving.balance import ConnectionCounts
 from webhook.serving.worker import Worker
 from webhook.settings import LogLevel, Settings
 
@@ -83,6 +84,8 @@ class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
     def __init__(self, settings: Settings, served: Served) -> None:
         self.settings = settings
         self._served = served
+        #: How many connections each worker holds.
+        self.counts = ConnectionCounts()
         # Kept open: gunicorn reads its configuration again on SIGHUP.
         self._descriptor = served.listener.detach()
         super().__init__()
@@ -134,7 +137,7 @@ class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
         }
 
     def _hooks(self) -> dict[str, Any]:
-        served = self._served
+        served, counts = self._served, self.counts
 
         def ssl_context(_config: object, _default: object) -> ssl.SSLContext:
             return served.ssl_context()
@@ -148,6 +151,7 @@ class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
             gc.set_threshold(_COLLECT_AFTER)
 
         def child_exit(_arbiter: Arbiter, worker: Worker) -> None:
+            counts.leave(worker.age)
             if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
                 mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
 

@@ -6,6 +6,7 @@ What is replaced, and why (gunicorn 27, ``workers/gthread.py`` and ``workers/bas
   gunicorn gives it one at once and waits in it, so that as many silent clients as there are threads
   stop everybody else. A review is answered in the main loop: handing it to a thread and back, and the
   two threads' quarrel for the interpreter, cost several times what it takes.
+- ``accept`` also leaves a connection to a worker that holds fewer (``balance.py``).
 - ``run``, ``handle_exit``: after SIGTERM the worker goes on accepting for a while. gunicorn stops at
   once and resets what the kernel had accepted for it.
 - ``handle_quit``: Ctrl-C ends the process even while a thread still waits for a client.
@@ -29,6 +30,7 @@ from typing import Any, Final
 from gunicorn.workers.gthread import ThreadWorker
 
 from webhook.logs import LOGGER
+from webhook.serving.balance import ConnectionCounts
 from webhook.serving.connection import (
     ClientGoneError,
     Connection,
@@ -41,6 +43,10 @@ from webhook.serving.refusal import CLIENT_ERRORS, refuse
 
 #: Seconds between two looks at the deadlines of waiting connections. Arbitrary.
 _SWEEP_EVERY_S: Final = 0.5
+
+#: Seconds for which a worker leaves a new connection to one that holds fewer. Arbitrary; ten times what that
+#: one needs to take it, unless it is busy.
+_LOOK_AWAY_S: Final = 0.001
 
 #: Seconds that a connection without a request may hold up the end of a drained worker. Arbitrary.
 _LAST_REQUEST_S: Final = 1.0
@@ -90,6 +96,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         self._next_sweep = 0.0
         self._short = False
         self._quick: tuple[bytes, ...] = self.app.quick
+        self._counts: ConnectionCounts = self.app.counts
+        self._looks_away_until = 0.0
 
     # The main loop.
 
@@ -98,6 +106,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         self.poller.register(
             self.method_queue.fileno(), selectors.EVENT_READ, self.method_queue.run_callbacks
         )
+        self._counts.set(self.age, 0)
         while self.alive and self.is_parent_alive():
             self._turn(accepting=True)
         self._drain()
@@ -110,9 +119,11 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
 
     def _turn(self, *, accepting: bool, at_most_s: float = 1.0) -> None:
         room = len(self._open) < self.worker_connections or self._close_longest_idle()
-        self.set_accept_enabled(accepting and room and not self._short)
+        away_s = self._looks_away_until - time.monotonic()
+        self.set_accept_enabled(accepting and room and not self._short and away_s <= 0)
         self._short = False
-        self.wait_for_and_dispatch_events(timeout=max(0.0, min(at_most_s, _SWEEP_EVERY_S)))
+        patience_s = min(at_most_s, away_s if away_s > 0 else _SWEEP_EVERY_S)
+        self.wait_for_and_dispatch_events(timeout=max(0.0, patience_s))
         self.app.after_turn()
         now = time.monotonic()
         if now >= self._next_sweep:
@@ -165,6 +176,11 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
 
     def accept(self, listener: Any) -> bool:  # gunicorn's BaseSocket
         """Take one connection and wait for its first bytes; return whether there was one."""
+        if self.alive and not self._looks_away_until and self._counts.is_ahead(self.age):
+            # Only once for each connection: the other worker may be busy for long.
+            self._looks_away_until = time.monotonic() + _LOOK_AWAY_S
+            return False
+        self._looks_away_until = 0.0
         try:
             sock, client = listener.accept()
         except OSError as error:
@@ -174,6 +190,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
             return False
         connection = Connection(self.cfg, sock, client, listener.getsockname(), self._limits)
         self._open.add(connection)
+        self._counts.set(self.age, len(self._open))
         self._wait(connection)
         return True
 
@@ -248,6 +265,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
     def _forget(self, connection: Connection) -> None:
         self._unwatch(connection)
         self._open.discard(connection)
+        self._counts.set(self.age, len(self._open))
         connection.close()
 
     def _end_overdue(self, now: float) -> None:

@@ -26,7 +26,7 @@ RULES = frozenset({"wrong-type", "unknown-field"})
 )
 def test_exemptions(text: str, exempt: list[str], problems: int) -> None:
     """Only a known rule with a reason is switched off; everything else is told."""
-    read = read_exemptions([{IGNORE_ANNOTATION: text}], RULES)
+    read = read_exemptions({IGNORE_ANNOTATION: text}, {}, RULES)
 
     assert exempt == list(read.reasons)
     assert problems == len(read.problems)
@@ -34,7 +34,8 @@ def test_exemptions(text: str, exempt: list[str], problems: int) -> None:
 
 def test_an_object_s_and_its_template_s_count_together() -> None:
     """Exemptions of both places hold; the same text in both is told once."""
-    both = [{IGNORE_ANNOTATION: "wrong-type: x"}, {IGNORE_ANNOTATION: "unknown-field: y\nnope"}]
+    own = {IGNORE_ANNOTATION: "wrong-type: x"}
+    template = {IGNORE_ANNOTATION: "unknown-field: y\nnope"}
 
-    assert {"wrong-type": "x", "unknown-field": "y"} == read_exemptions(both, RULES).reasons
-    assert 1 == len(read_exemptions([both[1], both[1]], RULES).problems)
+    assert {"wrong-type": "x", "unknown-field": "y"} == read_exemptions(own, template, RULES).reasons
+    assert 1 == len(read_exemptions(template, template, RULES).problems)

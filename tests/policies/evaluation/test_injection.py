@@ -51,7 +51,7 @@ def plan(obj: dict[str, Any], context: AdmissionContext) -> Injection | Skip | N
 def injected(obj: dict[str, Any], context: AdmissionContext) -> list[dict[str, Any]]:
     found = plan(obj, context)
     assert isinstance(found, Injection), found
-    return [constraint.to_dict() for constraint in found.constraints]
+    return found.entries()
 
 
 def test_pods_get_the_deduced_selector() -> None:
@@ -299,9 +299,7 @@ def test_patches_apply_and_mark(annotations: dict[str, str] | None) -> None:
     found = plan_injection(subject, context.policies_for(subject), context)
     assert isinstance(found, Injection)
     expected = copy.deepcopy(deployment)
-    expected["spec"]["template"]["spec"]["topologySpreadConstraints"] = [
-        constraint.to_dict() for constraint in found.constraints
-    ]
+    expected["spec"]["template"]["spec"]["topologySpreadConstraints"] = found.entries()
     expected["metadata"]["annotations"] = (annotations or {}) | {INJECTED_ANNOTATION: "production"}
     operations = found.patch(subject)
 
