@@ -60,13 +60,14 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
     if certificates.not_after <= state.now():
         LOGGER.error("certificate_expired", extra={"fields": {"expired": certificates.not_after.isoformat()}})
     listener = open_listener(settings.bind)
+    app = AdmissionApp(state, create_app(state))
     served = Served(
-        wsgi=AdmissionApp(state, create_app(state)),
+        wsgi=app,
         listener=listener,
         ssl_context=certificates.context,
         certificate_file=str(files.certificate),
         begin_drain=lambda: _begin_drain(state),
-        after_turn=events.flush,
+        after_turn=app.settle,
         quick=tuple(f"POST {path}".encode() for path in PHASES),
         when_ready=_announcement(shown_address(listener), state, files),
     )

@@ -62,7 +62,7 @@ class Caller:
         return json.loads(b"".join(parts) or b"null")
 
     def log(self) -> list[str]:
-        self._events.flush()
+        self.app.settle()
         return os.read(self._read, 65536).decode().splitlines()
 
     def close(self) -> None:
