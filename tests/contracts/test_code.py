@@ -41,6 +41,7 @@ TESTED_ELSEWHERE = {
     "webhook/cli/serve.py": "tests/webhook/serving/test_server.py",
     "webhook/serving/application.py": "tests/webhook/serving/test_server.py",
     "webhook/serving/problems.py": "tests/webhook/serving/test_worker.py",
+    "webhook/serving/quick.py": "tests/webhook/serving/test_exchange.py",
     "webhook/serving/refusal.py": "tests/webhook/serving/test_worker.py",
     "webhook/views/current.py": "tests/webhook/test_app.py",
     "webhook/views/health.py": "tests/webhook/test_app.py",

@@ -113,6 +113,7 @@ class Connection:
         parser: gunicorn's parser, once TLS is up.
         unsent: The end of an answer that the kernel did not take at once.
         keeps: Whether another request may follow that answer.
+        exchange: The request that the main loop is answering, and its answer so far.
     """
 
     def __init__(
@@ -128,6 +129,7 @@ class Connection:
         self.parser: Any = None
         self.unsent = bytearray()
         self.keeps = False
+        self.exchange: Any = None
         self._cfg = cfg
         self._limits = limits
         self._received = bytearray()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from gunicorn.http.message import Request
+
 from webhook.serving.connection import Connection
 
 
@@ -38,12 +40,16 @@ class Exchange:
     """What gunicorn's ``handle_request`` looks at of a connection, with an outbox for its socket.
 
     Attributes:
+        request: The request, parsed.
+        keeps: Whether another request may follow.
         sock: Where the answer is collected.
         client: The peer's address.
         server: The listener's address.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, request: Request) -> None:
+        self.request = request
+        self.keeps = False
         self.sock = Outbox()
         self.client: Any = connection.client
         self.server: Any = connection.server

@@ -22,7 +22,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from enum import Enum
 from functools import partial
 from types import FrameType
 from typing import Any, Final
@@ -38,7 +37,7 @@ from webhook.serving.connection import (
     SlowClientError,
     Stage,
 )
-from webhook.serving.exchange import Exchange
+from webhook.serving.quick import Next, QuickLane
 from webhook.serving.refusal import CLIENT_ERRORS, refuse
 
 #: Seconds between two looks at the deadlines of waiting connections. Arbitrary.
@@ -56,23 +55,6 @@ _SHORTAGES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.
 
 #: Where nothing is lost if the connection ends.
 _WITHOUT_REQUEST: Final = frozenset({Stage.HANDSHAKE, Stage.IDLE})
-
-
-class Next(Enum):
-    """What becomes of a connection after a thread had it."""
-
-    #: Wait for more of the same request.
-    WAIT = "wait"
-    #: Wait for another request.
-    KEEP = "keep"
-    #: The last answer was sent.
-    LINGER = "linger"
-    #: Nobody is there.
-    CLOSE = "close"
-    #: A thread must go on.
-    THREAD = "thread"
-    #: Wait until the client has read.
-    SEND = "send"
 
 
 #: Where the connection waits for the client.
@@ -95,7 +77,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         self._idle_deadline = float("inf")
         self._next_sweep = 0.0
         self._short = False
-        self._quick: tuple[bytes, ...] = self.app.quick
+        self._quick_starts: tuple[bytes, ...] = self.app.quick
+        self._quick = QuickLane(self.handle_request, self._guard, self._after_step)
         self._counts: ConnectionCounts = self.app.counts
         self._looks_away_until = 0.0
 
@@ -124,6 +107,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         self._short = False
         patience_s = min(at_most_s, away_s if away_s > 0 else _SWEEP_EVERY_S)
         self.wait_for_and_dispatch_events(timeout=max(0.0, patience_s))
+        self._quick.answer()
         self.app.after_turn()
         now = time.monotonic()
         if now >= self._next_sweep:
@@ -225,36 +209,36 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
                 self.poller.unregister(connection.sock)
 
     def _wake(self, connection: Connection, _registered: object) -> None:
-        if connection.stage is Stage.LINGERING:
-            if connection.drained():
-                self._forget(connection)
+        match connection.stage:
+            case Stage.HANDSHAKE:
+                self._after_step(connection, Next.THREAD)
+            case Stage.LINGERING:
+                if connection.drained():
+                    self._forget(connection)
+            case Stage.SENDING:
+                self._after_step(connection, self._guard(connection, self._send_on))
+            case Stage.IDLE | Stage.RECEIVING:
+                outcome = self._guard(connection, self._receive)
+                if outcome is Next.ANSWER:
+                    self._quick.add(connection)
+                else:
+                    self._after_step(connection, outcome)
+
+    def _after_step(self, connection: Connection, outcome: Next) -> None:
+        more = outcome is Next.KEEP and connection.rest()
+        if outcome in _MORE_TO_COME and not more and connection.wants == connection.watched:
+            # The most frequent case by far: the poller waits for the next bytes already.
             return
-        outcome = Next.THREAD
-        if connection.stage is not Stage.HANDSHAKE:
-            step = self._send_on if connection.stage is Stage.SENDING else self._answer_here
-            outcome = self._guard(connection, step)
-            more = outcome is Next.KEEP and connection.rest()
-            if outcome in _MORE_TO_COME and not more and connection.wants == connection.watched:
-                # The most frequent case by far: the poller waits for the next bytes already.
-                return
         self._unwatch(connection)
         if outcome is Next.THREAD:
             self.enqueue_req(connection)
         else:
             self._follow(connection, outcome)
 
-    def _answer_here(self, connection: Connection) -> Next:
-        """Answer a quick request that is there, without waiting for anything."""
+    def _receive(self, connection: Connection) -> Next:
         if not connection.advance():
             return Next.WAIT
-        if not connection.is_quick(self._quick):
-            return Next.THREAD
-        exchange = Exchange(connection)
-        keep = self.handle_request(connection.gathered_request(), exchange)
-        keep = bool(keep and connection.parser.finish_body())
-        if not connection.send_answer(exchange.sock.content, keeps=keep):
-            return Next.SEND
-        return Next.KEEP if keep else Next.LINGER
+        return Next.ANSWER if connection.is_quick(self._quick_starts) else Next.THREAD
 
     def _send_on(self, connection: Connection) -> Next:
         """Send more of an answer that the client is slow to read."""
