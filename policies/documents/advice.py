@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from policies.defaults.scheduler_config import (
@@ -19,6 +20,7 @@ from policies.fields import FieldPath
 from policies.findings import Finding, Severity
 from policies.manifests import Document
 from policies.model.constraint import Constraint, WhenUnsatisfiable
+from policies.model.workload import KNOWN_KINDS
 
 _SPEC = FieldPath().child("spec")
 _DEFAULTS = _SPEC.child("defaults")
@@ -83,6 +85,7 @@ def _unused(spec: Mapping[str, Any]) -> Iterator[_Advice]:
 
 
 def _scope(policy: SpreadPolicy, around: Surroundings) -> Iterator[_Advice]:
+    yield from _unknown_kinds(policy.scope.kinds)
     selector = policy.scope.namespace_selector
     unknown = sorted(selector.keys - {NAMESPACE_NAME_LABEL}) if selector else []
     if unknown and not around.has_cluster:
@@ -92,6 +95,19 @@ def _scope(policy: SpreadPolicy, around: Surroundings) -> Iterator[_Advice]:
         )
         path = _SPEC.child("scope", "namespaceSelector")
         yield _Advice(Severity.WARNING, path, text, "namespace-labels-unknown")
+
+
+def _unknown_kinds(kinds: Iterable[str]) -> Iterator[_Advice]:
+    known = sorted({kind.kind for kind in KNOWN_KINDS})
+    for position, name in enumerate(kinds):
+        if name in known:
+            continue
+        close = get_close_matches(name, known, 1)
+        hint = f"did you mean {close[0]}?" if close else "the server must be told of it: --workload-kind"
+        path = _SPEC.child("scope", "kinds").index(position)
+        yield _Advice(
+            Severity.WARNING, path, f"{name} is no kind that Evenkeel knows; {hint}", "kind-unknown"
+        )
 
 
 def _defaults(defaults: Defaults, around: Surroundings) -> Iterator[_Advice]:

@@ -38,7 +38,7 @@ def command() -> None:
     """Check and show SpreadPolicy and KubeSchedulerConfiguration documents."""
 
 
-@command.command()
+@command.command(short_help="Check documents for mistakes.")
 @click.argument("files", nargs=-1, required=True)
 @click.option("--scheduler-config", metavar="FILE", help="The cluster's KubeSchedulerConfiguration.")
 @click.option("--cluster", metavar="FILE", help="Snapshot of the cluster the policies are for.")
@@ -74,7 +74,7 @@ def check(
     context.exit(FINDINGS if any(finding.severity in failing for finding in found) else CLEAN)
 
 
-@command.command()
+@command.command(short_help="Print policies, or list the built-in ones.")
 @click.argument("names", nargs=-1, metavar="[NAME|FILE]...")
 @click.option("-o", "--format", "form", type=click.Choice(["yaml", "json"]), default="yaml")
 def show(names: tuple[str, ...], form: str) -> None:

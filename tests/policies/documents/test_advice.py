@@ -35,6 +35,8 @@ def rules(around: Surroundings, **spec: Any) -> list[str]:
     ("around", "spec", "expected"),
     [
         pytest.param(CLUSTER, {}, [], id="nothing to say"),
+        pytest.param(CLUSTER, {"scope": {"kinds": ["Pod", "Rollout"]}}, [], id="2 known kinds"),
+        pytest.param(CLUSTER, {"scope": {"kinds": ["Deploymnt"]}}, ["kind-unknown"], id="a kind misspelled"),
         pytest.param(
             CLUSTER, {"defaults": {"constraints": [SOFT]}}, ["scheduler-defaults-off"], id="any default"
         ),
