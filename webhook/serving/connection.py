@@ -165,23 +165,18 @@ class Connection:
         return self._whole and len(self._received) <= _LARGEST_QUICK and self._received.startswith(starts)
 
     def gathered_request(self) -> Request:
-        """Return the whole request that ``advance`` gathered; nothing of it is read from the socket."""
+        """Return the request that ``advance`` gathered; a whole one without reading from the socket."""
         self.parser.unreader.unread(bytes(self._received))
         self._received.clear()
         return next(self.parser)
 
-    def send_answer(self, answer: bytearray, *, keeps: bool) -> bool:
-        """Send what the kernel takes at once; return whether that was all.
-
-        Raises:
-            OSError: The connection broke.
-        """
-        self.unsent, self.keeps = answer, keeps
+    def begin_answer(self, answer: bytearray) -> None:
+        """Take an answer for ``send_on``; the client has as long to read it as for its request."""
+        self.unsent = answer
         self.deadline = time.monotonic() + self._limits.read_timeout_s
-        return self.send_on()
 
     def send_on(self) -> bool:
-        """Send on where the client had not read; return whether that was all.
+        """Send what the kernel takes at once; return whether that was all.
 
         Raises:
             OSError: The connection broke.
@@ -203,11 +198,9 @@ class Connection:
         A request that was not gathered whole ends its connection: nobody then has to wait for a body
         that its answer did not need.
         """
-        self.parser.unreader.unread(bytes(self._received))
-        self._received.clear()
         self.parser.unreader.deadline = self.deadline
         self.sock.settimeout(self._limits.read_timeout_s)
-        request = next(self.parser)
+        request = self.gathered_request()
         if not self._whole:
             request.force_close()
         return request

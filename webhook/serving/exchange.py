@@ -41,7 +41,6 @@ class Exchange:
 
     Attributes:
         request: The request, parsed.
-        keeps: Whether another request may follow.
         sock: Where the answer is collected.
         client: The peer's address.
         server: The listener's address.
@@ -49,7 +48,6 @@ class Exchange:
 
     def __init__(self, connection: Connection, request: Request) -> None:
         self.request = request
-        self.keeps = False
         self.sock = Outbox()
         self.client: Any = connection.client
         self.server: Any = connection.server

@@ -15,7 +15,7 @@ from webhook.serving.exchange import Exchange
 
 
 class Next(Enum):
-    """What becomes of a connection after a thread had it."""
+    """What becomes of a connection after a step."""
 
     #: Wait for more of the same request.
     WAIT = "wait"
@@ -74,7 +74,7 @@ class QuickLane:
     def _call(self, connection: Connection) -> Next:
         exchange = connection.exchange
         keep = self._handle_request(exchange.request, exchange)
-        exchange.keeps = bool(keep and connection.parser.finish_body())
+        connection.keeps = bool(keep and connection.parser.finish_body())
         return Next.ANSWER
 
 
@@ -85,6 +85,12 @@ def _parse(connection: Connection) -> Next:
 
 def _send(connection: Connection) -> Next:
     exchange, connection.exchange = connection.exchange, None
-    if not connection.send_answer(exchange.sock.content, keeps=exchange.keeps):
+    connection.begin_answer(exchange.sock.content)
+    return send_on(connection)
+
+
+def send_on(connection: Connection) -> Next:
+    """Send as much of an answer as the client is ready to read."""
+    if not connection.send_on():
         return Next.SEND
-    return Next.KEEP if exchange.keeps else Next.LINGER
+    return Next.KEEP if connection.keeps else Next.LINGER

@@ -37,7 +37,7 @@ from webhook.serving.connection import (
     SlowClientError,
     Stage,
 )
-from webhook.serving.quick import Next, QuickLane
+from webhook.serving.quick import Next, QuickLane, send_on
 from webhook.serving.refusal import CLIENT_ERRORS, refuse
 
 #: Seconds between two looks at the deadlines of waiting connections. Arbitrary.
@@ -54,11 +54,10 @@ _LAST_REQUEST_S: Final = 1.0
 _SHORTAGES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 #: Where nothing is lost if the connection ends.
-_WITHOUT_REQUEST: Final = frozenset({Stage.HANDSHAKE, Stage.IDLE})
-
+_WITHOUT_REQUEST: Final = (Stage.HANDSHAKE, Stage.IDLE)
 
 #: Where the connection waits for the client.
-_MORE_TO_COME: Final = frozenset({Next.WAIT, Next.KEEP, Next.SEND})
+_MORE_TO_COME: Final = (Next.WAIT, Next.KEEP, Next.SEND)
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
@@ -78,7 +77,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         self._next_sweep = 0.0
         self._short = False
         self._quick_starts: tuple[bytes, ...] = self.app.quick
-        self._quick = QuickLane(self.handle_request, self._guard, self._after_step)
+        self._quick = QuickLane(self.handle_request, self._guard, self._follow)
         self._counts: ConnectionCounts = self.app.counts
         self._looks_away_until = 0.0
 
@@ -129,8 +128,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         for connection in list(self._waiting):
             if connection.stage is Stage.IDLE:
                 self._forget(connection)
-            elif connection.stage is Stage.HANDSHAKE:
-                connection.deadline = min(connection.deadline, self._idle_deadline)
+            else:
+                self._limit_idleness(connection)
         ends = time.monotonic() + self._graceful_s
         while self._open and (left := ends - time.monotonic()) > 0 and self.is_parent_alive():
             self._turn(accepting=False, at_most_s=left)
@@ -175,6 +174,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         connection = Connection(self.cfg, sock, client, listener.getsockname(), self._limits)
         self._open.add(connection)
         self._counts.set(self.age, len(self._open))
+        self._limit_idleness(connection)
         self._wait(connection)
         return True
 
@@ -182,22 +182,34 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         """Decide what a connection waits for after a thread had it."""
         self._follow(conn, Next.CLOSE if fs.cancelled() or fs.exception() else fs.result())
 
-    def _follow(self, conn: Connection, outcome: Next) -> None:
+    def _follow(self, connection: Connection, outcome: Next) -> None:
+        """Do what a step said becomes of a connection."""
         try:
-            if outcome is Next.CLOSE:
-                self._forget(conn)
-            elif outcome is Next.KEEP and conn.rest():
-                self.enqueue_req(conn)
+            if outcome is Next.KEEP and connection.rest():
+                outcome = Next.THREAD
+            self._limit_idleness(connection)
+            watched = connection in self._waiting and connection.wants == connection.watched
+            if watched and outcome in _MORE_TO_COME:
+                # The most frequent case by far: the poller waits for the next bytes already.
+                return
+            self._unwatch(connection)
+            if outcome is Next.THREAD:
+                self.enqueue_req(connection)
+            elif outcome is Next.CLOSE:
+                self._forget(connection)
             else:
                 if outcome is Next.LINGER:
-                    conn.linger()
-                self._wait(conn)
+                    connection.linger()
+                self._wait(connection)
         except (OSError, ValueError):
-            self._forget(conn)
+            self._forget(connection)
 
-    def _wait(self, connection: Connection) -> None:
+    def _limit_idleness(self, connection: Connection) -> None:
+        """See to it that no connection without a request holds up the end of a drained worker."""
         if connection.stage in _WITHOUT_REQUEST:
             connection.deadline = min(connection.deadline, self._idle_deadline)
+
+    def _wait(self, connection: Connection) -> None:
         self.poller.register(connection.sock, connection.wants, partial(self._wake, connection))
         connection.watched = connection.wants
         self._waiting.add(connection)
@@ -211,40 +223,23 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
     def _wake(self, connection: Connection, _registered: object) -> None:
         match connection.stage:
             case Stage.HANDSHAKE:
-                self._after_step(connection, Next.THREAD)
+                self._follow(connection, Next.THREAD)
             case Stage.LINGERING:
                 if connection.drained():
                     self._forget(connection)
             case Stage.SENDING:
-                self._after_step(connection, self._guard(connection, self._send_on))
+                self._follow(connection, self._guard(connection, send_on))
             case Stage.IDLE | Stage.RECEIVING:
                 outcome = self._guard(connection, self._receive)
                 if outcome is Next.ANSWER:
                     self._quick.add(connection)
                 else:
-                    self._after_step(connection, outcome)
-
-    def _after_step(self, connection: Connection, outcome: Next) -> None:
-        more = outcome is Next.KEEP and connection.rest()
-        if outcome in _MORE_TO_COME and not more and connection.wants == connection.watched:
-            # The most frequent case by far: the poller waits for the next bytes already.
-            return
-        self._unwatch(connection)
-        if outcome is Next.THREAD:
-            self.enqueue_req(connection)
-        else:
-            self._follow(connection, outcome)
+                    self._follow(connection, outcome)
 
     def _receive(self, connection: Connection) -> Next:
         if not connection.advance():
             return Next.WAIT
         return Next.ANSWER if connection.is_quick(self._quick_starts) else Next.THREAD
-
-    def _send_on(self, connection: Connection) -> Next:
-        """Send more of an answer that the client is slow to read."""
-        if not connection.send_on():
-            return Next.SEND
-        return Next.KEEP if connection.keeps else Next.LINGER
 
     def _forget(self, connection: Connection) -> None:
         self._unwatch(connection)
