@@ -48,7 +48,7 @@ def _rewrite(body: bytes) -> bytes:
 def run() -> None:
     """Print the median cost of both phases and of the floor."""
     context = sample_context()
-    print("One review in-process (median, µs):")
+    print(f"One review in-process (median, µs; aim for a validated pod: under {AIM_US:.0f}):")
     for phase in Phase:
         body = review(phase)
         verdict = respond(body, phase, context).verdict

@@ -104,11 +104,6 @@ def read_authority(folder: Path) -> Pair:
     return read_pair(folder / AUTHORITY_CERTIFICATE, folder / AUTHORITY_KEY)
 
 
-def read_serving(folder: Path) -> Pair:
-    """Read the serving certificate of a folder; errors are those of ``read_pair``."""
-    return read_pair(folder / SERVING_CERTIFICATE, folder / SERVING_KEY)
-
-
 def existing_files(folder: Path) -> tuple[str, ...]:
     """Return which of the files are in a folder, dangling links included: they are somebody's too."""
     return tuple(name for name in FILE_NAMES if os.path.lexists(folder / name))

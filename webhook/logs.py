@@ -71,8 +71,7 @@ class EventLog:
     def hold(self, level: int, event: str, fields: dict[str, Value]) -> None:
         """Keep one line for the next ``flush`` if its level is high enough.
 
-        A thread that writes gives away the interpreter's lock and has to wait for it again, which under
-        load costs several times the line itself.
+        All lines of a turn of the main loop then cost one system call.
         """
         if level >= self._threshold:
             self._held.append(self._line(time.time(), _NAMES[level], event, fields))

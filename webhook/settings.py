@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
@@ -216,12 +216,3 @@ def options() -> Iterator[Option]:
             help=entry.metadata["help"],
             repeatable=isinstance(default, tuple),
         )
-
-
-def settings_from(values: Mapping[str, Any]) -> Settings:
-    """Return the settings of parsed command-line values, keyed by field name.
-
-    Raises:
-        UsageError: As ``Settings`` does.
-    """
-    return Settings(**values)

@@ -68,13 +68,16 @@ class Telemetry:
         )
         self._count = {(p, v): requests.labels(p.value, v.value) for p in Phase for v in Verdict}
         self._duration = {p: duration.labels(p.value) for p in Phase}
-        failures = Counter(
+        self._set_up_rare_counters()
+        self._set_up_process_metrics(version)
+
+    def _set_up_rare_counters(self) -> None:
+        self._failures = Counter(
             "evenkeel_admission_failures_total",
             "Admission requests that got an HTTP error, by phase and status code.",
             ["phase", "code"],
             registry=self._registry,
         )
-        self._failures = failures
         self._injected = Counter(
             "evenkeel_injected_constraints_total",
             "Constraints that patches added.",
@@ -86,7 +89,6 @@ class Telemetry:
             ["rule"],
             registry=self._registry,
         )
-        self._set_up_process_metrics(version)
 
     def _set_up_process_metrics(self, version: str) -> None:
         self._certificate_expiry = Gauge(

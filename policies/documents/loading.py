@@ -116,16 +116,6 @@ def builtin_bytes(name: str) -> bytes:
     return resources.files(__package__).joinpath("builtin", f"{plain}.yaml").read_bytes()
 
 
-def load_builtin(name: str) -> SpreadPolicy:
-    """Return a built-in policy.
-
-    >>> load_builtin("default").enforcement
-    <Enforcement.DENY: 'deny'>
-    """
-    (document,) = load(builtin_bytes(name), f"{BUILTIN_PREFIX}{name}")
-    return build(document.value)
-
-
 def _scope(raw: Mapping[str, Any]) -> Scope:
     return Scope(
         exclude_namespaces=tuple(raw.get("excludeNamespaces", ())),

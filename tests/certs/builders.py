@@ -33,3 +33,8 @@ def replace_serving(folder: Path, pair: Pair) -> None:
     """Put another serving pair into a folder, as a rotation does."""
     with store.locked(folder):
         store.replace_files(folder, store.serving_files(pair))
+
+
+def read_serving(folder: Path) -> Pair:
+    """Return the serving pair of a folder; errors are those of ``store.read_pair``."""
+    return store.read_pair(folder / store.SERVING_CERTIFICATE, folder / store.SERVING_KEY)

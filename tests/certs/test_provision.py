@@ -14,7 +14,7 @@ from certs.examine import leads_to
 from certs.names import parse_names
 from certs.provision import Action, Request, plan, provision, provision_self_signed
 from certs.serving import ServingContext
-from tests.certs.builders import NOW
+from tests.certs.builders import NOW, read_serving
 from tests.certs.tls import EchoServer, connect, echoed
 
 NAMES = parse_names(["localhost"])
@@ -85,7 +85,7 @@ def test_a_new_folder(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "pki"
     made = provision(folder, a_request(), now=NOW)
 
-    assert (store.read_authority(folder), store.read_serving(folder)) == (made.authority, made.serving)
+    assert (store.read_authority(folder), read_serving(folder)) == (made.authority, made.serving)
     assert leads_to(made.serving.certificate(), [made.authority.certificate()])
 
 
@@ -107,7 +107,7 @@ def test_a_refusal_leaves_everything(tmp_path: Path) -> None:
     with pytest.raises(AuthorityError):
         provision(tmp_path / "none", a_request("reuse"), now=NOW)
 
-    assert store.read_serving(tmp_path / "pki") == made.serving
+    assert read_serving(tmp_path / "pki") == made.serving
     assert not (tmp_path / "none").exists()
 
 
@@ -130,7 +130,7 @@ def test_of_many_at_once_one_wins(tmp_path: Path) -> None:
         thread.join()
 
     assert sorted(outcomes) == ["made", *["refused"] * 4]
-    assert store.read_serving(tmp_path / "pki").names == ("localhost",)
+    assert read_serving(tmp_path / "pki").names == ("localhost",)
 
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "::1", "web.example", "10.1.2.3"])

@@ -15,7 +15,7 @@ import pytest
 from certs import store
 from certs.errors import MalformedError, MismatchedPairError, UnreadableError, UnwritableError
 from certs.pair import Pair, fits
-from tests.certs.builders import AUTHORITY, a_folder, a_pair, replace_serving
+from tests.certs.builders import AUTHORITY, a_folder, a_pair, read_serving, replace_serving
 
 #: How often the writer replaces the pair under the readers' hands; each time takes a few flushes to the disk.
 ROUNDS = 60
@@ -54,7 +54,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     pair = a_pair()
     folder = a_folder(tmp_path / "pki", pair)
 
-    assert (store.read_authority(folder), store.read_serving(folder)) == (AUTHORITY, pair)
+    assert (store.read_authority(folder), read_serving(folder)) == (AUTHORITY, pair)
     assert {path.name for path in folder.iterdir()} == set(store.FILE_NAMES)
 
 
@@ -102,7 +102,7 @@ def test_a_failed_writing_changes_nothing(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
-    assert pair == store.read_serving(folder)
+    assert pair == read_serving(folder)
     assert {path.name for path in folder.iterdir()} == set(store.FILE_NAMES)
 
 
@@ -147,7 +147,7 @@ def test_unreadable_pairs(tmp_path: Path, content: bytes | None, error: type[Exc
         (folder / store.SERVING_KEY).write_bytes(content)
 
     with pytest.raises(error, match=r"tls\.key"):
-        store.read_serving(folder)
+        read_serving(folder)
 
 
 def test_a_folder_instead_of_a_file(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_readers_never_see_a_mixed_pair(tmp_path: Path) -> None:
     def read() -> None:
         while not (seen and done.is_set()):
             try:
-                seen.append(store.read_serving(folder))
+                seen.append(read_serving(folder))
             except Exception as error:  # noqa: BLE001  # a thread's exception would go unnoticed
                 failures.append(error)
                 return

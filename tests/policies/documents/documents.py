@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from policies.documents.loading import build
+from policies.documents.loading import BUILTIN_PREFIX, build, load_policies
 from policies.documents.spread_policy import SpreadPolicy
 from policies.manifests import Document, load
 from tests.builders import a_policy
@@ -25,3 +25,9 @@ def loaded(value: Any, file: str = "p.yaml") -> Document:
     """Return a value as a document, one line a field."""
     (document,) = load(json.dumps(value, indent=1), file)
     return document
+
+
+def builtin_policy(name: str) -> SpreadPolicy:
+    """Return a built-in policy."""
+    (policy,) = load_policies([f"{BUILTIN_PREFIX}{name}"], read=lambda _: b"")
+    return policy

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.documents import loading
-from policies.documents.loading import load_builtin, load_policies
+from policies.documents.loading import load_policies
 from policies.documents.spread_policy import Enforcement
 from policies.errors import DocumentError
 from policies.findings import Severity
 from tests.builders import a_policy
-from tests.policies.documents.documents import SOFT
+from tests.policies.documents.documents import SOFT, builtin_policy
 
 FILES = {
     "good.yaml": json.dumps(a_policy("good", enforcement="warn")),
@@ -84,14 +84,14 @@ def test_every_builtin_loads_and_is_described(name: str) -> None:
     """A built-in document bears its file's name and starts by saying who it is for."""
     text = loading.builtin_bytes(name).decode()
 
-    assert name == load_builtin(name).name
+    assert name == builtin_policy(name).name
     assert text.startswith("# ")
     assert name in text
 
 
 def test_the_default_policy_leaves_the_control_plane_alone() -> None:
     """Without a policy the namespaces that a cluster needs to start are out of scope."""
-    scope = load_builtin("default").scope
+    scope = builtin_policy("default").scope
 
     assert [False, False, False, True] == [
         scope.matches(name, None, {}, frozenset({"Pod"}))
@@ -101,7 +101,7 @@ def test_the_default_policy_leaves_the_control_plane_alone() -> None:
 
 def test_builtin_defaults_are_soft() -> None:
     """No built-in document can keep a pod pending."""
-    defaults = [load_builtin(name).defaults for name in loading.builtin_names()]
+    defaults = [builtin_policy(name).defaults for name in loading.builtin_names()]
 
     assert {"ScheduleAnyway"} == {
         constraint.when_unsatisfiable for entry in defaults if entry for constraint in entry.constraints

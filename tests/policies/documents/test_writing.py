@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from policies.documents.checking import policy_errors
-from policies.documents.loading import build, builtin_names, load_builtin
+from policies.documents.loading import build, builtin_names
 from policies.documents.spread_policy import SpreadPolicy
 from policies.documents.writing import policy_document
 from tests.builders import a_policy
-from tests.policies.documents.documents import HARD, SOFT, policy_of
+from tests.policies.documents.documents import HARD, SOFT, builtin_policy, policy_of
 
 
 @pytest.mark.parametrize(
-    "policy", [load_builtin(name) for name in builtin_names()], ids=lambda policy: policy.name
+    "policy", [builtin_policy(name) for name in builtin_names()], ids=lambda policy: policy.name
 )
 def test_builtins_come_back(policy: SpreadPolicy) -> None:
     """What is written loads as the same policy, but for selectors that are written as `{}`."""

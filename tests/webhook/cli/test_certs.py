@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from certs import store
 from certs.errors import CertificateError, ExistingFilesError, NamesError, UnreadableError
 from policies.errors import UsageError
-from tests.certs.builders import NOW, a_folder, a_pair
+from tests.certs.builders import NOW, a_folder, a_pair, read_serving
 from webhook.cli.certs import command
 
 
@@ -42,7 +42,7 @@ class TestInit:
         result = run("init", "--cert-dir", tmp_path / "pki")
 
         assert (result.exit_code, result.exception) == (0, None)
-        assert store.read_serving(tmp_path / "pki").names == (
+        assert read_serving(tmp_path / "pki").names == (
             "evenkeel", "evenkeel.evenkeel", "evenkeel.evenkeel.svc", "evenkeel.evenkeel.svc.cluster.local",
         )  # fmt: skip
 
@@ -61,7 +61,7 @@ class TestInit:
         options = ["--service", "web", "--namespace", "ops", "--cluster-domain", "corp.example"]
         extra = ["--dns", "a.example", "--dns", "b.example", "--ip", "10.0.0.1", "--ip", "::1"]
         result = run("init", "--cert-dir", tmp_path, *options, *extra, "--days", "7", "--ca-days", "70")
-        serving, authority = store.read_serving(tmp_path), store.read_authority(tmp_path)
+        serving, authority = read_serving(tmp_path), store.read_authority(tmp_path)
 
         assert result.exit_code == 0
         assert serving.names == (
@@ -74,16 +74,16 @@ class TestInit:
         """An empty Service leaves only the names that were given."""
         run("init", "--cert-dir", tmp_path, "--service", "", "--dns", "localhost")
 
-        assert store.read_serving(tmp_path).names == ("localhost",)
+        assert read_serving(tmp_path).names == ("localhost",)
 
     def test_existing_files_stay(self, tmp_path: Path) -> None:
         """A second run refuses and changes nothing; --force replaces, --reuse-ca keeps the authority."""
         run("init", "--cert-dir", tmp_path)
-        authority, serving = store.read_authority(tmp_path), store.read_serving(tmp_path)
+        authority, serving = store.read_authority(tmp_path), read_serving(tmp_path)
         refused = run("init", "--cert-dir", tmp_path)
-        unchanged = store.read_serving(tmp_path)
+        unchanged = read_serving(tmp_path)
         run("init", "--cert-dir", tmp_path, "--reuse-ca", "--force")
-        reissued = (store.read_authority(tmp_path), store.read_serving(tmp_path))
+        reissued = (store.read_authority(tmp_path), read_serving(tmp_path))
         replaced = run("init", "--cert-dir", tmp_path, "--force")
 
         assert isinstance(refused.exception, ExistingFilesError)
@@ -98,7 +98,7 @@ class TestInit:
         result = run("init", "--cert-dir", tmp_path, "--days", "100", "--ca-days", "10")
 
         assert "less time than asked for" in result.stdout
-        assert store.read_serving(tmp_path).not_after == store.read_authority(tmp_path).not_after
+        assert read_serving(tmp_path).not_after == store.read_authority(tmp_path).not_after
 
     @pytest.mark.parametrize(
         ("options", "error"),
