@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from policies.errors import DocumentError
-from policies.fields import FieldPath
+from policies.fields import FieldError, FieldPath
 from policies.findings import Location
 from policies.syntax import json_stream, yaml_stream
 from policies.syntax.lines import LineMap
@@ -59,6 +59,11 @@ class Document:
     def location(self, path: FieldPath) -> Location:
         """Return the place of a field or of its nearest ancestor that exists."""
         return Location(self.file, self.line_of(path))
+
+    def problems(self, errors: Iterable[FieldError]) -> list[str]:
+        """Return errors of the document as ``file:line: field: problem``, in the order of the lines."""
+        ordered = sorted(errors, key=lambda error: self.line_of(error.path))
+        return [f"{self.location(error.path)}: {error}" for error in ordered]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,7 +18,7 @@ from typing import Any
 
 from policies.errors import DocumentError
 from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, field_names, shown, type_name
-from policies.manifests import Document, load
+from policies.manifests import load
 from policies.model.constraint import Constraint, WhenUnsatisfiable
 from policies.model.validation import default_constraint_errors
 
@@ -115,16 +115,10 @@ def load_scheduler_config(source: str | bytes, file: str) -> SchedulerConfig:
     documents = load(source, file)
     if len(documents) != 1:
         raise DocumentError([f"{file}: must hold one {KIND}, holds {len(documents)} documents"])
-    problems = document_problems(documents[0])
+    problems = documents[0].problems(config_errors(documents[0].value))
     if problems:
         raise DocumentError(problems)
     return build(documents[0].value)
-
-
-def document_problems(document: Document) -> list[str]:
-    """Return what is wrong with a document, as ``file:line: field: problem``, in the order of the lines."""
-    errors = sorted(config_errors(document.value), key=lambda error: document.line_of(error.path))
-    return [f"{document.location(error.path)}: {error}" for error in errors]
 
 
 def config_errors(value: object) -> list[FieldError]:

@@ -9,6 +9,8 @@ from policies.documents.schema import validator
 from policies.documents.schema_errors import FIELD_MISSING, schema_errors
 from policies.documents.spread_policy import API_VERSION, KIND, DefaultsSource
 from policies.fields import ErrorKind, FieldError, FieldPath, shown, shown_name, type_name
+from policies.manifests import Document
+from policies.model.api_rules import ApiRule
 from policies.model.labels import label_key_errors, label_selector_errors, label_value_problems
 from policies.model.validation import constraint_errors
 
@@ -19,11 +21,12 @@ SCHEDULER_CONFIG_KIND = "KubeSchedulerConfiguration"
 KIND_UNKNOWN = "kind-unknown"
 #: The rule that ``spec.defaults`` breaks when its source and its constraints do not go together.
 DEFAULTS_CONTRADICT = "defaults-contradict"
-#: The rule that a default constraint breaks which says what is deduced for each workload.
-SELECTOR_IN_DEFAULT = "selector-in-default"
+#: The rule that a second policy of one name breaks.
+NAME_REPEATED = "policy-name-repeated"
 #: The rule that a topology key or value breaks which no node label can have.
 TOPOLOGY_INVALID = "topology-invalid"
 
+_NAME = FieldPath().child("metadata", "name")
 _SPEC = FieldPath().child("spec")
 _CONSTRAINTS = _SPEC.child("defaults", "constraints")
 #: Deduced for each workload, so a default has none.
@@ -43,6 +46,16 @@ def policy_errors(value: object) -> list[FieldError]:
         if not any(_nested(error.path.segments, path) for path in paths)
     ]
     return [*by_schema, *by_model, *_defaults_errors(value)]
+
+
+def repeated_name_errors(document: Document, first_places: dict[str, str]) -> list[FieldError]:
+    """Return the error of a policy whose name stands before; remembers where each name stood first."""
+    name = document.value["metadata"]["name"]
+    if name in first_places:
+        problem = f'"{name}" is the name of a policy before: {first_places[name]}'
+        return [FieldError(_NAME, problem, ErrorKind.DUPLICATE, NAME_REPEATED)]
+    first_places[name] = str(document.location(_NAME))
+    return []
 
 
 def kind_error(value: object) -> FieldError | None:
@@ -97,7 +110,7 @@ def _constraint_errors(value: object) -> Iterator[FieldError]:
         for name in _DEDUCED:
             if name in entry:
                 problem = "must be left out: it is deduced for each workload"
-                yield FieldError(path.child(name), problem, ErrorKind.FORBIDDEN, SELECTOR_IN_DEFAULT)
+                yield FieldError(path.child(name), problem, ErrorKind.FORBIDDEN, ApiRule.SELECTOR_IN_DEFAULT)
         key = entry.get("topologyKey")
         if isinstance(key, str) and key:
             yield from label_key_errors(key, path.child("topologyKey"), TOPOLOGY_INVALID)

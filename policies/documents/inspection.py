@@ -8,16 +8,11 @@ from policies.defaults import scheduler_config
 from policies.defaults.scheduler_config import SchedulerConfig
 from policies.documents import spread_policy
 from policies.documents.advice import Surroundings, config_advice, policy_advice
-from policies.documents.checking import policy_errors
+from policies.documents.checking import policy_errors, repeated_name_errors
 from policies.documents.loading import build
-from policies.fields import ErrorKind, FieldError, FieldPath
+from policies.fields import FieldError
 from policies.findings import Finding, Severity
 from policies.manifests import Document
-
-#: The rule that a second policy of one name breaks.
-NAME_REPEATED = "policy-name-repeated"
-
-_NAME = FieldPath().child("metadata", "name")
 
 
 def is_known(document: Document) -> bool:
@@ -53,17 +48,12 @@ def inspect(
 
 
 def _inspect_policies(documents: Iterable[Document], around: Surroundings) -> Iterator[Finding]:
-    places: dict[str, str] = {}
+    first_places: dict[str, str] = {}
     for document in documents:
         errors = policy_errors(document.value)
         if not errors:
-            policy = build(document.value)
-            yield from policy_advice(document, policy, around)
-            place = str(document.location(_NAME))
-            if policy.name in places:
-                problem = f'"{policy.name}" is the name of a policy before: {places[policy.name]}'
-                errors = [FieldError(_NAME, problem, ErrorKind.DUPLICATE, NAME_REPEATED)]
-            places.setdefault(policy.name, place)
+            yield from policy_advice(document, build(document.value), around)
+            errors = repeated_name_errors(document, first_places)
         yield from _errors(document, errors)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import resources
 from typing import Any
 
-from policies.documents.checking import policy_errors
+from policies.documents.checking import policy_errors, repeated_name_errors
 from policies.documents.scope import Scope
 from policies.documents.spread_policy import (
     Defaults,
@@ -18,16 +18,13 @@ from policies.documents.spread_policy import (
     Topology,
 )
 from policies.errors import DocumentError
-from policies.fields import FieldPath
 from policies.findings import Severity
-from policies.manifests import Document, load
+from policies.manifests import load
 from policies.model.constraint import Constraint
 from policies.model.labels import LabelSelector
 
 #: What a name starts with that means a built-in document.
 BUILTIN_PREFIX = "builtin:"
-
-_NAME = FieldPath().child("metadata", "name")
 
 
 def load_policies(names: Iterable[str], read: Callable[[str], bytes]) -> tuple[SpreadPolicy, ...]:
@@ -52,28 +49,13 @@ def load_policies(names: Iterable[str], read: Callable[[str], bytes]) -> tuple[S
         if not documents:
             problems.append(f"{name}: holds no document")
         for document in documents:
-            found = document_problems(document) or repeated_name(document, first_places)
-            problems += found
-            if not found:
+            errors = policy_errors(document.value) or repeated_name_errors(document, first_places)
+            problems += document.problems(errors)
+            if not errors:
                 policies.append(build(document.value))
     if problems:
         raise DocumentError(problems)
     return tuple(policies)
-
-
-def document_problems(document: Document) -> list[str]:
-    """Return what is wrong with a document, as ``file:line: field: problem``, in the order of the lines."""
-    errors = sorted(policy_errors(document.value), key=lambda error: document.line_of(error.path))
-    return [f"{document.location(error.path)}: {error}" for error in errors]
-
-
-def repeated_name(document: Document, first_places: dict[str, str]) -> list[str]:
-    """Return the problem of a policy whose name stands before; remembers where each name stood first."""
-    name, place = document.value["metadata"]["name"], str(document.location(_NAME))
-    if name in first_places:
-        return [f'{place}: {_NAME}: "{name}" is the name of a policy before: {first_places[name]}']
-    first_places[name] = place
-    return []
 
 
 def build(value: Mapping[str, Any]) -> SpreadPolicy:

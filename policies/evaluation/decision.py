@@ -161,12 +161,9 @@ def _unknown_owner(subject: Subject, context: AdmissionContext) -> str:
     owner = subject.owner
     if owner is None or context.snapshot is None or (owner.api_version, owner.kind) not in SELECTING_OWNERS:
         return ""
-    known = context.snapshot.controller(owner, subject.namespace)
-    return (
-        ""
-        if known
-        else f"; without the selector of {owner.kind} {owner.name}, which is not in the cluster's picture"
-    )
+    if context.snapshot.controller(owner, subject.namespace):
+        return ""
+    return f"; without the selector of {owner.kind} {owner.name}, which is not in the cluster's picture"
 
 
 def _describe(plan: Injection) -> str:

@@ -30,13 +30,7 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from webhook.logs import LOGGER
 from webhook.serving.balance import ConnectionCounts
-from webhook.serving.connection import (
-    ClientGoneError,
-    Connection,
-    Limits,
-    SlowClientError,
-    Stage,
-)
+from webhook.serving.connection import ClientGoneError, Connection, Limits, SlowClientError, Stage
 from webhook.serving.quick import Next, QuickLane, send_on
 from webhook.serving.refusal import CLIENT_ERRORS, refuse
 
