@@ -1,22 +1,41 @@
-"""AdmissionReview requests that a real API server sent, by name; ``data/README.md`` says where from."""
+"""What real API servers and schedulers sent and answered; ``data/README.md`` says where from."""
 
 from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from webhook.admission.respond import Phase
+
+DATA = Path(__file__).parent / "data"
 
 
 @cache
 def recorded_reviews() -> dict[str, bytes]:
     """Return the bodies of all recorded requests."""
-    with gzip.open(Path(__file__).parent / "data/admissionreviews.jsonl.gz", "rt") as lines:
-        return {entry["name"]: entry["body"].encode() for entry in map(json.loads, lines)}
+    return {entry["name"]: entry["body"].encode() for entry in _lines("admissionreviews.jsonl.gz")}
 
 
 def phase_of(name: str) -> Phase:
     """Return which webhook a recorded request was sent to."""
     return Phase(name.split(".")[1])
+
+
+def recorded_schedules() -> Iterator[dict[str, Any]]:
+    """Yield each cluster and pod with what kube-scheduler's plugins answered; a caller may change them."""
+    return _lines("schedule.jsonl.gz")
+
+
+@cache
+def recorded_placements() -> dict[str, dict[str, Any]]:
+    """Return by name each scenario with what a real kube-scheduler did; callers must not change them."""
+    return {scenario["name"]: scenario for scenario in _lines("placements.jsonl.gz")}
+
+
+def _lines(name: str) -> Iterator[dict[str, Any]]:
+    with gzip.open(DATA / name, "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
