@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, field_names, shown, shown_name
@@ -64,6 +65,17 @@ class Requirement:
             case Operator.DOES_NOT_EXIST:
                 return self.key not in labels
 
+    def __str__(self) -> str:
+        match self.operator:
+            case Operator.IN:
+                return f"{self.key} in ({','.join(sorted(self.values))})"
+            case Operator.NOT_IN:
+                return f"{self.key} notin ({','.join(sorted(self.values))})"
+            case Operator.EXISTS:
+                return self.key
+            case Operator.DOES_NOT_EXIST:
+                return f"!{self.key}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the requirement as the API writes it."""
         entry: dict[str, Any] = {"key": self.key, "operator": str(self.operator)}
@@ -76,7 +88,11 @@ class Requirement:
 class LabelSelector:
     """A label selector: every requirement must hold, so one without any matches everything.
 
-    ``match_labels`` and ``match_expressions`` stay apart so that ``to_dict`` writes what was read.
+    ``match_labels`` and ``match_expressions`` stay apart so that ``to_dict`` writes what was read. As text it
+    is what kubectl prints, by key; empty for one without requirements.
+
+    >>> str(LabelSelector((("app", "web"),), (Requirement("tier", Operator.IN, ("b", "a")),)))
+    'app=web,tier in (a,b)'
     """
 
     match_labels: tuple[tuple[str, str], ...] = ()
@@ -114,6 +130,12 @@ class LabelSelector:
         return all(labels.get(key) == value for key, value in self.match_labels) and all(
             requirement.matches(labels) for requirement in self.match_expressions
         )
+
+    def __str__(self) -> str:
+        # LabelSelectorAsSelector and Requirement.String, apimachinery, Kubernetes 1.36.
+        parts = [(key, f"{key}={value}") for key, value in self.match_labels]
+        parts += [(entry.key, str(entry)) for entry in self.match_expressions]
+        return ",".join(text for _, text in sorted(parts, key=itemgetter(0)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the selector as the API writes it, without empty members."""

@@ -1,16 +1,32 @@
-"""The parts of a pod, or of a pod template, that spreading looks at."""
+"""Pods as far as spreading looks at them: templates, pods on nodes, and pods that wait for one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from policies.fields import ErrorList, FieldPath
+from policies.model.affinity import NodeAffinity, read_node_affinity
+from policies.model.resources import Requests, pod_requests
+from policies.model.taints import Toleration, read_tolerations
 from policies.model.workload import WorkloadKind, descend
 
 #: The annotation of a static pod's mirror; the kubelet creates it, and nothing may change it.
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+#: The phases in which a pod holds nothing any more.
+FINISHED_PHASES = ("Succeeded", "Failed")
+#: The namespace of an object that names none, as kubectl has it.
+DEFAULT_NAMESPACE = "default"
+
+_METADATA = FieldPath(("metadata",))
+_NAMESPACE = _METADATA.child("namespace")
+_NAME = _METADATA.child("name")
+_LABELS = _METADATA.child("labels")
+_SPEC = FieldPath(("spec",))
+_NODE_NAME = _SPEC.child("nodeName")
+_STATUS = FieldPath(("status",))
+_PHASE = _STATUS.child("phase")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +56,113 @@ class PodPart(NamedTuple):
     exists: bool
 
 
+class BoundPod(NamedTuple):
+    """A pod of the cluster.
+
+    Attributes:
+        namespace: Its namespace.
+        name: Its name.
+        labels: Its labels.
+        node_name: The node that it is bound to; empty while it waits.
+        finished: Whether it is over and holds nothing any more.
+        terminating: Whether it is being deleted: it holds what it has but does not count for spreading.
+        requests: What it takes of its node.
+    """
+
+    namespace: str
+    name: str
+    labels: dict[str, str]
+    node_name: str
+    finished: bool
+    terminating: bool
+    requests: Requests
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingPod:
+    """A pod to place.
+
+    Attributes:
+        namespace: Its namespace.
+        name: Its name; may be empty.
+        labels: Its labels.
+        node_name: The only node that it accepts; empty for any.
+        affinity: Which nodes it asks for.
+        tolerations: Which taints it puts up with.
+        requests: What it takes of a node.
+        gated: Whether scheduling gates hold it back.
+        unmodeled: What else a scheduler would look at, as the API names it.
+    """
+
+    namespace: str
+    name: str
+    labels: dict[str, str]
+    node_name: str
+    affinity: NodeAffinity
+    tolerations: tuple[Toleration, ...]
+    requests: Requests
+    gated: bool
+    unmodeled: tuple[str, ...]
+
+
+def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
+    """Read a v1 Pod of the cluster; what is of the wrong type is recorded and read as absent.
+
+    Runs once for every event of a pod: paths are built for what is wrong alone.
+    """
+    metadata, spec, status = obj.get("metadata"), obj.get("spec"), obj.get("status")
+    if type(metadata) is not dict:
+        metadata = found.mapping(metadata, _METADATA)
+    if type(spec) is not dict:
+        spec = found.mapping(spec, _SPEC)
+    if type(status) is not dict:
+        status = found.mapping(status, _STATUS)
+    namespace, name, labels = metadata.get("namespace"), metadata.get("name"), metadata.get("labels")
+    if type(namespace) is not str:
+        namespace = found.text(namespace, _NAMESPACE)
+    if type(name) is not str:
+        name = found.text(name, _NAME)
+    node_name, phase = spec.get("nodeName"), status.get("phase")
+    if type(node_name) is not str:
+        node_name = found.text(node_name, _NODE_NAME)
+    if type(phase) is not str:
+        phase = found.text(phase, _PHASE)
+    return BoundPod(
+        namespace or DEFAULT_NAMESPACE,
+        name,
+        {} if labels is None else found.labels(labels, _LABELS),
+        node_name,
+        phase in FINISHED_PHASES,
+        metadata.get("deletionTimestamp") is not None,
+        pod_requests(spec, _SPEC, found, status=status),
+    )
+
+
+def read_pending_pod(pod: Mapping[str, Any], at: FieldPath, found: ErrorList) -> PendingPod:
+    """Read a v1 Pod that is to be placed; what is of the wrong type is recorded and read as absent.
+
+    Args:
+        pod: The pod.
+        at: Where it stands, or the template that it was made from.
+        found: Takes what is wrong.
+    """
+    metadata_path, path = at.child("metadata"), at.child("spec")
+    metadata = found.mapping(pod.get("metadata"), metadata_path)
+    spec = found.mapping(pod.get("spec"), path)
+    namespace = found.text(metadata.get("namespace"), metadata_path.child("namespace"))
+    return PendingPod(
+        namespace=namespace or DEFAULT_NAMESPACE,
+        name=found.text(metadata.get("name"), metadata_path.child("name")),
+        labels=_labels(metadata, "labels", at, found),
+        node_name=found.text(spec.get("nodeName"), path.child("nodeName")),
+        affinity=read_node_affinity(spec, path, found),
+        tolerations=read_tolerations(spec.get("tolerations"), path.child("tolerations"), found),
+        requests=pod_requests(spec, path, found),
+        gated=bool(found.items(spec.get("schedulingGates"), path.child("schedulingGates"))),
+        unmodeled=tuple(_unmodeled(spec)),
+    )
+
+
 def read_pod_part(obj: Mapping[str, Any], kind: WorkloadKind, found: ErrorList) -> PodPart:
     """Read the pod part of an object, recording what is of the wrong type."""
     template = descend(obj, kind.template, found)
@@ -64,6 +187,32 @@ def controller_of(metadata: Mapping[str, Any]) -> Owner | None:
             if isinstance(api_version, str) and isinstance(kind, str) and isinstance(name, str):
                 return Owner(api_version, kind, name)
     return None
+
+
+def _unmodeled(spec: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a scheduler looks at besides; what is of the wrong type asks for nothing."""
+    affinity = spec.get("affinity")
+    for name in ("podAffinity", "podAntiAffinity"):
+        if (
+            isinstance(affinity, dict)
+            and isinstance(affinity.get(name), dict)
+            and any(affinity[name].values())
+        ):
+            yield name
+    containers = [*_objects(spec.get("containers")), *_objects(spec.get("initContainers"))]
+    ports = [port for container in containers for port in _objects(container.get("ports"))]
+    # On the host's network every port of a container is one of the host.
+    if any(port.get("hostPort") for port in ports) or (spec.get("hostNetwork") is True and ports):
+        yield "hostPorts"
+    volumes = _objects(spec.get("volumes"))
+    if any(volume.get("persistentVolumeClaim") or volume.get("ephemeral") for volume in volumes):
+        yield "persistentVolumeClaims"
+    if spec.get("resourceClaims"):
+        yield "resourceClaims"
+
+
+def _objects(raw: object) -> list[dict[str, Any]]:
+    return [item for item in raw if isinstance(item, dict)] if isinstance(raw, list) else []
 
 
 def _member(parent: dict[str, Any], name: str, at: FieldPath, found: ErrorList) -> dict[str, Any]:

@@ -101,3 +101,31 @@ def test_selector_errors_come_all_at_once() -> None:
         "s.matchExpressions[0].key",
         "s.matchExpressions[1].operator",
     ] == paths
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ({}, ""),
+        ({"matchLabels": {"tier": "front", "app": "web"}}, "app=web,tier=front"),
+        ({"matchLabels": {"app": ""}}, "app="),
+        ({"matchExpressions": [{"key": "tier", "operator": "In", "values": ["b", "a"]}]}, "tier in (a,b)"),
+        ({"matchExpressions": [{"key": "tier", "operator": "In", "values": ["a"]}]}, "tier in (a)"),
+        ({"matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["a"]}]}, "tier notin (a)"),
+        (
+            {
+                "matchLabels": {"m": "1"},
+                "matchExpressions": [
+                    {"key": "z", "operator": "Exists"},
+                    {"key": "a", "operator": "DoesNotExist"},
+                    {"key": "m", "operator": "Exists"},
+                ],
+            },
+            "!a,m=1,m,z",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_selectors_as_text(raw: dict[str, Any], expected: str) -> None:
+    """A selector reads as kubectl prints it: sorted by key, values sorted, no space between them."""
+    assert expected == str(LabelSelector.parse(raw))

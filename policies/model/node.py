@@ -1,0 +1,57 @@
+"""A node as the scheduler's filters see it: labels, taints, the cordon and what it has to give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from policies.fields import ErrorList, FieldPath, wrong_type
+from policies.model.quantity import read_amounts
+from policies.model.taints import Taint, read_taints
+
+_METADATA = FieldPath(("metadata",))
+_NAME = _METADATA.child("name")
+_LABELS = _METADATA.child("labels")
+_SPEC = FieldPath(("spec",))
+_TAINTS = _SPEC.child("taints")
+_UNSCHEDULABLE = _SPEC.child("unschedulable")
+_STATUS = FieldPath(("status",))
+
+
+class Node(NamedTuple):
+    """A node of the cluster.
+
+    Attributes:
+        name: Its name.
+        labels: Its labels.
+        taints: Its taints, in their order; the cordon is none of them.
+        unschedulable: Whether it is cordoned.
+        allocatable: What pods may ask for in all: cpu in thousandths, everything else in units.
+    """
+
+    name: str
+    labels: dict[str, str]
+    taints: tuple[Taint, ...]
+    unschedulable: bool
+    allocatable: dict[str, int]
+
+
+def read_node(obj: Mapping[str, Any], found: ErrorList) -> Node:
+    """Read a v1 Node; what is of the wrong type is recorded and read as absent.
+
+    ``status.capacity`` stands in for an absent ``status.allocatable``, as the API server's defaults have it.
+    """
+    metadata = found.mapping(obj.get("metadata"), _METADATA)
+    spec = found.mapping(obj.get("spec"), _SPEC)
+    status = found.mapping(obj.get("status"), _STATUS)
+    unschedulable = spec.get("unschedulable")
+    if not isinstance(unschedulable, bool | None):
+        found.errors.append(wrong_type(_UNSCHEDULABLE, "a boolean", unschedulable))
+    member = "capacity" if status.get("allocatable") is None else "allocatable"
+    return Node(
+        name=found.text(metadata.get("name"), _NAME),
+        labels={} if metadata.get("labels") is None else found.labels(metadata["labels"], _LABELS),
+        taints=read_taints(spec.get("taints"), _TAINTS, found),
+        unschedulable=unschedulable is True,
+        allocatable=read_amounts(status.get(member), _STATUS.child(member), found),
+    )

@@ -1,0 +1,248 @@
+"""What a pod asks for in all, as the scheduler counts it.
+
+Source: ``PodRequests`` of ``component-helpers/resource/helpers.go``, for what stands in for absent requests
+``pkg/apis/core/v1/defaults.go``, for what is compared ``pkg/scheduler/framework/types.go``, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from policies.fields import ErrorList, FieldPath
+from policies.model.labels import label_key_problems
+from policies.model.quantity import CACHED_LENGTH, parse_quantity, read_quantities, rounded
+
+#: What a pod asks for, sorted by name and without zeros: cpu in thousandths, everything else in units.
+Requests = tuple[tuple[str, int], ...]
+
+#: How many shapes of pods are kept. Arbitrary; a cluster has a few hundred.
+CACHED_SHAPES = 4096
+#: Most amounts of a pod whose shape is kept. Arbitrary; usual pods have two to eight.
+CACHED_AMOUNTS = 16
+#: The names without a domain that the scheduler compares, apart from those of ``SCALAR_PREFIXES``.
+PLAIN_RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage"})
+#: What the names of huge pages start with: besides cpu and memory all that a pod as a whole can ask for.
+HUGE_PAGES = "hugepages-"
+#: What the other names without a domain start with that it compares.
+SCALAR_PREFIXES = (HUGE_PAGES, "attachable-volumes-")
+
+_STATUS = FieldPath(("status",))
+
+
+def is_compared(name: str) -> bool:
+    """Tell whether the scheduler compares a requested resource with what nodes have.
+
+    >>> is_compared("example.com/gpu"), is_compared("pods")
+    (True, False)
+    """
+    if name in PLAIN_RESOURCES or name.startswith(SCALAR_PREFIXES) or "kubernetes.io/" in name:
+        return True
+    # An extended resource; the name of its quota must be valid too.
+    return "/" in name and not name.startswith("requests.") and not label_key_problems(f"requests.{name}")
+
+
+def pod_requests(
+    spec: Mapping[str, Any], path: FieldPath, found: ErrorList, *, status: object = None
+) -> Requests:
+    """Return what a pod asks for.
+
+    Containers are summed; an init container needs its own share and that of the sidecars before it; the
+    larger counts. Absent requests default to limits, ``spec.resources`` goes before the sum of the
+    containers, and the overhead comes on top.
+
+    Args:
+        spec: The pod's spec.
+        path: Where the spec stands.
+        found: Takes what is no quantity.
+        status: The pod's status, for a bound pod: while it is resized, containers may hold more than the spec
+            says.
+    """
+    amounts = _usual_amounts(spec)
+    if amounts is not None and not (status and _may_be_resizing(spec, status)):
+        requests = _usual_requests(amounts)
+        if requests is not None:
+            return requests
+    return _compared(_sum(spec, path, found, status))
+
+
+def _compared(total: dict[str, int]) -> Requests:
+    sizes = ((name, rounded(name, total[name])) for name in sorted(total) if is_compared(name))
+    return tuple((name, size) for name, size in sizes if size)
+
+
+def _usual_amounts(spec: Mapping[str, Any]) -> tuple[tuple[str, str], ...] | None:
+    """Return names and texts of all that is requested by a pod of the usual form; None for any other pod."""
+    containers = spec.get("containers")
+    if (
+        type(containers) is not list
+        or spec.get("initContainers")
+        or "resources" in spec
+        or "overhead" in spec
+    ):
+        return None
+    amounts: list[tuple[str, str]] = []
+    for container in containers:
+        resources = container.get("resources") if type(container) is dict else False
+        if resources is None or resources == {}:
+            continue
+        if type(resources) is not dict or type(requests := resources.get("requests")) is not dict:
+            return None
+        if (limits := resources.get("limits")) is not None and not _are_covered(limits, requests):
+            return None
+        amounts += requests.items()
+    for name, text in amounts:
+        if type(text) is not str or len(text) > CACHED_LENGTH or len(name) > CACHED_LENGTH:
+            return None
+    return tuple(amounts) if len(amounts) <= CACHED_AMOUNTS else None
+
+
+def _are_covered(limits: object, requests: Mapping[str, object]) -> bool:
+    """Tell whether limits are what they should be and stand in for no request."""
+    if type(limits) is not dict or not limits.keys() <= requests.keys():
+        return False
+    for text in limits.values():
+        quantity = parse_quantity(text)
+        if quantity is None or quantity < 0:
+            return False
+    return True
+
+
+@lru_cache(CACHED_SHAPES)
+def _usual_requests(amounts: tuple[tuple[str, str], ...]) -> Requests | None:
+    """Return the sum, one object for all pods of a shape; None if an amount is not valid."""
+    total: dict[str, int] = {}
+    for name, text in amounts:
+        quantity = parse_quantity(text)
+        if quantity is None or quantity < 0:
+            return None
+        total[name] = total.get(name, 0) + quantity
+    return _compared(total)
+
+
+def _may_be_resizing(spec: Mapping[str, Any], status: object) -> bool:
+    """Tell whether a container's status differs from its spec; compares texts, so that it may be mistaken."""
+    statuses = status.get("containerStatuses") if isinstance(status, dict) else None
+    if not isinstance(statuses, list):
+        return bool(statuses)
+    asked: dict[object, object] = {}
+    for entry in statuses:
+        resources = entry.get("resources", {}) if type(entry) is dict else None
+        if type(resources) is not dict:
+            return True
+        allocated, actual = entry.get("allocatedResources"), resources.get("requests")
+        if allocated is None and actual is None:
+            continue
+        asked = asked or _asked_by_name(spec)
+        name = entry.get("name")
+        wanted = asked.get(name) if type(name) is str else None
+        if (allocated is not None and allocated != wanted) or (actual is not None and actual != wanted):
+            return True
+    return False
+
+
+def _asked_by_name(spec: Mapping[str, Any]) -> dict[object, object]:
+    """Return the requests of each container of a pod of the usual form, as they were written."""
+    asked: dict[object, object] = {}
+    for container in spec["containers"]:
+        resources, name = container.get("resources"), container.get("name")
+        if type(name) is str:
+            asked[name] = resources.get("requests", {}) if resources else {}
+    return asked
+
+
+def _sum(spec: Mapping[str, Any], path: FieldPath, found: ErrorList, status: object) -> dict[str, int]:
+    """Return what a pod of any form asks for, in billionths."""
+    resizing = _Resizing(status, found)
+    total: dict[str, int] = {}
+    for where, container in found.objects(spec.get("containers"), path.child("containers")):
+        _add(total, resizing.larger(container, _container_requests(container, where, found)))
+    sidecars: dict[str, int] = {}
+    peak: dict[str, int] = {}
+    for where, container in found.objects(spec.get("initContainers"), path.child("initContainers")):
+        needed = resizing.larger(container, _container_requests(container, where, found))
+        if container.get("restartPolicy") == "Always":
+            _add(total, needed)
+            _add(sidecars, needed)
+            _raise(peak, sidecars)
+        else:
+            _add(needed, sidecars)
+            _raise(peak, needed)
+    _raise(total, peak)
+    _put_pod_level(spec, path, found, total)
+    _add(total, read_quantities(spec.get("overhead"), path.child("overhead"), found))
+    return total
+
+
+def _container_requests(container: Mapping[str, Any], path: FieldPath, found: ErrorList) -> dict[str, int]:
+    where = path.child("resources")
+    resources = found.mapping(container.get("resources"), where)
+    limits = read_quantities(resources.get("limits"), where.child("limits"), found)
+    return limits | read_quantities(resources.get("requests"), where.child("requests"), found)
+
+
+def _put_pod_level(spec: Mapping[str, Any], path: FieldPath, found: ErrorList, total: dict[str, int]) -> None:
+    """Let what the pod asks for as a whole take the place of what its containers do.
+
+    On by default from 1.34 (KEP-2837). A limit stands in for a request where no container has any, for huge
+    pages always.
+    """
+    where = path.child("resources")
+    resources = found.mapping(spec.get("resources"), where)
+    requests = read_quantities(resources.get("requests"), where.child("requests"), found)
+    limits = read_quantities(resources.get("limits"), where.child("limits"), found)
+    for name, limit in limits.items():
+        if name.startswith(HUGE_PAGES) or name not in total:
+            requests.setdefault(name, limit)
+    total |= {
+        name: request
+        for name, request in requests.items()
+        if name in ("cpu", "memory") or name.startswith(HUGE_PAGES)
+    }
+
+
+class _Resizing:
+    """What the containers of a bound pod hold according to its status, which a resize makes differ."""
+
+    def __init__(self, status: object, found: ErrorList) -> None:
+        raw = status if isinstance(status, dict) else {}
+        self._held: dict[str, list[dict[str, int]]] = {}
+        for member in ("containerStatuses", "initContainerStatuses"):
+            for where, entry in found.objects(raw.get(member), _STATUS.child(member)):
+                self._held[_name_of(entry)] = _held_amounts(entry, where, found)
+        conditions = list(found.objects(raw.get("conditions"), _STATUS.child("conditions")))
+        reasons = [entry.get("reason") for _, entry in conditions if entry.get("type") == "PodResizePending"]
+        self._infeasible = reasons[:1] == ["Infeasible"]
+
+    def larger(self, container: Mapping[str, Any], asked: dict[str, int]) -> dict[str, int]:
+        """Return the larger of what a container asks for and holds; what cannot come true does not count."""
+        held = self._held.get(_name_of(container), [])
+        larger: dict[str, int] = {} if held and self._infeasible else dict(asked)
+        for amounts in held:
+            _raise(larger, amounts)
+        return larger
+
+
+def _name_of(entry: Mapping[str, Any]) -> str:
+    name = entry.get("name")
+    return name if isinstance(name, str) else ""
+
+
+def _held_amounts(entry: Mapping[str, Any], path: FieldPath, found: ErrorList) -> list[dict[str, int]]:
+    resources = found.mapping(entry.get("resources"), path.child("resources"))
+    held = (
+        (entry.get("allocatedResources"), path.child("allocatedResources")),
+        (resources.get("requests"), path.child("resources", "requests")),
+    )
+    return [read_quantities(raw, where, found) for raw, where in held if raw is not None]
+
+
+def _add(total: dict[str, int], amounts: Mapping[str, int]) -> None:
+    for name, quantity in amounts.items():
+        total[name] = total.get(name, 0) + quantity
+
+
+def _raise(total: dict[str, int], amounts: Mapping[str, int]) -> None:
+    for name, quantity in amounts.items():
+        total[name] = max(total.get(name, quantity), quantity)

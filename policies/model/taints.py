@@ -1,0 +1,106 @@
+"""Taints of nodes and tolerations of pods: which taint keeps which pod away.
+
+Source: ``api/core/v1/toleration.go`` and ``FindMatchingUntoleratedTaint``
+(``component-helpers/scheduling/corev1/helpers.go``), Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown
+
+
+class TaintEffect(StrEnum):
+    """What a taint does to pods that do not tolerate it."""
+
+    NO_SCHEDULE = "NoSchedule"
+    PREFER_NO_SCHEDULE = "PreferNoSchedule"
+    NO_EXECUTE = "NoExecute"
+
+
+#: The effects that keep a pod off a node; PreferNoSchedule never does.
+SCHEDULING_EFFECTS: frozenset[str] = frozenset({TaintEffect.NO_SCHEDULE, TaintEffect.NO_EXECUTE})
+#: Every operator of a toleration. Gt and Lt wait behind the gate ``TaintTolerationComparisonOperators``, off
+#: by default from 1.35, where they came, to 1.37: with it off they tolerate nothing.
+TOLERATION_OPERATORS = ("Exists", "Equal", "Gt", "Lt")
+#: The rule that a toleration with another operator breaks.
+TOLERATION_OPERATOR_UNKNOWN = "toleration-operator-unknown"
+
+
+class Taint(NamedTuple):
+    """A mark on a node that keeps away the pods that do not tolerate it."""
+
+    key: str
+    value: str
+    effect: str
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """What a pod puts up with; an empty key or effect stands for every one."""
+
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+    def tolerates(self, taint: Taint) -> bool:
+        """Tell whether the taint does not keep the pod away.
+
+        >>> Toleration("gpu", "Exists").tolerates(Taint("gpu", "a100", "NoSchedule"))
+        True
+        """
+        if self.effect and self.effect != taint.effect:
+            return False
+        if self.key and self.key != taint.key:
+            return False
+        return self.operator == "Exists" or (self.operator == "Equal" and self.value == taint.value)
+
+
+def read_taints(raw: object, path: FieldPath, found: ErrorList) -> tuple[Taint, ...]:
+    """Read ``spec.taints`` of a node, in its order."""
+    return tuple(
+        Taint(
+            found.text(entry.get("key"), where.child("key")),
+            found.text(entry.get("value"), where.child("value")),
+            found.text(entry.get("effect"), where.child("effect")),
+        )
+        for where, entry in found.objects(raw, path)
+    )
+
+
+def read_tolerations(raw: object, path: FieldPath, found: ErrorList) -> tuple[Toleration, ...]:
+    """Read ``spec.tolerations`` of a pod, in its order."""
+    tolerations = []
+    for where, entry in found.objects(raw, path):
+        operator = found.text(entry.get("operator"), where.child("operator")) or "Equal"
+        if operator not in TOLERATION_OPERATORS:
+            text = f"must be one of {', '.join(TOLERATION_OPERATORS)}, got {shown(operator)}"
+            found.errors.append(
+                FieldError(
+                    where.child("operator"), text, ErrorKind.NOT_SUPPORTED, TOLERATION_OPERATOR_UNKNOWN
+                )
+            )
+        tolerations.append(
+            Toleration(
+                found.text(entry.get("key"), where.child("key")),
+                operator,
+                found.text(entry.get("value"), where.child("value")),
+                found.text(entry.get("effect"), where.child("effect")),
+            )
+        )
+    return tuple(tolerations)
+
+
+def first_untolerated(
+    taints: Iterable[Taint], tolerations: Iterable[Toleration], effects: frozenset[str]
+) -> Taint | None:
+    """Return the first taint of the given effects that nothing tolerates; None if all are tolerated."""
+    for taint in taints:
+        if taint.effect in effects and not any(toleration.tolerates(taint) for toleration in tolerations):
+            return taint
+    return None

@@ -1,0 +1,203 @@
+"""What pods ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from policies.fields import ErrorList, FieldPath
+from policies.model.resources import is_compared, pod_requests
+
+SPEC = FieldPath(("spec",))
+
+
+def _container(cpu: str | None = None, *, name: str = "c", **fields: Any) -> dict[str, Any]:
+    resources = {} if cpu is None else {"resources": {"requests": {"cpu": cpu}}}
+    return {"name": name, **resources, **fields}
+
+
+def _limited(**limits: str) -> dict[str, Any]:
+    return {"resources": {"limits": limits}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        pytest.param({"containers": [_container("100m")]}, {"cpu": 100}, id="100m: one"),
+        pytest.param(
+            {"containers": [_container("100m"), _container("1")]}, {"cpu": 1100}, id="100m + 1: sum"
+        ),
+        pytest.param(
+            {"containers": [_container("0.5m")] * 2}, {"cpu": 1}, id="0.5m + 0.5m: 1m, rounded once"
+        ),
+        pytest.param({"containers": [_container("0"), _container()]}, {}, id="0 + nothing: nothing"),
+        pytest.param({"containers": [_limited(cpu="1")]}, {"cpu": 1000}, id="limit 1 stands in"),
+        pytest.param(
+            {
+                "containers": [
+                    {"resources": {"requests": {"cpu": "0"}, "limits": {"cpu": "1", "memory": "5"}}}
+                ]
+            },
+            {"memory": 5},
+            id="request 0 keeps limit 1 out",
+        ),
+        pytest.param(
+            {"containers": [_container("1")], "initContainers": [_container("3"), _container("2")]},
+            {"cpu": 3000},
+            id="init 3, 2; app 1: 3",
+        ),
+        pytest.param(
+            {
+                "containers": [_container("1")],
+                "initContainers": [
+                    _container("1", restartPolicy="Always"),
+                    _container("4"),
+                    _container("2", restartPolicy="Always"),
+                ],
+            },
+            {"cpu": 5000},
+            id="sidecar 1, init 4, sidecar 2; app 1: 1 + 4",
+        ),
+        pytest.param(
+            {
+                "containers": [_container("3")],
+                "initContainers": [_container("1", restartPolicy="Always"), _container("2")],
+            },
+            {"cpu": 4000},
+            id="sidecar 1, init 2; app 3: 1 + 3",
+        ),
+        pytest.param(
+            {"containers": [_container("1")], "overhead": {"cpu": "250m", "memory": "1Ki"}},
+            {"cpu": 1250, "memory": 1024},
+            id="1 and overhead 250m",
+        ),
+        pytest.param(
+            {
+                "containers": [_container("1")],
+                "resources": {"requests": {"cpu": "3"}},
+                "overhead": {"cpu": "1"},
+            },
+            {"cpu": 4000},
+            id="pod 3 before 1, overhead 1",
+        ),
+        pytest.param(
+            {"containers": [_container("1")], "resources": {"limits": {"cpu": "3", "memory": "5"}}},
+            {"cpu": 1000, "memory": 5},
+            id="pod limits stand in where nobody requests",
+        ),
+        pytest.param(
+            {
+                "containers": [{"resources": {"requests": {"hugepages-2Mi": "2Mi"}}}],
+                "resources": {"limits": {"hugepages-2Mi": "4Mi", "example.com/gpu": "1"}},
+            },
+            {"hugepages-2Mi": 4 * 2**20},
+            id="huge pages of the pod before 2Mi; nothing else of a pod",
+        ),
+        pytest.param(
+            {
+                "containers": [
+                    {"resources": {"requests": {"pods": 1, "storage": 1, "example.com/gpu": 2, "cpu": 0.1}}}
+                ]
+            },
+            {"cpu": 100, "example.com/gpu": 2},
+            id="numbers; only what is compared",
+        ),
+        pytest.param({"containers": None}, {}, id="no containers"),
+        pytest.param({}, {}, id="nothing"),
+    ],
+)
+def test_requests(spec: dict[str, Any], expected: dict[str, int]) -> None:
+    """A pod asks for what the scheduler says it does, sorted by name."""
+    found = ErrorList()
+
+    assert tuple(sorted(expected.items())) == pod_requests(spec, SPEC, found)
+    assert [] == found.errors
+
+
+def test_pods_of_a_shape_share_their_requests() -> None:
+    """The requests of equal pods are one object: a cluster has few shapes and many pods."""
+    one, other = (pod_requests({"containers": [_container("70m")]}, SPEC, ErrorList()) for _ in range(2))
+
+    assert one is other
+
+
+def _status(name: str, allocated: str, actual: str) -> dict[str, Any]:
+    resources = {"requests": {"cpu": actual}}
+    return {"name": name, "allocatedResources": {"cpu": allocated}, "resources": resources}
+
+
+@pytest.mark.parametrize(
+    ("statuses", "reason", "expected"),
+    [
+        pytest.param([_status("a", "1", "1"), _status("b", "2", "2")], None, 3000, id="spec 1, 2; as asked"),
+        pytest.param([_status("b", "2000m", "2")], None, 3000, id="spec 1, 2; written otherwise"),
+        pytest.param([_status("a", "3", "1")], "Deferred", 5000, id="spec 1, 2; a allocated 3"),
+        pytest.param([_status("a", "1", "4")], None, 6000, id="spec 1, 2; a still uses 4"),
+        pytest.param([_status("b", "1", "1")], None, 3000, id="spec 1, 2; b is to grow from 1"),
+        pytest.param([_status("b", "1", "1")], "Infeasible", 2000, id="spec 1, 2; b cannot grow from 1"),
+        pytest.param(
+            [{"name": "a"}, {"name": "b", "resources": {}}], None, 3000, id="spec 1, 2; says nothing"
+        ),
+    ],
+)
+def test_a_resize_holds_the_larger_amount(statuses: list[Any], reason: str | None, expected: int) -> None:
+    """While a bound pod is resized it takes the larger of what it asks for and what it holds."""
+    spec = {"containers": [_container("1", name="a"), _container("2", name="b")]}
+    conditions = [{"type": "PodResizePending", "reason": reason}] if reason else []
+    status = {"containerStatuses": statuses, "conditions": conditions}
+    found = ErrorList()
+
+    assert (("cpu", expected),) == pod_requests(spec, SPEC, found, status=status)
+    assert [] == found.errors
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        (
+            {"containers": [{"resources": {"requests": {"cpu": "1 core"}}}]},
+            "containers[0].resources.requests[cpu]",
+        ),
+        ({"containers": [{"resources": {"requests": {"cpu": -1}}}]}, "containers[0].resources.requests[cpu]"),
+        (
+            {"containers": [{"resources": {"requests": {"cpu": 1}, "limits": {"cpu": "x"}}}]},
+            "containers[0].resources.limits[cpu]",
+        ),
+        ({"containers": [{"resources": {"requests": ["1"]}}]}, "containers[0].resources.requests"),
+        ({"containers": [{"resources": 0}]}, "containers[0].resources"),
+        ({"containers": [{}, 7]}, "containers[1]"),
+        ({"containers": {}}, "containers"),
+        ({"initContainers": "x"}, "initContainers"),
+        ({"overhead": {"cpu": []}}, "overhead[cpu]"),
+        ({"resources": {"limits": {"cpu": True}}}, "resources.limits[cpu]"),
+    ],
+    ids=str,
+)
+def test_mistakes_are_told(spec: dict[str, Any], path: str) -> None:
+    """What is no amount is told once, at its path."""
+    found = ErrorList()
+    pod_requests(spec, SPEC, found)
+
+    assert [f"spec.{path}"] == [str(error.path) for error in found.errors]
+
+
+@pytest.mark.parametrize(
+    ("name", "compared"),
+    [
+        ("cpu", True),
+        ("memory", True),
+        ("ephemeral-storage", True),
+        ("hugepages-1Gi", True),
+        ("attachable-volumes-csi-x", True),
+        ("example.com/gpu", True),
+        ("kubernetes.io/batch-cpu", True),
+        ("pods", False),
+        ("gpu", False),
+        ("requests.example.com/gpu", False),
+        ("example.com/not valid", False),
+    ],
+)
+def test_which_resources_are_compared(name: str, *, compared: bool) -> None:
+    """The scheduler knows three names, two prefixes and whatever has a domain."""
+    assert compared is is_compared(name)
