@@ -7,7 +7,6 @@ is an error here.
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -17,18 +16,9 @@ from policies.errors import DocumentError
 from policies.fields import FieldError, FieldPath
 from policies.findings import Location
 from policies.syntax import json_stream, yaml_stream
+from policies.syntax.encoding import decoded
 from policies.syntax.lines import LineMap
 
-#: Byte order marks, the longer first: UTF-32 starts as UTF-16 does.
-_ENCODINGS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-#: The first bytes of UTF-16 text without a mark: every manifest starts with ASCII.
-_BARE_UTF16 = {(True, False): "utf-16-be", (False, True): "utf-16-le"}
 _BOM = "\ufeff"
 #: How JSON starts and YAML in braces seldom does; decides whose error is told.
 _LIKE_JSON = re.compile(r'\s*(\{\s*"|\[\s*["{[])')
@@ -99,7 +89,7 @@ def load(source: str | bytes, file: str) -> list[Document]:
     >>> document.value, document.line_of(FieldPath().child("spec", "replicas"))
     ({'spec': {'replicas': 1}}, 2)
     """
-    text = source if isinstance(source, str) else _decoded(source, file)
+    text = source if isinstance(source, str) else decoded(source, file)
     text = text.removeprefix(_BOM)
     readers = _json_documents(text, file) if text.lstrip()[:1] in {"{", "["} else _yaml_documents(text, file)
     return [
@@ -130,20 +120,6 @@ def _flattened(value: object, path: FieldPath, document: Document) -> Iterator[M
         if item_kind and isinstance(item, dict) and "kind" not in item:
             item = {"apiVersion": value.get("apiVersion"), "kind": item_kind, **item}  # noqa: PLW2901
         yield from _flattened(item, path.child("items").index(position), document)
-
-
-def _decoded(source: bytes, file: str) -> str:
-    encoding = next((name for mark, name in _ENCODINGS if source.startswith(mark)), None)
-    if encoding is None:
-        zeros = (source[:1] == b"\0", source[1:2] == b"\0")
-        encoding = _BARE_UTF16.get(zeros, "utf-8")
-    try:
-        return source.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = source.count(b"\n", 0, error.start) + 1
-        found = source[error.start : error.start + 1].hex()
-        problem = f"is not text: the byte 0x{found} is not valid {encoding.upper()}"
-        raise DocumentError([f"{file}:{line}: {problem}"]) from error
 
 
 def _yaml_documents(text: str, file: str) -> Iterator[tuple[object, Callable[[], LineMap]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 from policies.defaults.scheduler_config import load_scheduler_config
 from policies.documents.loading import load_policies
@@ -14,13 +15,36 @@ from policies.evaluation.context import AdmissionContext
 from policies.model.version import KubernetesVersion
 from policies.model.workload import WorkloadKinds, parse_workload_kind
 from webhook.cluster.snapshot_file import SnapshotFile
-from webhook.settings import Settings
 
 #: The built-in document in force where no policy is given.
 DEFAULT_POLICY = "builtin:default"
 
 
-def build_context(settings: Settings, warn: Callable[[str], None]) -> AdmissionContext:
+class Sources(Protocol):
+    """Where a context is gathered from: the settings of the server, or the options of a command."""
+
+    @property
+    def policy(self) -> tuple[str, ...]:
+        """SpreadPolicy files, ``-`` or ``builtin:NAME``."""
+
+    @property
+    def scheduler_config(self) -> str:
+        """A KubeSchedulerConfiguration file, empty for none."""
+
+    @property
+    def cluster(self) -> str:
+        """A snapshot file, empty for none."""
+
+    @property
+    def kubernetes_version(self) -> str:
+        """The cluster's release."""
+
+    @property
+    def workload_kind(self) -> tuple[str, ...]:
+        """Descriptions of further kinds with a pod template."""
+
+
+def build_context(settings: Sources, warn: Callable[[str], None]) -> AdmissionContext:
     """Read every file once, and refuse to start on one that cannot be used.
 
     Args:
@@ -43,16 +67,16 @@ def build_context(settings: Settings, warn: Callable[[str], None]) -> AdmissionC
             )
         if policy.defaults and policy.defaults.at is not InjectAt.WORKLOADS and not settings.cluster:
             warn(f"policy {policy.name} injects into pods, but none is: no cluster is given (--cluster)")
-    snapshot = None
+    cluster = None
     if settings.cluster:
         source = SnapshotFile(Path(settings.cluster))
-        snapshot = source.snapshot()
+        cluster = source.index
         for problem in source.problems:
             warn(problem)
     return AdmissionContext(
         policies=policies,
         scheduler=scheduler,
-        snapshot=snapshot,
+        cluster=cluster,
         kubernetes_version=KubernetesVersion.parse(settings.kubernetes_version),
         kinds=WorkloadKinds(map(parse_workload_kind, settings.workload_kind)),
     )

@@ -12,7 +12,7 @@ Source: ``mergePlugins`` and ``expandMultiPointPlugins`` of kube-scheduler 1.36,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -88,9 +88,19 @@ class SchedulerProfile:
 
 @dataclass(frozen=True, slots=True)
 class SchedulerConfig:
-    """The profiles of one kube-scheduler, by scheduler name."""
+    """The profiles of one kube-scheduler.
+
+    Attributes:
+        profiles: By scheduler name.
+        fallback: The profile of every other scheduler name; None if there is none.
+    """
 
     profiles: Mapping[str, SchedulerProfile]
+    fallback: SchedulerProfile | None = None
+
+    def profile_for(self, scheduler_name: str) -> SchedulerProfile | None:
+        """Return the profile of a pod's scheduler, None if it is not in the configuration."""
+        return self.profiles.get(scheduler_name or DEFAULT_SCHEDULER, self.fallback)
 
     def constraints_for(self, scheduler_name: str) -> tuple[Constraint, ...]:
         """Return the default constraints of a pod's scheduler; none for one that is not in the configuration.
@@ -98,7 +108,7 @@ class SchedulerConfig:
         >>> [c.max_skew for c in DEFAULT_CONFIG.constraints_for("default-scheduler")]
         [3, 5]
         """
-        profile = self.profiles.get(scheduler_name or DEFAULT_SCHEDULER)
+        profile = self.profile_for(scheduler_name)
         return () if profile is None else profile.constraints
 
 
@@ -143,6 +153,20 @@ def build(value: Mapping[str, Any]) -> SchedulerConfig:
     if not profiles:
         return DEFAULT_CONFIG
     return SchedulerConfig({profile.scheduler_name: profile for profile in profiles})
+
+
+def argument_errors(arguments: Mapping[str, Any], path: FieldPath) -> list[FieldError]:
+    """Return everything that kube-scheduler would refuse in the plugin's arguments, version v1."""
+    return default_constraint_errors(_defaulted(arguments, VERSIONS[0]), path)
+
+
+def build_profile(arguments: Mapping[str, Any], *, version: str = VERSIONS[0]) -> SchedulerProfile:
+    """Build the profile of a scheduler whose plugin has such arguments, if they are without errors."""
+    kind = DefaultingType(_defaulted(arguments, version)["defaultingType"])
+    constraints: tuple[Constraint, ...] = SYSTEM_CONSTRAINTS
+    if kind is DefaultingType.LIST:
+        constraints = tuple(map(_constraint, arguments.get("defaultConstraints") or ()))
+    return SchedulerProfile(defaulting_type=kind, constraints=constraints)
 
 
 def _kind_error(value: object) -> FieldError | None:
@@ -229,16 +253,13 @@ def _point(plugins: Mapping[str, Any], point: str, path: FieldPath, found: Error
 
 
 def _profile(raw: Mapping[str, Any], version: str) -> SchedulerProfile:
-    entries: list[dict[str, Any]] = raw.get("pluginConfig") or []
-    arguments = next((entry.get("args") or {} for entry in entries if entry.get("name") == PLUGIN), {})
-    kind = DefaultingType(_defaulted(arguments, version)["defaultingType"])
-    constraints: tuple[Constraint, ...] = SYSTEM_CONSTRAINTS
-    if kind is DefaultingType.LIST:
-        constraints = tuple(map(_constraint, arguments.get("defaultConstraints") or ()))
-    return SchedulerProfile(
+    entries = ErrorList().objects(raw.get("pluginConfig"), FieldPath())
+    arguments = next((entry.get("args") or {} for _, entry in entries if entry.get("name") == PLUGIN), {})
+    profile = build_profile(arguments, version=version)
+    return replace(
+        profile,
         scheduler_name=raw.get("schedulerName") or DEFAULT_SCHEDULER,
-        defaulting_type=kind,
-        constraints=_effective(constraints, raw.get("plugins") or {}),
+        constraints=_effective(profile.constraints, raw.get("plugins") or {}),
     )
 
 

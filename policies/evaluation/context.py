@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from policies.defaults.scheduler_config import SchedulerConfig
 from policies.documents.spread_policy import SpreadPolicy
@@ -10,6 +11,10 @@ from policies.evaluation.subject import Subject
 from policies.model.snapshot import Snapshot
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.model.workload import WorkloadKinds
+
+if TYPE_CHECKING:
+    # Only who has a cluster pays for numpy.
+    from policies.engine.index import ClusterIndex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,16 +24,21 @@ class AdmissionContext:
     Attributes:
         policies: In the order they were given.
         scheduler: kube-scheduler's configuration; None if it was not given.
-        snapshot: The cluster; None if none is connected.
+        cluster: The cluster; None if none is connected.
         kubernetes_version: The cluster's release.
         kinds: The kinds of workload that are looked at.
     """
 
     policies: tuple[SpreadPolicy, ...]
     scheduler: SchedulerConfig | None = None
-    snapshot: Snapshot | None = None
+    cluster: ClusterIndex | None = None
     kubernetes_version: KubernetesVersion = KNOWN_VERSION
     kinds: WorkloadKinds = field(default_factory=WorkloadKinds)
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """The cluster's services, namespaces and owners; None if none is connected."""
+        return None if self.cluster is None else self.cluster.snapshot
 
     @property
     def strict(self) -> bool:

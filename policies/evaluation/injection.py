@@ -150,7 +150,7 @@ UNSPREAD_OWNERS = frozenset({"DaemonSet", "Job"})
 def _pod_selector(subject: Subject, context: AdmissionContext) -> LabelSelector | Skip:
     if context.snapshot is None:
         return Skip.NO_CLUSTER
-    selector = deduce_selector(context.snapshot, subject.namespace, subject.pod.labels, subject.owner)
+    selector = deduce_selector(context.snapshot, subject.identity)
     return selector or Skip.NO_DEDUCED_SELECTOR
 
 

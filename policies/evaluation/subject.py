@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from policies.defaults.effective import PodIdentity
 from policies.fields import ErrorList, FieldError, FieldPath
+from policies.model.labels import LabelSelector
 from policies.model.merging import Merge
 from policies.model.pod import Owner, PodPart, controller_of, read_pod_part
 from policies.model.validation import constraint_errors
@@ -24,6 +26,7 @@ class Subject(NamedTuple):
         annotations: Its own annotations.
         pod: Its pod or pod template.
         owner: The controller it belongs to.
+        owner_selector: That controller's selector, where it is known but not in the cluster.
         shape_errors: What is of the wrong type in the parts that were read.
     """
 
@@ -36,6 +39,7 @@ class Subject(NamedTuple):
     pod: PodPart
     owner: Owner | None
     shape_errors: tuple[FieldError, ...]
+    owner_selector: LabelSelector | None = None
 
     @classmethod
     def read(cls, obj: Mapping[str, Any], kind: WorkloadKind, namespace: str) -> Subject:
@@ -63,6 +67,11 @@ class Subject(NamedTuple):
         )
 
     @property
+    def identity(self) -> PodIdentity:
+        """What the selector of default constraints is deduced from, for a pod."""
+        return PodIdentity(self.namespace, self.pod.labels, self.owner, self.owner_selector)
+
+    @property
     def all_kinds(self) -> frozenset[str]:
         """The kinds it belongs to: its own, its owner's, and the owner's owner where a label tells it."""
         kinds = {self.kind.kind}
@@ -71,6 +80,16 @@ class Subject(NamedTuple):
             if self.owner.kind == "ReplicaSet":
                 kinds.update(kind for label, kind in REVISION_OWNERS.items() if label in self.pod.labels)
         return frozenset(kinds)
+
+    def merge_state(self, old: Subject | None) -> Merge:
+        """Tell how far the API server's merge has come: it stamps a uid on an object before it merges.
+
+        Args:
+            old: What is stored, for an object that was there before.
+        """
+        if not self.kind.is_pod or not self.metadata.get("uid"):
+            return Merge.BEFORE
+        return Merge.CREATED if old is None else Merge.FROZEN
 
     def errors(self, merge: Merge, *, strict: bool) -> list[FieldError]:
         """Return everything wrong with its constraints, and with the shape of what surrounds them."""

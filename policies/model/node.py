@@ -44,12 +44,16 @@ def read_node(obj: Mapping[str, Any], found: ErrorList) -> Node:
     metadata = found.mapping(obj.get("metadata"), _METADATA)
     spec = found.mapping(obj.get("spec"), _SPEC)
     status = found.mapping(obj.get("status"), _STATUS)
+    name = metadata.get("name")
+    if not isinstance(name, str) or not name:
+        found.errors.append(wrong_type(_NAME, "a name", name))
+        name = ""
     unschedulable = spec.get("unschedulable")
     if not isinstance(unschedulable, bool | None):
         found.errors.append(wrong_type(_UNSCHEDULABLE, "a boolean", unschedulable))
     member = "capacity" if status.get("allocatable") is None else "allocatable"
     return Node(
-        name=found.text(metadata.get("name"), _NAME),
+        name=name,
         labels={} if metadata.get("labels") is None else found.labels(metadata["labels"], _LABELS),
         taints=read_taints(spec.get("taints"), _TAINTS, found),
         unschedulable=unschedulable is True,

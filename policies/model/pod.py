@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from policies.fields import ErrorList, FieldPath
+from policies.fields import ErrorList, FieldPath, wrong_type
 from policies.model.affinity import NodeAffinity, read_node_affinity
 from policies.model.resources import Requests, pod_requests
 from policies.model.taints import Toleration, read_tolerations
@@ -120,8 +120,9 @@ def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
     namespace, name, labels = metadata.get("namespace"), metadata.get("name"), metadata.get("labels")
     if type(namespace) is not str:
         namespace = found.text(namespace, _NAMESPACE)
-    if type(name) is not str:
-        name = found.text(name, _NAME)
+    if type(name) is not str or not name:
+        found.errors.append(wrong_type(_NAME, "a name", name))
+        name = ""
     node_name, phase = spec.get("nodeName"), status.get("phase")
     if type(node_name) is not str:
         node_name = found.text(node_name, _NODE_NAME)

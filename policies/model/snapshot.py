@@ -1,17 +1,14 @@
-"""The objects of a cluster at one moment, as far as deducing selectors needs them.
-
-Nodes and pods are not read yet: placement is judged elsewhere.
-"""
+"""What is known of a cluster besides its nodes and pods: services, controllers of pods, namespaces."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from policies.fields import ErrorList, FieldPath
-from policies.model.labels import LabelSelector, label_selector_errors
-from policies.model.pod import Owner
+from policies.fields import ErrorList, FieldPath, wrong_type
+from policies.model.labels import LabelSelector, check_label_selector
+from policies.model.pod import DEFAULT_NAMESPACE, Owner
 
 #: The controllers whose selector kube-scheduler adds, by apiVersion and kind; True for a plain label map.
 #: Source: ``DefaultSelector``, ``pkg/scheduler/framework/plugins/helper/spread.go``, Kubernetes 1.36.
@@ -20,11 +17,23 @@ SELECTING_OWNERS = {
     ("apps/v1", "ReplicaSet"): False,
     ("apps/v1", "StatefulSet"): False,
 }
+#: The apiVersion and kind of services and of namespaces.
+_SERVICE, _NAMESPACE = ("v1", "Service"), ("v1", "Namespace")
+#: What a snapshot takes: apiVersion and kind.
+SNAPSHOT_KINDS = frozenset({*SELECTING_OWNERS, _SERVICE, _NAMESPACE})
+
+#: The annotations that are kept start so: ours. kubectl's copy of what was applied alone can take 256 KiB.
+_KEPT_ANNOTATIONS = "evenkeel.dev/"
+
+_METADATA = FieldPath(("metadata",))
+_NAME = _METADATA.child("name")
+_SPEC = FieldPath(("spec",))
+_SELECTOR = _SPEC.child("selector")
 
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """A controller that pods belong to: its selector, None if it has none, and its annotations."""
+    """A controller that pods belong to: its selector, None if it has none, and Evenkeel's annotations."""
 
     selector: LabelSelector | None
     annotations: dict[str, str]
@@ -32,87 +41,131 @@ class Controller:
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """A namespace's labels and annotations."""
+    """A namespace's labels and Evenkeel's annotations."""
 
     labels: dict[str, str]
     annotations: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Snapshot:
-    """What is known of a cluster.
+    """What is known of a cluster, one object after the other. Whoever shares it among threads guards it.
 
     Services stand under one pair of their selector, so that a pod finds those that match it without
-    looking at every service of its namespace.
+    looking at every service of its namespace. An object without a namespace stands in ``default``.
+
+    Attributes:
+        namespaces: The namespaces by name; look only.
     """
 
-    services: dict[tuple[str, str, str], list[dict[str, str]]] = field(default_factory=dict)
-    controllers: dict[tuple[str, str, str, str], Controller] = field(default_factory=dict)
     namespaces: dict[str, Namespace] = field(default_factory=dict)
+    # By apiVersion, kind, namespace and name.
+    _controllers: dict[tuple[str, str, str, str], Controller] = field(default_factory=dict)
+    # By namespace, key and value, and there by the service's name.
+    _selectors: dict[tuple[str, str, str], dict[str, dict[str, str]]] = field(default_factory=dict)
+    # The place of a service among the selectors, by namespace and name.
+    _services: dict[tuple[str, str], tuple[str, str, str]] = field(default_factory=dict)
+
+    def apply(self, obj: Mapping[str, Any], found: ErrorList) -> None:
+        """Take an object in, in place of the one of its kind, namespace and name.
+
+        An object with errors is left out, and what stood in its place is gone as well: nobody knows what
+        became of it. Objects of other kinds are passed over.
+        """
+        kind = kind_of(obj)
+        if kind not in SNAPSHOT_KINDS:
+            return
+        before = len(found.errors)
+        metadata = found.mapping(obj.get("metadata"), _METADATA)
+        name = found.text(metadata.get("name"), _NAME)
+        namespace = found.text(metadata.get("namespace"), _METADATA.child("namespace")) or DEFAULT_NAMESPACE
+        if not name and len(found.errors) == before:
+            found.errors.append(wrong_type(_NAME, "a name", metadata.get("name")))
+        if len(found.errors) == before:
+            self.remove(*kind, namespace, name)
+        entry = _read(kind, obj, metadata, found=found)
+        if len(found.errors) > before:
+            return
+        match entry:
+            case Namespace():
+                self.namespaces[name] = entry
+            case Controller():
+                self._controllers[(*kind, namespace, name)] = entry
+            case _:
+                self._add_service(namespace, name, entry)
+
+    def remove(self, api_version: str, kind: str, namespace: str, name: str) -> None:
+        """Forget an object; one that was never there changes nothing."""
+        namespace = namespace or DEFAULT_NAMESPACE
+        match api_version, kind:
+            case "v1", "Namespace":
+                self.namespaces.pop(name, None)
+            case "v1", "Service":
+                self._remove_service(namespace, name)
+            case _:
+                self._controllers.pop((api_version, kind, namespace, name), None)
 
     def service_selectors(self, namespace: str, labels: Mapping[str, str]) -> list[dict[str, str]]:
         """Return the selectors of the namespace's services that match labels, in no particular order."""
+        namespace = namespace or DEFAULT_NAMESPACE
         return [
             selector
             for pair in labels.items()
-            for selector in self.services.get((namespace, *pair), ())
+            for selector in self._selectors.get((namespace, *pair), {}).values()
             if selector.items() <= labels.items()
         ]
 
     def controller(self, owner: Owner, namespace: str) -> Controller | None:
         """Return the controller that an owner reference names, or None if the cluster has none such."""
-        return self.controllers.get((owner.api_version, owner.kind, namespace, owner.name))
+        namespace = namespace or DEFAULT_NAMESPACE
+        return self._controllers.get((owner.api_version, owner.kind, namespace, owner.name))
 
-
-def take_snapshot(objects: Iterable[Mapping[str, Any]]) -> tuple[Snapshot, list[str]]:
-    """Build a snapshot of API objects, in any order.
-
-    Returns:
-        The snapshot, and a line for each object that was left out because it is broken. Objects of other
-        kinds are passed over silently.
-    """
-    snapshot, problems = Snapshot(), []
-    for obj in objects:
-        found = ErrorList()
-        _take(obj, snapshot, found)
-        if found.errors:
-            problems += [f"{_title(obj)} left out: {error}" for error in found.errors]
-    return snapshot, problems
-
-
-def _take(obj: Mapping[str, Any], snapshot: Snapshot, found: ErrorList) -> None:
-    kind = (obj.get("apiVersion"), obj.get("kind"))
-    if kind not in SELECTING_OWNERS and kind not in (("v1", "Service"), ("v1", "Namespace")):
-        return
-    metadata = found.mapping(obj.get("metadata"), FieldPath(("metadata",)))
-    name = found.text(metadata.get("name"), FieldPath(("metadata", "name")))
-    namespace = found.text(metadata.get("namespace"), FieldPath(("metadata", "namespace")))
-    annotations = found.labels(metadata.get("annotations"), FieldPath(("metadata", "annotations")))
-    labels = found.labels(metadata.get("labels"), FieldPath(("metadata", "labels")))
-    spec = found.mapping(obj.get("spec"), FieldPath(("spec",)))
-    selector_path = FieldPath(("spec", "selector"))
-    if kind == ("v1", "Namespace"):
-        if not found.errors:
-            snapshot.namespaces[name] = Namespace(labels, annotations)
-    elif kind == ("v1", "Service"):
-        selector = found.labels(spec.get("selector"), selector_path)
-        if not found.errors:
-            found.errors += label_selector_errors({"matchLabels": selector}, selector_path)
+    def _add_service(self, namespace: str, name: str, selector: dict[str, str]) -> None:
         # A service without a selector matches no pod; an empty one matches all and adds nothing.
-        if selector and not found.errors:
-            first = min(selector.items())
-            snapshot.services.setdefault((namespace, *first), []).append(selector)
-    else:
-        raw = spec.get("selector")
-        if SELECTING_OWNERS[kind] and raw is not None:
-            raw = {"matchLabels": raw}
-        found.errors += label_selector_errors(raw, selector_path)
-        if not found.errors:
-            parsed = None if raw is None else LabelSelector.parse(raw)
-            snapshot.controllers[(*kind, namespace, name)] = Controller(parsed, annotations)
+        if not selector:
+            return
+        # The pair that the fewest share: one such as part-of=shop may stand in every service.
+        places = [(namespace, *pair) for pair in selector.items()]
+        place = min(places, key=lambda place: len(self._selectors.get(place, ())))
+        self._selectors.setdefault(place, {})[name] = selector
+        self._services[namespace, name] = place
+
+    def _remove_service(self, namespace: str, name: str) -> None:
+        place = self._services.pop((namespace, name), None)
+        if place is None:
+            return
+        selectors = self._selectors[place]
+        del selectors[name]
+        if not selectors:
+            del self._selectors[place]
 
 
-def _title(obj: Mapping[str, Any]) -> str:
-    metadata = obj.get("metadata")
-    names = metadata if isinstance(metadata, dict) else {}
-    return f"{obj.get('kind')} {names.get('namespace', '')}/{names.get('name', '(no name)')}"
+def kind_of(obj: Mapping[str, Any]) -> tuple[str, str]:
+    """Return an object's apiVersion and kind, empty where they are no text."""
+    api_version, kind = obj.get("apiVersion"), obj.get("kind")
+    return (
+        api_version if isinstance(api_version, str) else "",
+        kind if isinstance(kind, str) else "",
+    )
+
+
+def _read(
+    kind: tuple[str, str], obj: Mapping[str, Any], metadata: Mapping[str, Any], *, found: ErrorList
+) -> Namespace | Controller | dict[str, str]:
+    """Read what is kept of an object: of a service, its selector."""
+    annotations = found.labels(metadata.get("annotations"), _METADATA.child("annotations"))
+    annotations = {key: text for key, text in annotations.items() if key.startswith(_KEPT_ANNOTATIONS)}
+    if kind == _NAMESPACE:
+        return Namespace(found.labels(metadata.get("labels"), _METADATA.child("labels")), annotations)
+    spec = found.mapping(obj.get("spec"), _SPEC)
+    raw = spec.get("selector")
+    if raw is not None and SELECTING_OWNERS.get(kind, True):
+        raw = {"matchLabels": found.labels(raw, _SELECTOR)}
+    before = len(found.errors)
+    if raw is not None:
+        check_label_selector(raw, _SELECTOR, found)
+    if kind == _SERVICE:
+        return {} if raw is None else raw["matchLabels"]
+    return Controller(
+        None if raw is None or len(found.errors) > before else LabelSelector.parse(raw), annotations
+    )

@@ -44,6 +44,40 @@ class JsonText:
         return _LineReader(self.text, self.start).read()
 
 
+class Decoder:
+    """Decodes values as Kubernetes has them.
+
+    Attributes:
+        repeats: Whether a key stood twice in an object of any value so far.
+    """
+
+    def __init__(self) -> None:
+        self.repeats = False
+        self._decoder = json.JSONDecoder(
+            object_pairs_hook=self._mapping, parse_float=_float, parse_constant=_refuse_constant
+        )
+
+    def decode(self, text: str, position: int) -> tuple[object, int]:
+        """Return the value that starts at a position, and where it ends.
+
+        Raises:
+            JSONDecodeError: It is no JSON.
+            UnicodeEncodeError: A string holds half of a surrogate pair.
+            RecursionError: It nests too deep.
+            ValueError: It holds a number that JSON does not have.
+        """
+        value, end = self._decoder.raw_decode(text, position)
+        if _ESCAPED_SURROGATE.search(text, position, end):
+            json.dumps(value, ensure_ascii=False).encode()
+        return value, end
+
+    def _mapping(self, items: list[tuple[str, Any]]) -> dict[str, Any]:
+        mapping = dict(items)
+        if len(mapping) < len(items):
+            self.repeats = True
+        return mapping
+
+
 class NoJsonError(ValueError):
     """A text is no JSON: its line, and what is wrong. It may still be YAML."""
 
@@ -85,20 +119,10 @@ def _line(text: str, position: int) -> int:
 
 def _decode(text: str, position: int, file: str) -> tuple[object, int, bool]:
     """Return the next value, where it ends, and whether a key repeats in one of its objects."""
-    repeats = False
-
-    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        nonlocal repeats
-        mapping = dict(items)
-        repeats = repeats or len(mapping) < len(items)
-        return mapping
-
-    decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_float=_float, parse_constant=_refuse_constant)
+    decoder = Decoder()
     where = f"{file}:{_line(text, position)}"
     try:
-        value, end = decoder.raw_decode(text, position)
-        if _ESCAPED_SURROGATE.search(text, position, end):
-            json.dumps(value, ensure_ascii=False).encode()
+        value, end = decoder.decode(text, position)
     except json.JSONDecodeError as error:
         problem = f"is not JSON: column {error.colno}: {error.msg[:1].lower()}{error.msg[1:]}"
         raise NoJsonError(error.lineno, problem) from error
@@ -110,7 +134,7 @@ def _decode(text: str, position: int, file: str) -> tuple[object, int, bool]:
         ) from error
     except ValueError as error:
         raise DocumentError([f"{where}: NaN, Infinity or a number too large for JSON"]) from error
-    return value, end, repeats
+    return value, end, decoder.repeats
 
 
 def _float(text: str) -> int | float:

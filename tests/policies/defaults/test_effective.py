@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from policies.defaults.effective import deduce_selector
+from policies.defaults.effective import PodIdentity, deduce_selector
 from policies.model.pod import Owner
-from policies.model.snapshot import take_snapshot
+from tests.policies.engine.clusters import an_index
 
 
 def a_service(selector: Any, name: str = "web", namespace: str = "shop") -> dict[str, Any]:
@@ -94,8 +94,7 @@ HASHED = {"matchLabels": {"app": "web", "pod-template-hash": "1"}}
 )
 def test_deduced_selectors(objects: list[dict[str, Any]], owner: Owner | None, expected: object) -> None:
     """Matching services are merged, the owner's selector is added; nothing deduced means no defaults."""
-    snapshot, problems = take_snapshot(objects)
-    selector = deduce_selector(snapshot, "shop", {"app": "web", "tier": "front"}, owner)
+    pod = PodIdentity("shop", {"app": "web", "tier": "front"}, owner)
+    selector = deduce_selector(an_index(objects).snapshot, pod)
 
-    assert [] == problems
     assert expected == (selector and selector.to_dict())

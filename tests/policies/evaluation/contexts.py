@@ -9,8 +9,8 @@ import yaml
 
 from policies.documents.loading import load_policies
 from policies.evaluation.context import AdmissionContext
-from policies.model.snapshot import take_snapshot
 from tests.builders import a_policy
+from tests.policies.engine.clusters import an_index
 
 ZONE = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "ScheduleAnyway"}
 HOST = {"maxSkew": 2, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
@@ -28,6 +28,6 @@ def a_context(
     text = yaml.safe_dump_all(policies or [a_policy()]).encode()
     return AdmissionContext(
         policies=load_policies(["policies.yaml"], lambda _: text),
-        snapshot=None if cluster is None else take_snapshot(cluster)[0],
+        cluster=None if cluster is None else an_index(cluster),
         **fields,
     )

@@ -39,11 +39,20 @@ def test_a_node_without_anything() -> None:
     """Nothing but a name is a node without labels and room; capacity stands in for absent allocatable."""
     found = ErrorList()
     node = Node(name="n1", labels={}, taints=(), unschedulable=False, allocatable={})
-
-    assert node == read_node({"metadata": {"name": "n1"}}, found)
-    assert {"pods": 3} == read_node({"status": {"capacity": {"pods": 3}}}, found).allocatable
-    assert {} == read_node({"status": {"capacity": {"pods": 3}, "allocatable": {}}}, found).allocatable
+    named = {"metadata": {"name": "n1"}}
+    assert node == read_node(named, found)
+    assert {"pods": 3} == read_node(named | {"status": {"capacity": {"pods": 3}}}, found).allocatable
+    full = {"capacity": {"pods": 3}, "allocatable": {}}
+    assert {} == read_node(named | {"status": full}, found).allocatable
     assert [] == found.errors
+
+
+def test_a_node_without_a_name() -> None:
+    """Nobody could tell it from another."""
+    found = ErrorList()
+    read_node({"metadata": {}}, found)
+
+    assert ["metadata.name"] == [str(error.path) for error in found.errors]
 
 
 def test_mistakes_are_told() -> None:

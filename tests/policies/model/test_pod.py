@@ -142,14 +142,14 @@ def test_terminating_pods() -> None:
 
 
 def test_a_bound_pod_without_anything_is_in_the_default_namespace() -> None:
-    """An empty object reads as an unbound pod, without an error."""
+    """An empty object reads as an unbound pod; only its name is missed."""
     found = ErrorList()
     pod = read_bound_pod({}, found)
 
     assert ("default", "", {}, "", ()) == (pod.namespace, pod.name, pod.labels, pod.node_name, pod.requests)
     assert not pod.finished
     assert not pod.terminating
-    assert [] == found.errors
+    assert ["metadata.name"] == [str(error.path) for error in found.errors]
 
 
 def test_mistakes_in_a_bound_pod_are_told() -> None:

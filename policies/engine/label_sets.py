@@ -1,0 +1,107 @@
+"""The distinct label sets of one namespace's pods, and which of them a selector selects.
+
+Pods that a controller makes share their labels, so a selector is asked of a few sets instead of every pod.
+Posting lists by key and value answer it without looking at a set.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policies.model.labels import LabelSelector, Operator, Requirement
+
+#: Unused sets that are kept before those in use are numbered anew. Arbitrary; a few kilobytes.
+KEPT_UNUSED = 256
+
+
+class LabelSets:
+    """Numbers label sets; set 0 stands for pods that are never counted and is in no posting list."""
+
+    __slots__ = ("_by_value", "_numbers", "_sets", "_used", "_with_key", "unused")
+
+    def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
+        self._numbers: dict[frozenset[tuple[str, str]], int] = {}
+        self._sets: list[frozenset[tuple[str, str]]] = [frozenset()]
+        self._used = [0]
+        self._with_key: dict[str, array[int]] = {}
+        self._by_value: dict[tuple[str, str], array[int]] = {}
+        #: Sets that no pod has any more.
+        self.unused = 0
+
+    def take(self, labels: Mapping[str, str]) -> int:
+        """Return the number of a pod's label set, for one more pod."""
+        pairs = frozenset(labels.items())
+        number = self._numbers.get(pairs)
+        if number is None:
+            number = self._add(pairs)
+        elif not self._used[number]:
+            self.unused -= 1
+        self._used[number] += 1
+        return number
+
+    def release(self, number: int) -> None:
+        """Take back a number that ``take`` gave."""
+        self._used[number] -= 1
+        if not self._used[number]:
+            self.unused += 1
+
+    @property
+    def wasteful(self) -> bool:
+        """Whether most sets are unused, and worth being numbered anew."""
+        return self.unused > KEPT_UNUSED and 2 * self.unused > len(self._sets)
+
+    def renumber(self) -> NDArray[np.int32]:
+        """Forget unused sets; return the new number of every old one, shape ``(l,)``."""
+        sets, used = self._sets, self._used
+        self._clear()
+        new = np.zeros(len(sets), np.int32)
+        for number in range(1, len(sets)):
+            if used[number]:
+                new[number] = self._add(sets[number])
+                self._used[-1] = used[number]
+        return new
+
+    def select(self, selector: LabelSelector) -> NDArray[np.bool_]:
+        """Return which sets a selector selects, shape ``(l,)``; an empty selector selects all but set 0."""
+        selected = np.ones(len(self._sets), np.bool_)
+        selected[0] = False
+        for pair in selector.match_labels:
+            selected &= self._having((self._by_value.get(pair),))
+        for requirement in selector.match_expressions:
+            selected &= self._satisfying(requirement)
+        return selected
+
+    def _satisfying(self, requirement: Requirement) -> NDArray[np.bool_]:
+        key = requirement.key
+        match requirement.operator:
+            case Operator.IN:
+                return self._having(self._by_value.get((key, value)) for value in requirement.values)
+            case Operator.NOT_IN:
+                return ~self._having(self._by_value.get((key, value)) for value in requirement.values)
+            case Operator.EXISTS:
+                return self._having((self._with_key.get(key),))
+            case Operator.DOES_NOT_EXIST:
+                return ~self._having((self._with_key.get(key),))
+
+    def _having(self, postings: Iterable[array[int] | None]) -> NDArray[np.bool_]:
+        mask = np.zeros(len(self._sets), np.bool_)
+        for posting in postings:
+            if posting is not None:
+                mask[np.array(posting)] = True
+        return mask
+
+    def _add(self, pairs: frozenset[tuple[str, str]]) -> int:
+        number = self._numbers[pairs] = len(self._sets)
+        self._sets.append(pairs)
+        self._used.append(0)
+        for pair in pairs:
+            self._by_value.setdefault(pair, array("i")).append(number)
+            self._with_key.setdefault(pair[0], array("i")).append(number)
+        return number

@@ -1,0 +1,155 @@
+"""Where the next pod of an object would go: the constraints in force for it, and the engine's verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from policies.defaults.effective import NoConstraints, default_constraints, own_constraints
+from policies.defaults.scheduler_config import DEFAULT_CONFIG
+from policies.engine.index import ClusterIndex
+from policies.engine.judging import judge
+from policies.engine.question import AppliedConstraint, Origin, Question
+from policies.engine.releases import Behavior, behavior_of
+from policies.engine.verdict import Verdict
+from policies.errors import EvenkeelError
+from policies.evaluation.context import AdmissionContext
+from policies.evaluation.injection import INJECTED_ANNOTATION, Injection, plan_injection
+from policies.evaluation.subject import Subject
+from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown
+from policies.model.constraint import Constraint
+from policies.model.next_pod import next_pod
+from policies.model.pod import DEFAULT_NAMESPACE, read_pending_pod
+from policies.model.version import KubernetesVersion
+from policies.model.workload import KNOWN_KINDS, WorkloadKind
+
+#: The rule that an object breaks which makes no pods, as far as is known.
+HOLDS_NO_POD = "holds-no-pod"
+
+_POD = next(kind for kind in KNOWN_KINDS if kind.is_pod)
+
+
+class PlacementError(EvenkeelError):
+    """An object that cannot be placed: Kubernetes would refuse it or its pods."""
+
+    def __init__(self, errors: tuple[FieldError, ...]) -> None:
+        self.errors = errors
+        super().__init__("\n".join(map(str, errors)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """Where the next pod of an object would go.
+
+    Attributes:
+        verdict: What the engine says.
+        subject: The object as it was read.
+        pod: The pod that was judged, as the object's controller would make it.
+        version: The release of Kubernetes.
+        why_none: Why no constraint is in force; None if there is one.
+        policy: The name of the SpreadPolicy that gave the constraints; None if none did.
+    """
+
+    verdict: Verdict
+    subject: Subject
+    pod: Mapping[str, Any]
+    version: KubernetesVersion
+    why_none: NoConstraints | None = None
+    policy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _InForce:
+    """The constraints in force, and what there is to say of where they come from."""
+
+    constraints: tuple[AppliedConstraint, ...] = ()
+    why_none: NoConstraints | None = None
+    policy: str | None = None
+
+
+def place(obj: Mapping[str, Any], context: AdmissionContext, *, namespace: str = "") -> Placement:
+    """Judge the pod, or the next pod of a workload, against the cluster of a context.
+
+    Args:
+        obj: The object, of any shape.
+        context: The cluster, which must be there; policies, whose defaults are injected first; the
+            scheduler's configuration, kube-scheduler's own where there is none.
+        namespace: Where the object goes if it names no namespace itself.
+
+    Raises:
+        PlacementError: Kubernetes would refuse the object or its pods; holds every error.
+        UsageError: The release is none that the engine knows.
+    """
+    cluster = context.cluster
+    if cluster is None:
+        raise ValueError("there is no cluster to place anything in")
+    behavior = behavior_of(context.kubernetes_version)
+    kind = _kind(obj, context)
+    subject = Subject.read(obj, kind, _namespace(obj, namespace))
+    made = next_pod(obj, kind, subject.namespace)
+    found = ErrorList()
+    pending = read_pending_pod(made.pod, FieldPath(kind.template), found)
+    errors = dict.fromkeys(
+        [*subject.errors(subject.merge_state(subject), strict=context.strict), *found.errors]
+    )
+    if errors:
+        raise PlacementError(tuple(errors))
+    pod = Subject.read(made.pod, _POD, subject.namespace)
+    pod = pod._replace(owner=made.owner, owner_selector=made.owner_selector)
+    in_force = _in_force(subject, pod, context, cluster, behavior)
+    question = Question(
+        pod=replace(pending, namespace=subject.namespace),
+        constraints=in_force.constraints,
+        behavior=behavior,
+    )
+    return Placement(
+        verdict=judge(question, cluster),
+        subject=subject,
+        pod=made.pod,
+        version=context.kubernetes_version,
+        why_none=in_force.why_none,
+        policy=in_force.policy,
+    )
+
+
+def _kind(obj: Mapping[str, Any], context: AdmissionContext) -> WorkloadKind:
+    version, name = obj.get("apiVersion"), obj.get("kind")
+    kind = None
+    if isinstance(version, str) and isinstance(name, str):
+        kind = context.kinds.find(version.rpartition("/")[0], name)
+    if kind is None:
+        text = f"must be a Pod or a workload that makes some, got {shown(name)} of {shown(version)}"
+        path = FieldPath().child("kind")
+        raise PlacementError((FieldError(path, text, ErrorKind.NOT_SUPPORTED, HOLDS_NO_POD),))
+    return kind
+
+
+def _namespace(obj: Mapping[str, Any], namespace: str) -> str:
+    metadata = obj.get("metadata")
+    own = metadata.get("namespace") if isinstance(metadata, dict) else None
+    return own if isinstance(own, str) and own else namespace or DEFAULT_NAMESPACE
+
+
+def _in_force(
+    subject: Subject, pod: Subject, context: AdmissionContext, cluster: ClusterIndex, behavior: Behavior
+) -> _InForce:
+    """Return the pod's own constraints, or a policy's, or the scheduler's."""
+    labels = pod.pod.labels
+    raw = pod.pod.constraints
+    if isinstance(raw, list) and raw:
+        policy = pod.annotations.get(INJECTED_ANNOTATION) or subject.annotations.get(INJECTED_ANNOTATION)
+        origin = Origin.POLICY if policy else Origin.POD
+        own = own_constraints(map(Constraint.parse, raw), labels, origin=origin, behavior=behavior)
+        return _InForce(own, policy=policy)
+    for level in (pod,) if subject.kind.is_pod else (subject, pod):
+        plan = plan_injection(level, context.policies_for(level), context)
+        if isinstance(plan, Injection):
+            injected = map(Constraint.parse, plan.entries())
+            given = own_constraints(injected, labels, origin=Origin.POLICY, behavior=behavior)
+            return _InForce(given, policy=plan.policy)
+    profile = (context.scheduler or DEFAULT_CONFIG).profile_for(pod.pod.scheduler_name)
+    defaults = default_constraints(pod.identity, profile, cluster.snapshot, behavior=behavior)
+    if isinstance(defaults, NoConstraints):
+        return _InForce(why_none=defaults)
+    return _InForce(defaults)

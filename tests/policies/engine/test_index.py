@@ -1,0 +1,118 @@
+"""The index follows events: any history ends in the answers of what is left of it."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policies.engine.index import ClusterIndex
+from policies.engine.judging import judge
+from tests.policies.engine.clusters import a_constraint, a_node, a_pod, a_question, an_index, as_recorded
+from tests.policies.engine.strategies import arguments, pending_pods
+from tests.policies.engine.strategies_events import Event, events, identity, surviving
+
+
+def a_pending_pod() -> dict[str, Any]:
+    """Return a pod whose verdict counts the pods of each node."""
+    return a_pod("next", spread=[a_constraint("kubernetes.io/hostname")])
+
+
+def follow(index: ClusterIndex, history: list[Event]) -> None:
+    for verb, obj in history:
+        if verb == "apply":
+            assert [] == index.apply(obj)
+        else:
+            index.remove(*identity(obj))
+
+
+def counts(index: ClusterIndex) -> dict[str, int]:
+    """Return the matching pods on each node."""
+    verdict = judge(a_question(a_pending_pod(), {}, index), index)
+    domains = verdict.results[0].domains
+    return {domains.values[d]: int(domains.matching[d]) for d in domains.of_node}
+
+
+@given(events(), st.lists(pending_pods(), min_size=1, max_size=3), arguments())
+def test_history_and_rebuild(history: list[Event], pods: list[dict[str, Any]], args: dict[str, Any]) -> None:
+    """Any order of events ends in the same answers as an index of the objects that survive it."""
+    followed, rebuilt = ClusterIndex(), an_index(surviving(history))
+    follow(followed, history)
+
+    for pod in pods:
+        answers = [as_recorded(judge(a_question(pod, args, index), index)) for index in (followed, rebuilt)]
+        assert answers[0] == answers[1]
+    assert rebuilt.node_count == followed.node_count
+    assert rebuilt.pod_count == followed.pod_count
+
+
+def test_an_emptied_index_keeps_nothing() -> None:
+    """Nodes and pods that come and go under ever new names leave no slot behind."""
+    index = an_index([a_node("kept")])
+    for number in range(3):
+        for name in (f"n{number}-{i}" for i in range(50)):
+            follow(index, [("apply", a_pod(f"p-{name}", name)), ("apply", a_node(name))])
+        for name in (f"n{number}-{i}" for i in range(50)):
+            follow(index, [("remove", a_node(name)), ("remove", a_pod(f"p-{name}", name))])
+
+    assert (1, 0) == (index.node_count, index.pod_count)
+    assert index.nodes.slots <= 2 + 50
+    assert {"kept": 0} == counts(index)
+
+
+def test_label_sets_that_nobody_has_are_forgotten() -> None:
+    """Pods with labels of their own, as a StatefulSet's, come and go without an end."""
+    index = an_index([a_node("a"), a_node("b"), a_pod("kept", "a")])
+    for number in range(2000):
+        labels = {"app": "web", "pod-name": f"web-{number}"}
+        follow(index, [("apply", a_pod("web", "b", labels))])
+    table = index.pods_of("shop")
+
+    assert table is not None
+    assert table.label_sets.unused < 600
+    assert {"a": 1, "b": 1} == counts(index)
+
+
+def test_broken_objects_are_left_out_and_named() -> None:
+    """An object of the wrong shape is told with its fields, and what it should have replaced is gone."""
+    index = an_index([a_node("a"), a_pod("p", "a")])
+    errors = index.apply({**a_pod("p", "a"), "spec": {"nodeName": 5, "containers": "none"}})
+
+    assert ["spec.nodeName", "spec.containers"] == [str(error.path) for error in errors]
+    assert {"a": 0} == counts(index)
+
+
+def test_readers_never_see_half_an_event() -> None:
+    """While a pod moves from node to node, whoever asks finds it on exactly one."""
+    index = an_index([a_node("a"), a_node("b"), a_pod("p", "a")])
+    done, wrong = threading.Event(), []
+
+    def read() -> None:
+        while not done.is_set():
+            seen = counts(index)
+            if sum(seen.values()) != 1:
+                wrong.append(seen)
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for number in range(3000):
+        index.apply(a_pod("p", "ab"[number % 2]))
+    done.set()
+    for reader in readers:
+        reader.join()
+
+    assert [] == wrong
+
+
+def test_objects_without_namespace_or_kind() -> None:
+    """A pod without a namespace is in the default one, also when it goes; what has no kind is passed over."""
+    pod = a_pod("p", "a")
+    del pod["metadata"]["namespace"]
+    index = an_index([a_node("a"), pod, {"apiVersion": "v1", "kind": ["Pod"]}])
+    before = index.pod_count
+    index.remove("v1", "Pod", "", "p")
+
+    assert (1, 0) == (before, index.pod_count)
