@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from benchmarks import memory, review, serving
+from benchmarks import engine, memory, review, serving, snapshot
 
 if __name__ == "__main__":
+    engine.run()
+    snapshot.run()
     review.run()
     serving.run()
     memory.run()

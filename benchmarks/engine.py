@@ -15,7 +15,6 @@ from policies.engine.counting import PodCounts
 from policies.engine.filtering import check_hard, spread_refusals
 from policies.engine.index import ClusterIndex
 from policies.engine.node_view import NodeView
-from policies.engine.question import Question
 from policies.engine.scoring import score_soft
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.placement import place
@@ -33,37 +32,33 @@ AIMS = {"plugin": 1.0, "crowded": 3.0, "json": 12.0, "event": 25.0}
 
 def run() -> None:
     """Print the medians, the floor and the aims."""
-    index = _index(USUAL)
-    context = AdmissionContext(policies=(), cluster=index)
+    print(f"One verdict, {USUAL.nodes:,} nodes, {USUAL.pods:,} pods (medians of {ROUNDS}, ms, x the floor):")
     pod = probe_pod()
-    question = place(pod, context).verdict.question
+    index = _index(USUAL)
+    floor, plugin = _of_usual(pod, index)
+    _events(index)
+    fewer = Cluster(nodes=FEWER_NODES, pods=FEWER_NODES * PODS_PER_NODE)
+    (small,) = _medians(_plugin(pod, _index(fewer)))
+    times = USUAL.nodes // FEWER_NODES
+    print(f"  {FEWER_NODES:,} nodes: {small:.3f}; {times} x the nodes: {plugin / small:.1f} x (aim {times})")
+    (crowded,) = _medians(_plugin(pod, _index(CROWDED)))
+    _line("filter, score, normalize; all pods match", crowded, floor, AIMS["crowded"])
+
+
+def _of_usual(pod: dict[str, Any], index: ClusterIndex) -> tuple[float, float]:
+    """Print what the verdicts cost; return the floor and the plugin's cost, in milliseconds."""
     column = index.nodes.label(ZONE)
     if column is None:
         raise RuntimeError("the nodes carry no zone")
     zones = column.column.view() + 1
+    context = AdmissionContext(policies=(), cluster=index)
     floor, plugin, whole = _medians(
-        lambda: np.bincount(zones),
-        lambda: _plugin(question, index),
-        lambda: _answer(pod, context),
-    )
-    print(
-        f"One verdict, {USUAL.nodes:,} nodes, {USUAL.pods:,} pods (medians of {ROUNDS}, ms; ×: to the floor):"
+        lambda: np.bincount(zones), _plugin(pod, index), lambda: _answer(pod, context)
     )
     _line("floor: one bincount over the nodes", floor, floor)
     _line(f"filter, score, normalize; {USUAL.namespaces} namespaces", plugin, floor, AIMS["plugin"])
     _line("whole verdict with other filters and JSON", whole, floor, AIMS["json"])
-    _events(index)
-    smaller = _index(Cluster(nodes=FEWER_NODES, pods=FEWER_NODES * PODS_PER_NODE))
-    (fewer,) = _medians(lambda: _plugin(question, smaller))
-    growth = USUAL.nodes / FEWER_NODES
-    print(
-        f"  {FEWER_NODES:,} nodes: {fewer:.2f} ms; {growth:.0f} × the nodes take {plugin / fewer:.1f} × (aim {growth:.0f})"
-    )
-    del index, context, smaller
-    crowded_index = _index(CROWDED)
-    question = place(pod, AdmissionContext(policies=(), cluster=crowded_index)).verdict.question
-    (crowded,) = _medians(lambda: _plugin(question, crowded_index))
-    _line("filter, score, normalize; all pods match", crowded, floor, AIMS["crowded"])
+    return floor, plugin
 
 
 def _index(cluster: Cluster) -> ClusterIndex:
@@ -73,15 +68,20 @@ def _index(cluster: Cluster) -> ClusterIndex:
     return index
 
 
-def _plugin(question: Question, index: ClusterIndex) -> object:
-    """Do what PodTopologySpread does at PreFilter, Filter, PreScore, Score and NormalizeScore."""
-    with index.reading():
-        view = NodeView(index.nodes, question.pod)
-        counts = PodCounts(question, index, view)
-        hard = [applied for applied in question.constraints if applied.is_hard]
-        soft = [applied for applied in question.constraints if not applied.is_hard]
-        passing = spread_refusals(check_hard(hard, view, counts), len(view.names)).of_node == 0
-        return score_soft(soft, view, counts, feasible=passing, requires_all_keys=True)
+def _plugin(pod: dict[str, Any], index: ClusterIndex) -> Callable[[], object]:
+    """Return what PodTopologySpread does at PreFilter, Filter, PreScore, Score and NormalizeScore."""
+    question = place(pod, AdmissionContext(policies=(), cluster=index)).verdict.question
+    hard = [applied for applied in question.constraints if applied.is_hard]
+    soft = [applied for applied in question.constraints if not applied.is_hard]
+
+    def plugin() -> object:
+        with index.reading():
+            view = NodeView(index.nodes, question.pod)
+            counts = PodCounts(question, index, view)
+            passing = spread_refusals(check_hard(hard, view, counts), len(view.names)).of_node == 0
+            return score_soft(soft, view, counts, feasible=passing, requires_all_keys=True)
+
+    return plugin
 
 
 def _answer(pod: dict[str, Any], context: AdmissionContext) -> bytes:
@@ -128,7 +128,7 @@ def _some_pods() -> list[dict[str, Any]]:
 
 def _line(what: str, milliseconds: float, floor: float, aim: float | None = None) -> None:
     told = "" if aim is None else f"   aim {aim:g}"
-    print(f"  {what:<48} {milliseconds:8.3f}   × {milliseconds / floor:6.0f}{told}")
+    print(f"  {what:<48} {milliseconds:8.3f}   x {milliseconds / floor:6.0f}{told}")
 
 
 if __name__ == "__main__":
