@@ -9,6 +9,8 @@ from numpy.typing import DTypeLike, NDArray
 
 #: Entries of a new column. Arbitrary; most namespaces have fewer pods.
 FIRST_CAPACITY: Final = 16
+#: Where int64 wraps around.
+_WRAP: Final = 2**63
 
 
 class Column:
@@ -59,11 +61,14 @@ class Table:
         return None if row is None else self.data[row]
 
     def add(self, name: str, column: int, amount: int) -> None:
-        """Add an amount to one entry."""
+        """Add an amount to one entry; past int64 it wraps around, as the scheduler's own sums do."""
         row = self._rows.get(name)
         if row is None:
             row = self._new_row(name)
-        self.data[row, column] += amount
+        total = int(self.data[row, column]) + amount
+        if not -_WRAP <= total < _WRAP:
+            total = (total + _WRAP) % (2 * _WRAP) - _WRAP
+        self.data[row, column] = total
 
     def clear(self, column: int) -> None:
         """Make every row zero at one entry."""

@@ -45,7 +45,7 @@ def _judge(question: Question, index: ClusterIndex) -> Verdict:
         pre_score=Ran.SUCCESS if scoring else Ran.SKIP,
         raw_scores=scores.raw if scoring else None,
         scores=scores.normalized if scoring else None,
-        message="" if feasible.any() else condition_message(question, view.names, refusals),
+        message="" if feasible.any() else condition_message(question, view, refusals),
     )
 
 

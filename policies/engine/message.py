@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.engine.feasibility import GATED, is_waiting
+from policies.engine.node_view import NodeView
 from policies.engine.question import Question
 from policies.engine.verdict import Refusals
 
@@ -25,13 +26,14 @@ CONFLICT = "pod affinity terms conflict"
 LEFT_OUT = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
 
 
-def condition_message(question: Question, names: list[str], refusals: list[Refusals]) -> str:
+def condition_message(question: Question, view: NodeView, refusals: list[Refusals]) -> str:
     """Return the sentence for a pod that every node refuses.
 
     Each node counts under every reason of the first plugin that refuses it; the parts are sorted as strings.
     """
     if is_waiting(question):
         return GATED.texts[0]
+    names = view.names
     if not names:
         return NO_NODES
     named = question.pod.affinity.node_names()
@@ -40,7 +42,7 @@ def condition_message(question: Question, names: list[str], refusals: list[Refus
         return f"0/{len(names)} nodes are available: {count}{CONFLICT}."
     asked = np.ones(len(names), np.bool_)
     if named is not None:
-        asked = np.array([name in named for name in names], np.bool_)
+        asked = view.named(named)
     counted = _count_reasons(refusals, asked)
     left_out = len(names) - int(np.count_nonzero(asked))
     if left_out and question.behavior.counts_left_out_nodes:

@@ -66,6 +66,7 @@ class NodeTable:
         self._carriers: dict[str, int] = {}
         self._order: NDArray[np.intp] | None = None
         self._names: list[str] = []
+        self._positions: dict[str, int] = {}
         self._cordoned.append(0)
         self._taints.append(0)
 
@@ -121,6 +122,7 @@ class NodeTable:
         if self._order is None:
             known = sorted((node.name, slot) for slot, node in enumerate(self._nodes) if node is not None)
             self._names = [name for name, _ in known]
+            self._positions = {name: position for position, name in enumerate(self._names)}
             self._order = np.array([slot for _, slot in known], np.intp)
         return self._order
 
@@ -128,6 +130,11 @@ class NodeTable:
         """Return the names of the nodes, sorted; do not change the list."""
         self.order()
         return self._names
+
+    def positions(self) -> dict[str, int]:
+        """Return the position of each node among the sorted names; do not change it."""
+        self.order()
+        return self._positions
 
     def label(self, key: str) -> LabelColumn | None:
         """Return the column of a label over the slots, or None if no node carries it."""

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.engine.node_table import MISSING, NodeTable
-from policies.model.affinity import NodeOperator, NodeRequirement, NodeSelectorTerm
+from policies.model.affinity import NodeOperator, NodeRequirement, NodeSelectorTerm, parse_int64
 from policies.model.pod import PendingPod
 from policies.model.taints import SCHEDULING_EFFECTS, Taint, first_untolerated
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LabelView:
     """One label of every node.
 
@@ -27,6 +27,16 @@ class LabelView:
     numbers: NDArray[np.int32]
     texts: list[str]
     number_of: dict[str, int]
+
+    @cached_property
+    def integers(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The values as integers, and which of them are some; both of shape ``(values + 1,)``.
+
+        The last entry, none, answers for ``MISSING``.
+        """
+        parsed = [*map(parse_int64, self.texts), None]
+        numbers = np.array([0 if number is None else number for number in parsed], np.int64)
+        return numbers, np.array([number is not None for number in parsed], np.bool_)
 
     @property
     def present(self) -> NDArray[np.bool_]:
@@ -105,7 +115,10 @@ class NodeView:
 
     def named(self, names: frozenset[str]) -> NDArray[np.bool_]:
         """Return which nodes have one of some names, shape ``(n,)``."""
-        return np.array([name in names for name in self.names], np.bool_)
+        found = np.zeros(len(self.slots), np.bool_)
+        positions = self._nodes.positions()
+        found[[positions[name] for name in names if name in positions]] = True
+        return found
 
     def amounts(self, resource: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return what each node offers of a resource and what its pods request, both of shape ``(n,)``."""
@@ -122,7 +135,9 @@ class NodeView:
         for requirement in term.expressions:
             matching &= _satisfying(self.label(requirement.key), requirement)
         for requirement in term.fields:
-            matching &= np.array([requirement.accepts(name) for name in self.names], np.bool_)
+            # metadata.name is the only field, and In and NotIn are its operators.
+            named = self.named(frozenset(requirement.values))
+            matching &= named if requirement.operator is NodeOperator.IN else ~named
         return matching
 
 
@@ -136,9 +151,18 @@ def _satisfying(label: LabelView, requirement: NodeRequirement) -> NDArray[np.bo
             return label.present
         case NodeOperator.DOES_NOT_EXIST:
             return ~label.present
-    verdicts = [requirement.accepts(text) for text in label.texts]
-    # The last entry answers for MISSING, -1.
-    return np.array([*verdicts, requirement.accepts(None)], np.bool_)[label.numbers]
+        case NodeOperator.GREATER_THAN | NodeOperator.LESS_THAN:
+            return _compared(label, requirement)
+
+
+def _compared(label: LabelView, requirement: NodeRequirement) -> NDArray[np.bool_]:
+    limit = parse_int64(requirement.values[0])
+    if limit is None:
+        return np.zeros(len(label.numbers), np.bool_)
+    integers, valid = label.integers
+    greater = requirement.operator is NodeOperator.GREATER_THAN
+    passing = valid & (integers > limit if greater else integers < limit)
+    return passing[label.numbers]
 
 
 def _among(label: LabelView, values: tuple[str, ...]) -> NDArray[np.bool_]:

@@ -116,3 +116,16 @@ def test_objects_without_namespace_or_kind() -> None:
     index.remove("v1", "Pod", "", "p")
 
     assert (1, 0) == (before, index.pod_count)
+
+
+def test_sums_past_int64_come_back() -> None:
+    """Absurd requests wrap around as in the scheduler, and leave nothing behind when they go."""
+    index = an_index([a_node("a")])
+    for name in ("p", "q"):
+        follow(index, [("apply", a_pod(name, "a", cpu="9E"))])
+    for name in ("p", "q"):
+        index.remove("v1", "Pod", "shop", name)
+    used = index.nodes.used.find("cpu")
+
+    assert used is not None
+    assert 0 == used.max() == used.min()
