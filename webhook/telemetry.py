@@ -83,6 +83,17 @@ class Telemetry:
             "Constraints that patches added.",
             registry=self._registry,
         )
+        self._forecasts = Histogram(
+            "evenkeel_forecast_duration_seconds",
+            "Time of the verdict on a workload's next pod, where one was made.",
+            buckets=DURATION_BUCKETS,
+            registry=self._registry,
+        )
+        self._forecasts_skipped = Counter(
+            "evenkeel_forecasts_skipped_total",
+            "Verdicts on a workload's next pod that were not begun, for the timeout was too near.",
+            registry=self._registry,
+        )
         self._violations = Counter(
             "evenkeel_rule_violations_total",
             "Reviews that broke a rule, by the rule's id.",
@@ -116,6 +127,10 @@ class Telemetry:
         """Count one answered review that took so many seconds."""
         self._count[phase, reply.verdict].inc()
         self._duration[phase].observe(seconds)
+        if reply.forecast_s is not None:
+            self._forecasts.observe(reply.forecast_s)
+        if reply.forecast_skipped:
+            self._forecasts_skipped.inc()
         if reply.injected:
             self._injected.inc(reply.injected)
         for rule in reply.rules:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from policies.documents.spread_policy import Enforcement
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.exemptions import INJECT_ANNOTATION, Exemptions, read_exemptions
+from policies.evaluation.forecast import DOES_NOT_FIT, Forecast, Within, forecast
 from policies.evaluation.injection import Injection, Skip, plan_injection
 from policies.evaluation.subject import Subject
 from policies.fields import FieldError, shown
 from policies.model.api_rules import ApiRule
-from policies.model.merging import Merge, repeated_match_label_keys
+from policies.model.merging import repeated_match_label_keys
 from policies.model.snapshot import SELECTING_OWNERS
 from policies.patch import AddOperation
 
 #: Strictest first: where several policies hold an object, the strictest counts.
 STRICTNESS = (Enforcement.DENY, Enforcement.WARN, Enforcement.AUDIT)
 #: The ids that an object may be exempt from.
-KNOWN_RULES: frozenset[str] = frozenset(ApiRule)
+KNOWN_RULES: frozenset[str] = frozenset(ApiRule) | {DOES_NOT_FIT}
 
 
 class Verdict(StrEnum):
@@ -80,21 +81,24 @@ def decide_mutation(subject: Subject, context: AdmissionContext) -> Decision:
     )
 
 
-def decide_validation(subject: Subject, old: Subject | None, context: AdmissionContext) -> Decision:
+def decide_validation(
+    subject: Subject, old: Subject | None, context: AdmissionContext, *, within: Within | None = None
+) -> Decision:
     """Decide whether an object may be stored.
 
     Args:
         subject: The object as it would be stored.
         old: What is stored now, for an update; a rule that it breaks already does not hold the update up.
         context: The policies in force.
+        within: Keeps the forecast of the next pod to the time that is left; None for no forecast.
     """
     policies = context.policies_for(subject)
     if not policies:
         return ALLOWED
     enforcement = min((policy.enforcement for policy in policies), key=STRICTNESS.index)
-    errors = subject.errors(_merge_state(subject, old), strict=context.strict)
+    errors = subject.errors(subject.merge_state(old), strict=context.strict)
     if errors and old is not None:
-        broken_before = {error.rule for error in old.errors(_merge_state(old, old), strict=context.strict)}
+        broken_before = {error.rule for error in old.errors(old.merge_state(old), strict=context.strict)}
         errors = [error for error in errors if error.rule not in broken_before]
     exemptions = read_exemptions(subject.annotations, subject.pod.annotations, KNOWN_RULES)
     exempted = {
@@ -107,7 +111,11 @@ def decide_validation(subject: Subject, old: Subject | None, context: AdmissionC
     if subject.owner is None and enforcement is not Enforcement.AUDIT:
         told = errors if enforcement is Enforcement.WARN else []
         advice = tuple(f"evenkeel: {text}" for text in (*told, *_advice(subject, exemptions)))
-    return _decision(errors, enforcement, advice, audit) if errors or advice or audit else ALLOWED
+    decision = _decision(errors, enforcement, advice, audit) if errors or advice or audit else ALLOWED
+    if within is None or errors or DOES_NOT_FIT in exemptions.reasons:
+        return decision
+    unfit = forecast(subject, old, context, within=within)
+    return decision if unfit is None else _with_forecast(decision, unfit, enforcement)
 
 
 def _decision(
@@ -130,11 +138,16 @@ def _decision(
             return Decision(verdict=Verdict.ALLOWED, audit=audit, rules=rules)
 
 
-def _merge_state(subject: Subject, old: Subject | None) -> Merge:
-    """Tell how far the API server's merge has come: it stamps a uid on an object before it merges."""
-    if not subject.kind.is_pod or not subject.metadata.get("uid"):
-        return Merge.BEFORE
-    return Merge.CREATED if old is None else Merge.FROZEN
+def _with_forecast(decision: Decision, unfit: Forecast, enforcement: Enforcement) -> Decision:
+    """Add a forecast, which denies nothing, whatever the enforcement."""
+    told = enforcement is not Enforcement.AUDIT
+    return replace(
+        decision,
+        verdict=Verdict.WARNED if told else decision.verdict,
+        warnings=(unfit.warning, *decision.warnings) if told else decision.warnings,
+        audit=decision.audit | {DOES_NOT_FIT: unfit.details},
+        rules=(*decision.rules, DOES_NOT_FIT),
+    )
 
 
 def _advice(subject: Subject, exemptions: Exemptions) -> list[str]:

@@ -11,9 +11,11 @@ import yaml
 
 from policies.documents.loading import builtin_names, load_policies
 from policies.evaluation.exemptions import IGNORE_ANNOTATION, INJECT_ANNOTATION
+from policies.evaluation.forecast import DOES_NOT_FIT
 from policies.evaluation.injection import INJECTED_ANNOTATION
 from policies.model.api_rules import ApiRule
 from policies.model.workload import KNOWN_KINDS, WorkloadKind
+from webhook.scoring.request import ScoreRequest
 from webhook.settings import Option, options
 
 ROOT = Path(__file__).parents[2]
@@ -34,7 +36,7 @@ def test_every_setting_is_in_the_readme(option: Option) -> None:
     assert f"| `{option.flag}` | `{option.env}` | {option.default_text} | {option.help} |" in README
 
 
-@pytest.mark.parametrize("rule", sorted(set(ApiRule) - OF_DOCUMENTS))
+@pytest.mark.parametrize("rule", [*sorted(set(ApiRule) - OF_DOCUMENTS), DOES_NOT_FIT])
 def test_every_rule_is_in_the_readme(rule: str) -> None:
     """A rule that an object can be exempt from is named."""
     assert f"`{rule}`" in README
@@ -54,6 +56,13 @@ def test_the_policy_of_the_readme_loads() -> None:
     (policy,) = load_policies(["README.md"], lambda _: "\n---\n".join(blocks).encode())
 
     assert "production" == policy.name
+
+
+def test_the_score_request_of_the_readme_is_one() -> None:
+    """The JSON in the README is a score request without errors."""
+    (block,) = re.findall(r"```json\n(.*?)```", README, re.DOTALL)
+
+    assert () == ScoreRequest.parse(block.encode()).errors
 
 
 @pytest.mark.parametrize("kind", KNOWN_KINDS, ids=lambda kind: kind.name)

@@ -22,11 +22,19 @@ def telemetry(registry: CollectorRegistry) -> Telemetry:
     return Telemetry("1.2.3", registry=registry)
 
 
-def a_reply(verdict: Verdict, *, injected: int = 0, rules: tuple[str, ...] = ()) -> Reply:
+def a_reply(
+    verdict: Verdict,
+    *,
+    injected: int = 0,
+    rules: tuple[str, ...] = (),
+    forecast_s: float | None = None,
+    skipped: bool = False,
+) -> Reply:
     """Return a reply that mentions only what metrics look at."""
     return Reply(
         body=b"{}", verdict=verdict, uid="1", operation="CREATE", kind="Pod", sub_resource="",
         namespace="shop", name="web", dry_run=False, injected=injected, rules=rules,
+        forecast_s=forecast_s, forecast_skipped=skipped,
     )  # fmt: skip
 
 
@@ -47,6 +55,20 @@ def test_reviews_are_counted_by_phase_and_verdict(telemetry: Telemetry, registry
     assert 0.002 == registry.get_sample_value(
         "evenkeel_admission_duration_seconds_sum", {"phase": "validate"}
     )
+
+
+def test_forecasts(telemetry: Telemetry, registry: CollectorRegistry) -> None:
+    """Verdicts on next pods are timed, and those that were not begun are counted."""
+    for reply in (
+        a_reply(Verdict.ALLOWED),
+        a_reply(Verdict.WARNED, forecast_s=0.25),
+        a_reply(Verdict.ALLOWED, skipped=True),
+    ):
+        telemetry.count_review(Phase.VALIDATE, reply, seconds=0.3)
+
+    assert 1 == registry.get_sample_value("evenkeel_forecast_duration_seconds_count")
+    assert 0.25 == registry.get_sample_value("evenkeel_forecast_duration_seconds_sum")
+    assert 1 == registry.get_sample_value("evenkeel_forecasts_skipped_total")
 
 
 def test_certificates(telemetry: Telemetry, registry: CollectorRegistry) -> None:

@@ -12,6 +12,7 @@ from policies.evaluation.context import AdmissionContext
 from policies.evaluation.decision import IGNORED, Decision, Verdict, decide_mutation, decide_validation
 from policies.evaluation.subject import Subject
 from policies.fields import MAX_ERRORS
+from webhook.admission.budget import Budget
 from webhook.admission.review import API_VERSION, Review
 
 #: Warnings in one answer. The API server keeps 4,096 characters of all webhooks' together, and some clients
@@ -45,6 +46,8 @@ class Reply(NamedTuple):
         dry_run: Whether the request asked for no side effects.
         injected: How many constraints the patch adds.
         rules: The ids of the broken rules, in the order they were found, without repeats.
+        forecast_s: Seconds that the verdict on the next pod took; None if none was made.
+        forecast_skipped: Whether one was wanted and there was too little time.
     """
 
     body: bytes
@@ -58,16 +61,24 @@ class Reply(NamedTuple):
     dry_run: bool
     injected: int
     rules: tuple[str, ...]
+    forecast_s: float | None = None
+    forecast_skipped: bool = False
 
 
-def respond(body: bytes, phase: Phase, context: AdmissionContext) -> Reply:
+def respond(body: bytes, phase: Phase, context: AdmissionContext, *, budget: Budget | None = None) -> Reply:
     """Answer one review.
+
+    Args:
+        body: The AdmissionReview.
+        phase: Which webhook is asked.
+        context: What it is decided by.
+        budget: The time that is left for a verdict on the next pod; None for no such verdict.
 
     Raises:
         ReviewError: The body is no AdmissionReview.
     """
     review = Review.parse(body)
-    decision = decide(review, phase, context)
+    decision = decide(review, phase, context, budget=budget)
     name = review.name or _generated_name(review)
     return Reply(
         body=orjson.dumps(
@@ -87,10 +98,14 @@ def respond(body: bytes, phase: Phase, context: AdmissionContext) -> Reply:
         dry_run=review.dry_run,
         injected=decision.injected,
         rules=decision.rules,
+        forecast_s=budget.spent_s if budget else None,
+        forecast_skipped=budget.skipped if budget else False,
     )
 
 
-def decide(review: Review, phase: Phase, context: AdmissionContext) -> Decision:
+def decide(
+    review: Review, phase: Phase, context: AdmissionContext, *, budget: Budget | None = None
+) -> Decision:
     """Decide on one review; deletions, subresources and kinds without pods are let through at once."""
     if review.sub_resource or review.obj is None or review.operation not in ("CREATE", "UPDATE"):
         return IGNORED
@@ -103,7 +118,7 @@ def decide(review: Review, phase: Phase, context: AdmissionContext) -> Decision:
     old = None
     if review.operation == "UPDATE" and review.old_object is not None:
         old = Subject.read(review.old_object, kind, review.namespace)
-    return decide_validation(subject, old, context)
+    return decide_validation(subject, old, context, within=budget.within if budget else None)
 
 
 def _response(review: Review, decision: Decision, name: str) -> dict[str, Any]:

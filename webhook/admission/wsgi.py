@@ -12,33 +12,24 @@ import time
 from collections import deque
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from webhook.admission.budget import Budget, Pace
 from webhook.admission.respond import Phase, Reply, respond
 from webhook.admission.review import ReviewError
 from webhook.logs import LOGGER, Value
+from webhook.serving.body import RefusalError, read_json_body
 from webhook.serving.problems import JSON, problem, status_line
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
-    from policies.fields import FieldError
     from webhook.state import ServerState
 
 #: The phase that each admission route asks for.
 PHASES: Final[Mapping[str, Phase]] = {f"/{phase.value}": phase for phase in Phase}
-
-
-class RefusalError(Exception):
-    """A request that gets an HTTP error instead of a review's answer."""
-
-    def __init__(self, status: HTTPStatus, message: str, *, errors: tuple[FieldError, ...] = ()) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message
-        self.errors = errors
 
 
 class AdmissionApp:
@@ -49,75 +40,45 @@ class AdmissionApp:
         self._fallback = fallback
         self._limit = state.settings.max_body_bytes
         self._done: deque[tuple[Phase, Reply, float]] = deque()
+        self._pace = Pace()
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
         phase = PHASES.get(environ["PATH_INFO"])
         if phase is None:
             return self._fallback(environ, start_response)
+        # Of those that came in the same moment, the last waits for all others.
+        started = getattr(environ.get("gunicorn.socket"), "began", None) or time.monotonic()
         try:
-            body = self._read(environ)
-            reply = self._review(body, phase)
+            body = read_json_body(environ, self._limit)
+            reply = self._review(body, phase, query=environ.get("QUERY_STRING", ""), started=started)
         except RefusalError as refusal:
             answer = self._refuse(refusal, phase, start_response)
             return [] if environ["REQUEST_METHOD"] == "HEAD" else answer
         start_response("200 OK", [("Content-Type", JSON), ("Content-Length", str(len(reply.body)))])
         return [reply.body]
 
-    def _read(self, environ: WSGIEnvironment) -> bytes:
-        """Return the request's body, at most the limit.
-
-        Raises:
-            RefusalError: The request is no POST of JSON within the limit, or its body never came.
-        """
-        if environ["REQUEST_METHOD"] != "POST":
-            raise RefusalError(HTTPStatus.METHOD_NOT_ALLOWED, "use POST")
-        media_type = environ.get("CONTENT_TYPE", "")
-        # The API server sends exactly this; parameters such as a charset are cut off for the others.
-        if media_type != JSON and media_type.partition(";")[0].strip().lower() != JSON:
-            found = f"got {media_type}" if media_type else "got none"
-            raise RefusalError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Content-Type must be {JSON}, {found}")
-        stream: BinaryIO = environ["wsgi.input"]
-        length = environ.get("CONTENT_LENGTH", "")
-        try:
-            if length:
-                return self._read_exactly(stream, int(length))
-            if "HTTP_TRANSFER_ENCODING" in environ:
-                return self._read_chunked(stream)
-        except TimeoutError:
-            raise RefusalError(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive in time") from None
-        raise RefusalError(HTTPStatus.LENGTH_REQUIRED, "send Content-Length")
-
-    def _read_exactly(self, stream: BinaryIO, length: int) -> bytes:
-        if length > self._limit:
-            raise self._too_large(f"{length} bytes")
-        body = stream.read(length)
-        if len(body) != length:
-            raise RefusalError(HTTPStatus.BAD_REQUEST, f"the body ended after {len(body)} of {length} bytes")
-        return body
-
-    def _read_chunked(self, stream: BinaryIO) -> bytes:
-        body = stream.read(self._limit + 1)
-        if len(body) > self._limit:
-            raise self._too_large("more")
-        return body
-
-    def _too_large(self, found: str) -> RefusalError:
-        return RefusalError(
-            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body may have {self._limit} bytes, this one has {found}"
-        )
-
-    def _review(self, body: bytes, phase: Phase) -> Reply:
+    def _review(self, body: bytes, phase: Phase, *, query: str, started: float) -> Reply:
         """Return the answer to a review, and note it for ``settle``.
+
+        Args:
+            body: The AdmissionReview.
+            phase: Which webhook is asked.
+            query: The query of the URL, which has the timeout.
+            started: When the request came, by ``time.monotonic()``.
 
         Raises:
             RefusalError: The body is no AdmissionReview (400), or we failed on it (500). Never with
                 Retry-After: the API server would repeat the call until its timeout instead of applying
                 failurePolicy.
         """
-        started = time.perf_counter()
+        began = time.perf_counter()
         try:
-            reply = respond(body, phase, self._state.context)
+            context = self._state.context
+            budget = None
+            if phase is Phase.VALIDATE and context.cluster is not None:
+                budget = Budget(self._pace, query=query, started=started)
+            reply = respond(body, phase, context, budget=budget)
         except ReviewError as error:
             raise RefusalError(HTTPStatus.BAD_REQUEST, error.message, errors=error.errors) from error
         except Exception as error:
@@ -125,7 +86,7 @@ class AdmissionApp:
             fields = {"uid": _uid(body), "phase": phase.value, "bytes": len(body)}
             LOGGER.exception("review_failed", extra={"fields": fields})
             raise RefusalError(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error, see the log") from error
-        seconds = time.perf_counter() - started
+        seconds = time.perf_counter() - began
         self._done.append((phase, reply, seconds))
         return reply
 
@@ -187,5 +148,9 @@ def _fields(reply: Reply, phase: Phase, seconds: float) -> dict[str, Value]:
         fields["injected"] = reply.injected
     if reply.dry_run:
         fields["dry_run"] = True
+    if reply.forecast_skipped:
+        fields["forecast"] = "skipped"
+    elif reply.forecast_s is not None:
+        fields["forecast_ms"] = round(reply.forecast_s * 1000, 3)
     fields["ms"] = round(seconds * 1000, 3)
     return fields

@@ -6,6 +6,7 @@ the client does. Answered in the main loop, that would let one client stop all o
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from gunicorn.http.message import Request
@@ -14,10 +15,18 @@ from webhook.serving.connection import Connection
 
 
 class Outbox:
-    """Takes what gunicorn's ``Response`` writes to a socket."""
+    """Takes what gunicorn's ``Response`` writes to a socket.
+
+    gunicorn shows it to the application as ``gunicorn.socket``.
+
+    Attributes:
+        content: What was written.
+        began: When the request was there, by ``time.monotonic()``; others may be answered before it.
+    """
 
     def __init__(self) -> None:
         self.content = bytearray()
+        self.began = time.monotonic()
 
     def sendall(self, data: bytes) -> None:
         """Keep data for later."""

@@ -11,6 +11,7 @@ from policies.evaluation.decision import Decision, Verdict, decide_mutation, dec
 from policies.evaluation.subject import Subject
 from policies.model.version import KubernetesVersion
 from tests.builders import a_constraint, a_pod, a_policy, a_workload, kind_of
+from tests.policies.evaluation.clusters import two_full_zones
 from tests.policies.evaluation.contexts import a_context, defaults
 
 BAD = {"topologySpreadConstraints": [a_constraint(maxSkew=0, minDomains=-1)]}
@@ -171,6 +172,50 @@ def test_unknown_fields(version: str, verdict: Verdict) -> None:
     assert (
         verdict is validate(a_pod(spec={"topologySpreadConstraints": [a_constraint(new=1)]}), context).verdict
     )
+
+
+def foretold(obj: dict[str, Any], enforcement: str, **scope: Any) -> Decision:
+    context = a_context(a_policy(enforcement=enforcement, scope=scope), cluster=two_full_zones())
+    return decide_validation(subject(obj), None, context, within=lambda work: work())
+
+
+@pytest.mark.parametrize(
+    ("enforcement", "verdict", "warnings"),
+    [("deny", Verdict.WARNED, 1), ("warn", Verdict.WARNED, 1), ("audit", Verdict.ALLOWED, 0)],
+)
+def test_a_workload_that_fits_nowhere(enforcement: str, verdict: Verdict, warnings: int) -> None:
+    """It is never denied; a person is told unless the policy only audits, and the audit log has it always."""
+    decision = foretold(a_workload(spec=GOOD), enforcement)
+
+    assert (verdict, (), warnings) == (decision.verdict, decision.errors, len(decision.warnings))
+    assert ("does-not-fit",) == decision.rules
+    assert decision.audit["does-not-fit"].startswith("0/6 nodes are available: ")
+
+
+@pytest.mark.parametrize(
+    ("obj", "scope"),
+    [
+        pytest.param(a_workload(spec=GOOD), {"excludeNamespaces": ["sh*"]}, id="no policy holds it"),
+        pytest.param(
+            a_workload(spec=GOOD, annotations={"evenkeel.dev/ignore": "does-not-fit: nodes come on demand"}),
+            {},
+            id="it is exempt",
+        ),
+        pytest.param(a_workload(spec=BAD), {}, id="it is denied"),
+    ],
+)
+def test_no_forecast(obj: dict[str, Any], scope: dict[str, Any]) -> None:
+    """Whoever is out of scope, exempt or denied hears nothing of where the pods would go."""
+    assert "does-not-fit" not in foretold(obj, "deny", **scope).rules
+
+
+def test_a_forecast_stands_before_advice() -> None:
+    """That no pod starts matters more than an annotation without effect."""
+    decision = foretold(a_workload(spec=GOOD, annotations={"evenkeel.dev/inject": "no"}), "deny")
+
+    [first, second] = decision.warnings
+    assert "now fits on none" in first
+    assert 'only "false" has an effect' in second
 
 
 def test_injection_is_told_to_people_and_to_the_audit_log() -> None:

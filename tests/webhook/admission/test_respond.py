@@ -16,8 +16,10 @@ from policies.evaluation.context import AdmissionContext
 from policies.evaluation.decision import Verdict
 from policies.model.workload import KNOWN_KINDS
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
+from tests.policies.evaluation.clusters import two_full_zones
 from tests.policies.evaluation.contexts import HOST, ZONE, a_context, defaults
 from tests.recorded import phase_of, recorded_reviews
+from webhook.admission.budget import Budget, Pace
 from webhook.admission.respond import AUDIT_LENGTH, MAX_WARNINGS, WARNING_LENGTH, Phase, Reply, respond
 from webhook.admission.review import ReviewError
 
@@ -178,6 +180,35 @@ def test_warnings_are_few_short_and_plain() -> None:
     assert 0 < len(response(reply)["auditAnnotations"]["violations"]) <= AUDIT_LENGTH
 
 
+def test_a_forecast_is_a_warning_and_an_annotation() -> None:
+    """A workload whose next pod fits nowhere is allowed, with a warning that the API server passes on."""
+    body = review(a_workload(spec={"topologySpreadConstraints": [a_constraint()]}))
+    budget = a_budget()
+    reply = respond(body, Phase.VALIDATE, FORESEEING, budget=budget)
+    answer = response(reply)
+
+    assert answer["allowed"]
+    [warning] = answer["warnings"]
+    assert len(warning) <= WARNING_LENGTH
+    assert "now fits on none of 6 nodes" in warning
+    assert {"does-not-fit"} == answer["auditAnnotations"].keys()
+    assert (0.0, False) == (reply.forecast_s, reply.forecast_skipped)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_forecasts_of_recorded_reviews(name: str) -> None:
+    """Only what a person creates, or changes so that it makes pods, is judged, and allowed in any case."""
+    budget = a_budget()
+    answer = response(respond(recorded_reviews()[name], phase_of(name), FORESEEING, budget=budget))
+    request = json.loads(recorded_reviews()[name])["request"]
+
+    assert answer["allowed"]
+    if budget.spent_s is not None:
+        assert phase_of(name) is Phase.VALIDATE
+        assert "ownerReferences" not in request["object"]["metadata"]
+        assert request["operation"] == "CREATE" or request["object"]["spec"] != request["oldObject"]["spec"]
+
+
 def test_generated_names_are_told() -> None:
     """A pod that has no name yet is named by what its name will be made from."""
     pod = a_pod()
@@ -221,12 +252,23 @@ def _break(node: Any, draw: st.DrawFn) -> None:
         node = node[key]
 
 
+#: A cluster with nodes, so that the next pod of what is valid enough is judged too.
+FORESEEING = a_context(a_policy(enforcement="warn", defaults=defaults("both")), cluster=two_full_zones())
+
+
+def a_budget() -> Budget:
+    """Return a budget without end."""
+    return Budget(Pace(), query="", started=0.0, clock=lambda: 0.0)
+
+
 @settings(max_examples=400)
-@given(body=broken_reviews(), phase=st.sampled_from(Phase))
-def test_wrong_types_at_every_level_get_an_answer(body: bytes, phase: Phase) -> None:
+@given(body=broken_reviews(), phase=st.sampled_from(Phase), context=st.sampled_from([INJECTING, FORESEEING]))
+def test_wrong_types_at_every_level_get_an_answer(
+    body: bytes, phase: Phase, context: AdmissionContext
+) -> None:
     """Whatever stands anywhere in a review, the answer is a valid one or HTTP 400, and patches apply."""
     try:
-        answer = response(respond(body, phase, INJECTING))
+        answer = response(respond(body, phase, context, budget=a_budget()))
     except ReviewError:
         return
 

@@ -14,7 +14,10 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from policies.evaluation.context import AdmissionContext
-from tests.webhook.serving.running import REVIEW
+from tests.builders import a_constraint, a_workload
+from tests.policies.evaluation.clusters import two_full_zones
+from tests.policies.evaluation.contexts import a_context
+from tests.webhook.serving.running import REVIEW, review_of
 from webhook import logs
 from webhook.admission.wsgi import AdmissionApp
 from webhook.logs import EventLog
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 
 #: Bytes of a body, at most.
 LIMIT = 2000
+
+#: A review of a Deployment that fits on no node of ``two_full_zones``.
+UNFIT = review_of(a_workload(spec={"topologySpreadConstraints": [a_constraint()]}))
 
 
 class Caller:
@@ -170,6 +176,56 @@ def test_a_review_is_counted_and_logged(caller: Caller) -> None:
         " info review_ignored uid=6b1f phase=mutate op=CREATE kind=ConfigMap ns=shop name=settings ms="
         in line
     )
+
+
+@pytest.fixture
+def foresighted() -> Iterator[Caller]:
+    """An app that knows a cluster on which ``UNFIT`` does not fit."""
+    made = Caller(a_context(cluster=two_full_zones()))
+    yield made
+    made.close()
+
+
+def test_a_forecast_is_warned_of_timed_and_logged(foresighted: Caller) -> None:
+    """A workload that fits nowhere is allowed with a warning, and the line says how long the verdict took."""
+    answer = foresighted.call(UNFIT, QUERY_STRING="timeout=10s")
+    [line] = foresighted.log()
+
+    assert answer["response"]["allowed"]
+    assert "skew 3 > maxSkew 1" in answer["response"]["warnings"][0]
+    assert " info review_warned " in line
+    assert " rules=does-not-fit " in line
+    assert " forecast_ms=" in line
+    assert 1 == foresighted.registry.get_sample_value("evenkeel_forecast_duration_seconds_count")
+
+
+def test_no_forecast_without_time(foresighted: Caller) -> None:
+    """With a millisecond left nothing is said, and the line and a counter tell why."""
+    answer = foresighted.call(UNFIT, QUERY_STRING="timeout=1ms")
+    [line] = foresighted.log()
+
+    assert {"uid": "6b1f", "allowed": True} == answer["response"]
+    assert " forecast=skipped " in line
+    assert 1 == foresighted.registry.get_sample_value("evenkeel_forecasts_skipped_total")
+
+
+def test_waiting_in_the_server_counts(foresighted: Caller) -> None:
+    """The time that a request waited for others of its turn is gone from its timeout."""
+
+    class Waited:
+        began = -3600.0
+
+    answer = foresighted.call(UNFIT, **{"gunicorn.socket": Waited()})
+
+    assert "warnings" not in answer["response"]
+
+
+def test_no_forecast_when_mutating(foresighted: Caller) -> None:
+    """The mutating webhook is asked first and says nothing of nodes."""
+    foresighted.call(UNFIT, PATH_INFO="/mutate")
+    [line] = foresighted.log()
+
+    assert "forecast" not in line
 
 
 @pytest.mark.parametrize("path", ["/", "/validate/", "/livez", "/VALIDATE", ""])

@@ -20,23 +20,26 @@ from typing import Any
 #: Seconds after which a server that should have done something is given up.
 PATIENCE_S = 20.0
 
-#: A review that every policy lets through at once.
-REVIEW = json.dumps(
-    {
-        "apiVersion": "admission.k8s.io/v1",
-        "kind": "AdmissionReview",
-        "request": {
-            "uid": "6b1f",
-            "kind": {"group": "", "version": "v1", "kind": "ConfigMap"},
-            "operation": "CREATE",
-            "namespace": "shop",
-            "name": "settings",
-            "object": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}},
-            "oldObject": None,
-            "dryRun": False,
-        },
+
+def review_of(obj: dict[str, Any]) -> bytes:
+    """Return a review of a new object of the namespace shop."""
+    group, _, version = obj["apiVersion"].rpartition("/")
+    request = {
+        "uid": "6b1f",
+        "kind": {"group": group, "version": version, "kind": obj["kind"]},
+        "operation": "CREATE",
+        "namespace": "shop",
+        "name": obj["metadata"]["name"],
+        "object": obj,
+        "oldObject": None,
+        "dryRun": False,
     }
-).encode()
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    return json.dumps(review).encode()
+
+
+#: A review that every policy lets through at once.
+REVIEW = review_of({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}})
 
 _RUN = "from webhook.cli.main import run; run()"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import re
 import signal
@@ -16,6 +17,8 @@ from pathlib import Path
 import pytest
 
 from certs.provision import provision_self_signed
+from tests.builders import a_constraint, a_workload
+from tests.policies.evaluation.clusters import two_full_zones
 from tests.webhook.serving.running import (
     PATIENCE_S,
     REVIEW,
@@ -24,6 +27,7 @@ from tests.webhook.serving.running import (
     ask,
     eventually,
     read_all,
+    review_of,
     serving,
 )
 
@@ -101,6 +105,33 @@ def test_one_line_a_review(pair: Server) -> None:
     [*_, line] = eventually(lambda: pair.lines("review_ignored")[before:])
 
     assert "uid=6b1f phase=validate op=CREATE kind=ConfigMap ns=shop name=settings" in line
+
+
+def test_a_workload_that_fits_nowhere_is_allowed_with_a_warning(tmp_path: Path) -> None:
+    """With a cluster, whoever applies a workload hears at once that no node would take its next pod."""
+    cluster = tmp_path / "cluster.json"
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": two_full_zones()}))
+    body = review_of(a_workload(spec={"topologySpreadConstraints": [a_constraint()]}))
+    with serving(tmp_path, "--cluster", str(cluster)) as running:
+        answers = [
+            running.ask("POST", f"/validate?timeout={timeout}", body=body, content_type="application/json")
+            for timeout in ("10s", "1ms")
+        ]
+        metrics = running.ask("GET", "/metrics").body.decode()
+        warned, allowed = eventually(lambda: lines if len(lines := _reviews(running)) == 2 else [])
+    in_time, too_late = (answer.json()["response"] for answer in answers)
+
+    assert (True, True) == (in_time["allowed"], too_late["allowed"])
+    assert "now fits on none of 6 nodes" in in_time["warnings"][0]
+    assert "warnings" not in too_late
+    assert "forecast_ms=" in warned
+    assert "forecast=skipped" in allowed
+    assert "evenkeel_forecast_duration_seconds_count 1.0" in metrics
+    assert "evenkeel_forecasts_skipped_total 1.0" in metrics
+
+
+def _reviews(server: Server) -> list[str]:
+    return [*server.lines("review_warned"), *server.lines("review_allowed")]
 
 
 def test_new_certificate_is_served_without_dropping_connections(tmp_path: Path) -> None:

@@ -1,0 +1,187 @@
+"""What is said of a pod that would fit nowhere, and when nothing is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from policies.evaluation.context import AdmissionContext
+from policies.evaluation.forecast import MAX_PARTS, WARNING_LENGTH, Forecast, forecast
+from policies.evaluation.subject import Subject
+from policies.model.version import KubernetesVersion
+from tests.builders import a_constraint, a_pod, a_workload, kind_of
+from tests.policies.evaluation.clusters import ZONE_KEY, a_bound_pod, a_node, two_full_zones
+from tests.policies.evaluation.contexts import a_context
+
+SPREAD = {"topologySpreadConstraints": [a_constraint()]}
+ELSEWHERE = {"nodeSelector": {"pool": "none"}}
+NUMBERS = f"{ZONE_KEY}: 2+1 in zone-a, minimum 0 in zone-c: skew 3 > maxSkew 1"
+
+
+def at_once(work: Callable[[], Forecast | None]) -> Forecast | None:
+    return work()
+
+
+def read(obj: dict[str, Any]) -> Subject:
+    return Subject.read(obj, kind_of(obj["kind"], obj["apiVersion"].rpartition("/")[0]), "shop")
+
+
+def foretold(
+    obj: dict[str, Any],
+    *,
+    old: dict[str, Any] | None = None,
+    cluster: Iterable[dict[str, Any]] | None = None,
+    **context: Any,
+) -> Forecast | None:
+    given = a_context(cluster=two_full_zones() if cluster is None else cluster, **context)
+    return forecast(read(obj), None if old is None else read(old), given, within=at_once)
+
+
+def test_the_warning_and_the_details() -> None:
+    """A person reads the reasons and the numbers in one line; the audit log has the scheduler's sentence."""
+    found = foretold(a_workload(spec=SPREAD))
+
+    assert found == Forecast(
+        warning="evenkeel: the next pod of this Deployment now fits on none of 6 nodes: "
+        f"4 didn't match pod topology spread constraints, 2 were unschedulable; {NUMBERS}",
+        details="0/6 nodes are available: 2 node(s) were unschedulable, "
+        f"4 node(s) didn't match pod topology spread constraints.\n{NUMBERS}",
+    )
+
+
+def test_a_bare_pod() -> None:
+    """A pod is named as what it is, and a selector has no numbers but the nodes'."""
+    found = foretold(a_pod(spec=ELSEWHERE, uid="1"))
+
+    assert found is not None
+    assert found.warning == (
+        "evenkeel: this pod now fits on none of 6 nodes: "
+        "4 didn't match Pod's node affinity/selector, 2 were unschedulable"
+    )
+
+
+@pytest.mark.parametrize(
+    ("obj", "old"),
+    [
+        pytest.param(a_workload(), None, id="it fits"),
+        pytest.param(a_pod(spec=SPREAD, owner=("apps/v1", "ReplicaSet", "w")), None, id="a controller's pod"),
+        pytest.param(a_workload("DaemonSet", spec=ELSEWHERE), None, id="a DaemonSet"),
+        pytest.param(a_pod(spec=SPREAD), a_pod(), id="a pod is updated"),
+        pytest.param(a_workload(spec=SPREAD), a_workload(spec=SPREAD), id="nothing changed"),
+        pytest.param(a_workload(spec=ELSEWHERE | {"schedulerName": "own"}), None, id="another scheduler"),
+        pytest.param(a_pod(spec=ELSEWHERE | {"nodeName": "n1"}), None, id="no scheduler"),
+        pytest.param(a_workload(spec=ELSEWHERE | {"schedulingGates": [{"name": "g"}]}), None, id="gated"),
+        pytest.param(
+            a_workload(spec=SPREAD | {"priorityClassName": "high"}), None, id="it may preempt other pods"
+        ),
+        pytest.param(a_pod(spec=SPREAD | {"priority": 1000}), None, id="it may preempt, by number"),
+        pytest.param(
+            a_workload("StatefulSet", spec=SPREAD), a_workload("StatefulSet"), id="old pods go before"
+        ),
+        pytest.param(
+            a_workload("CronJob", "batch", spec=SPREAD), None, id="at a time when others may be gone"
+        ),
+        pytest.param(
+            a_workload(spec={"topologySpreadConstraints": [{"maxSkew": 0}]}), None, id="invalid: told anyway"
+        ),
+    ],
+)
+def test_silence(obj: dict[str, Any], old: dict[str, Any] | None) -> None:
+    """Nothing is said where it would help nobody, or might be wrong."""
+    assert foretold(obj, old=old) is None
+
+
+@pytest.mark.parametrize(
+    ("obj", "old"),
+    [
+        pytest.param(a_workload(spec=SPREAD), a_workload(), id="a rollout that must surge"),
+        pytest.param(a_workload("StatefulSet", spec=ELSEWHERE), a_workload("StatefulSet"), id="old pods go"),
+        pytest.param(a_workload("CronJob", "batch", spec=ELSEWHERE), None, id="a CronJob"),
+        pytest.param(a_workload(spec=ELSEWHERE | {"priorityClassName": "high"}), None, id="it may preempt"),
+        pytest.param(
+            a_workload(spec=SPREAD | {"priorityClassName": "high", "preemptionPolicy": "Never"}),
+            None,
+            id="a priority that does not preempt",
+        ),
+        pytest.param(a_pod(spec=SPREAD | {"priority": 0}), None, id="priority 0"),
+        pytest.param(a_workload("Service", "serving.knative.dev", spec=SPREAD), None, id="a custom resource"),
+    ],
+)
+def test_what_is_certain_is_told(obj: dict[str, Any], old: dict[str, Any] | None) -> None:
+    """What nobody's going could mend is told even if pods may go first."""
+    assert foretold(obj, old=old) is not None
+
+
+def test_no_cluster_or_no_nodes() -> None:
+    """Without a cluster, or with a picture that has no nodes, nothing is known."""
+    without = forecast(read(a_workload(spec=SPREAD)), None, a_context(), within=at_once)
+
+    assert without is None
+    assert foretold(a_workload(spec=SPREAD), cluster=[]) is None
+
+
+def test_a_release_that_the_engine_does_not_know() -> None:
+    """Admission goes on with a release before the first that the engine knows."""
+    assert foretold(a_workload(spec=ELSEWHERE), kubernetes_version=KubernetesVersion(1, 19)) is None
+
+
+def test_no_time() -> None:
+    """What is not done in time is not said, and not even begun."""
+    context: AdmissionContext = a_context(cluster=two_full_zones())
+
+    assert forecast(read(a_workload(spec=SPREAD)), None, context, within=lambda _: None) is None
+
+
+@pytest.mark.parametrize(("requirements", "told"), [(MAX_PARTS, True), (MAX_PARTS + 1, False), (2000, False)])
+def test_pods_that_would_take_long(requirements: int, told: bool) -> None:  # noqa: FBT001
+    """A pod with hundreds of requirements is not judged: everybody would wait for it."""
+    by_name = {"key": "metadata.name", "operator": "In", "values": ["n9"]}
+    by_label = {"key": "pool", "operator": "Gt", "values": ["1"]}
+    half = requirements // 2
+    terms = [{"matchFields": [by_name] * half}, {"matchExpressions": [by_label] * (requirements - half)}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    pod = a_workload(spec={"affinity": {"nodeAffinity": required}})
+
+    assert told is (foretold(pod) is not None)
+
+
+def test_injected_defaults_count() -> None:
+    """A pod that gets a policy's constraints as it is created is judged with them."""
+    hard = {"maxSkew": 1, "topologyKey": ZONE_KEY, "whenUnsatisfiable": "DoNotSchedule"}
+    policy = {
+        "apiVersion": "evenkeel.dev/v1alpha1",
+        "kind": "SpreadPolicy",
+        "metadata": {"name": "hard"},
+        "spec": {"defaults": {"at": "pods", "constraints": [hard]}},
+    }
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"selector": {"app": "web"}},
+    }
+    context = a_context(policy, cluster=[*two_full_zones(), service])
+    found = forecast(read(a_workload("ReplicaSet")), None, context, within=at_once)
+
+    assert found is not None
+    assert found.warning.endswith(NUMBERS)
+
+
+def test_long_reasons_give_way_to_the_numbers() -> None:
+    """A warning keeps to its length: the numbers stay, and of the reasons those of most nodes."""
+    taints = [[{"key": f"team-{number}", "value": "x" * 40, "effect": "NoSchedule"}] for number in range(9)]
+    nodes = [a_node(f"t{number}", "zone-d", taints=taint) for number, taint in enumerate(taints)]
+    # Releases before 1.36 name the taint.
+    found = foretold(
+        a_workload(spec=SPREAD),
+        cluster=[*two_full_zones(), *nodes, a_bound_pod("web-d", "t0")],
+        kubernetes_version=KubernetesVersion(1, 30),
+    )
+
+    assert found is not None
+    assert len(found.warning) <= WARNING_LENGTH
+    assert "4 didn't match pod topology spread constraints" in found.warning
+    assert found.warning.endswith(NUMBERS)
+    assert found.details.count("untolerated taint") == 9

@@ -1,0 +1,122 @@
+"""The time that a review has left, and whether a verdict on the next pod still fits into it.
+
+A verdict cannot be interrupted, so it is only begun where it should end in time, going by how long the last
+ones took. What the API server gets too late it throws away, and with ``failurePolicy: Fail`` the object too.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final, TypeVar
+from urllib.parse import parse_qs
+
+#: Seconds for a request that does not say: what Kubernetes gives a webhook without ``timeoutSeconds``.
+DEFAULT_TIMEOUT_S: Final = 10.0
+#: The share of the timeout that is kept for what comes before and after us: connecting, the network, sending
+#: the answer, and other requests that came in the same moment. Arbitrary.
+RESERVED_SHARE: Final = 0.2
+#: Seconds that are kept at least. Arbitrary; some round trips between zones.
+LEAST_RESERVE_S: Final = 0.05
+#: Seconds that the first verdict is expected to take. Arbitrary; with 5,000 nodes it takes some 5 ms, and the
+#: next ones 1 ms.
+FIRST_ESTIMATE_S: Final = 0.1
+#: Seconds beyond which no verdict is begun however much time is left: everybody waits for it. Arbitrary.
+LONGEST_S: Final = 0.5
+#: What an estimate keeps of itself with every quicker verdict, and with every one that was not begun: a slow
+#: verdict is remembered for a while, and not for ever. Arbitrary.
+FADING: Final = 0.9
+
+_T = TypeVar("_T")
+
+#: Seconds in Go's units: ``unitMap``, ``time/format.go``. The micro sign may be either of two characters.
+_UNITS: Final = {
+    "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0,
+}  # fmt: skip
+_PART: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
+_DURATION: Final = re.compile(rf"([+-]?)((?:{_PART.pattern})+|0)")
+
+
+class Pace:
+    """How long verdicts take: the slowest of late, in seconds. One for each process."""
+
+    def __init__(self) -> None:
+        self.estimate_s = FIRST_ESTIMATE_S
+
+    def allows(self, left_s: float) -> bool:
+        """Tell whether a verdict should be begun with so many seconds left."""
+        if self.estimate_s <= min(left_s, LONGEST_S):
+            return True
+        self.estimate_s *= FADING
+        return False
+
+    def record(self, seconds: float) -> None:
+        """Learn from a verdict."""
+        self.estimate_s = max(seconds, self.estimate_s * FADING)
+
+
+class Budget:
+    """The time of one review.
+
+    Attributes:
+        spent_s: Seconds that the verdict took; None if none was begun.
+        skipped: Whether one was wanted and there was too little time.
+    """
+
+    def __init__(
+        self, pace: Pace, *, query: str, started: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Start with what the request says.
+
+        Args:
+            pace: How long verdicts take.
+            query: The query of the request's URL.
+            started: When the request had been read, by the same clock.
+            clock: Seconds that never go back.
+        """
+        self.spent_s: float | None = None
+        self.skipped = False
+        self._pace = pace
+        self._query = query
+        self._started = started
+        self._clock = clock
+
+    def within(self, work: Callable[[], _T | None]) -> _T | None:
+        """Do some work if it can be done in time; else return None."""
+        began = self._clock()
+        if not self._pace.allows(self._started + usable_s(self._query) - began):
+            self.skipped = True
+            return None
+        try:
+            return work()
+        finally:
+            self.spent_s = self._clock() - began
+            self._pace.record(self.spent_s)
+
+
+@lru_cache(maxsize=64)
+def usable_s(query: str) -> float:
+    """Return how many seconds of a request's timeout are ours; a timeout that is no duration is no timeout.
+
+    >>> usable_s("timeout=10s"), usable_s("")
+    (8.0, 8.0)
+    """
+    given = parse_qs(query).get("timeout", [""])[0]
+    timeout = parse_duration(given)
+    timeout_s = DEFAULT_TIMEOUT_S if timeout is None else timeout
+    return timeout_s - max(timeout_s * RESERVED_SHARE, LEAST_RESERVE_S)
+
+
+def parse_duration(text: str) -> float | None:
+    """Return the seconds of a duration as Go writes it, or None; ``time.ParseDuration``.
+
+    >>> parse_duration("1m30s"), parse_duration("500ms"), parse_duration("10")
+    (90.0, 0.5, None)
+    """
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        return None
+    seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(found[2]))
+    return -seconds if found[1] == "-" else seconds
