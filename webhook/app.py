@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from flask import Flask, Response, request
 from werkzeug.exceptions import HTTPException, InternalServerError
 
 from webhook.logs import LOGGER
+from webhook.serving.body import RefusalError
 from webhook.serving.problems import JSON, problem
 from webhook.state import ServerState
-from webhook.views import health, metrics
+from webhook.views import health, metrics, openapi, scoring
 from webhook.views.current import STATE_KEY
 
 
@@ -18,7 +21,10 @@ def create_app(state: ServerState) -> Flask:
     app.extensions[STATE_KEY] = state
     app.register_blueprint(health.blueprint)
     app.register_blueprint(metrics.blueprint)
+    app.register_blueprint(scoring.blueprint)
+    app.register_blueprint(openapi.blueprint)
     app.register_error_handler(HTTPException, _http_error)
+    app.register_error_handler(RefusalError, _refusal)
     app.register_error_handler(Exception, _own_error)
     return app
 
@@ -28,6 +34,18 @@ def _http_error(error: HTTPException) -> Response:
     response = Response(status=error.code, headers=dict(error.get_headers()))
     response.set_data(problem(f"{request.method} {request.path}: {error.name.lower()}"))
     response.content_type = JSON
+    return response
+
+
+def _refusal(refusal: RefusalError) -> Response:
+    status = refusal.status.value
+    LOGGER.info(
+        "request_refused",
+        extra={"fields": {"path": request.path, "status": status, "error": refusal.message}},
+    )
+    response = Response(problem(refusal.message, refusal.errors), status=status, content_type=JSON)
+    if refusal.status is HTTPStatus.SERVICE_UNAVAILABLE:
+        response.headers["Retry-After"] = "1"
     return response
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from webhook.logs import EventLog
+from webhook.scoring.gate import Gate
 from webhook.settings import Settings
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class ServerState:
         certificate_expiry: Tells when the served certificate expires.
         now: The clock.
         draining: Whether the process was asked to end.
+        scoring: Lets scoring have half of the threads.
     """
 
     settings: Settings
@@ -40,6 +42,10 @@ class ServerState:
     certificate_expiry: Callable[[], datetime]
     now: Callable[[], datetime] = _now
     draining: bool = False
+    scoring: Gate = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scoring = Gate(max(1, self.settings.threads // 2))
 
     def unready_reasons(self) -> list[str]:
         """Return why no request should be sent here, empty if there is no reason."""

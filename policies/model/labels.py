@@ -104,7 +104,11 @@ class LabelSelector:
         return cls(
             tuple((key, value or "") for key, value in (raw.get("matchLabels") or {}).items()),
             tuple(
-                Requirement(entry["key"], Operator(entry["operator"]), tuple(entry.get("values") or ()))
+                Requirement(
+                    entry["key"],
+                    Operator(entry["operator"]),
+                    tuple(value or "" for value in entry.get("values") or ()),
+                )
                 for entry in raw.get("matchExpressions") or ()
             ),
         )
@@ -129,6 +133,20 @@ class LabelSelector:
         """
         return all(labels.get(key) == value for key, value in self.match_labels) and all(
             requirement.matches(labels) for requirement in self.match_expressions
+        )
+
+    def mismatch(self, labels: Mapping[str, str]) -> str:
+        """Return which requirements labels do not satisfy, in words; empty if they satisfy all.
+
+        >>> LabelSelector((("app", "web"),)).mismatch({"app": "api"})
+        'it asks for app=web, the labels have app=api'
+        """
+        unmet = [(key, f"{key}={value}") for key, value in self.match_labels if labels.get(key) != value]
+        unmet += [(entry.key, str(entry)) for entry in self.match_expressions if not entry.matches(labels)]
+        return "; ".join(
+            f"it asks for {asked}, the labels have "
+            + (f"{key}={labels[key]}" if key in labels else f"no {key}")
+            for key, asked in unmet
         )
 
     def __str__(self) -> str:

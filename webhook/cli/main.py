@@ -25,7 +25,9 @@ from webhook.serving.listener import ListenError
 COMMANDS: Final[Mapping[str, str]] = {
     "certs": "Make and show the webhook's certificates.",
     "completion": "Print a shell's completion script.",
+    "explain": "Explain where a pod would go, or why it fits nowhere and what would help.",
     "policy": "Check and show SpreadPolicy and KubeSchedulerConfiguration documents.",
+    "score": "Tell on which nodes a pod would fit, and how they score.",
     "serve": "Serve the admission webhook.",
 }
 

@@ -1,9 +1,10 @@
-"""Serve over TLS on loopback, send AdmissionReviews, and show what a person would see of the answers."""
+"""Serve over TLS on loopback, send what a cluster and people send, and show what a person would see of it."""
 
 from __future__ import annotations
 
 import base64
 import http.client
+import io
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -25,8 +27,8 @@ START_TIMEOUT_S = 60.0
 #: Seconds between two looks whether it does. Arbitrary.
 POLL_S = 0.1
 
-#: What is sent, in order: the file, and what it shows.
-STEPS = {
+#: The reviews that are sent, in order: the file, and what it shows.
+REVIEWS = {
     "deployment-with-the-merge-trap.validate": """
 A Deployment whose matchLabelKeys repeat its labelSelector. The API server would store it, and then refuse
 each of its pods: zero replicas, and no error where anybody looks.""",
@@ -37,21 +39,59 @@ A pod of a Deployment that says nothing about spreading. The policy's defaults a
 count is deduced from the pod's Service and ReplicaSet, as kube-scheduler deduces it.""",
     "pod-merged-by-the-api-server.validate": """
 A pod after the API server (1.34 and later) merged matchLabelKeys into its selector: no mistake.""",
+    "deployment-during-a-drain.validate": """
+A Deployment is scaled from 4 to 5 replicas while the nodes of zone-c are cordoned. Nothing is wrong with its
+manifest, but its next pod must go to zone-c.""",
+}
+#: What is asked about the pod and the Deployment of these reviews: the route, the file, and what it shows.
+QUESTIONS = {
+    "score": (
+        "pod-of-a-deployment.mutate",
+        """
+Where would the pod of step 3 go, with the constraints that it gets? The numbers are kube-scheduler's own.""",
+    ),
+    "explain": (
+        "deployment-during-a-drain.validate",
+        """
+Why does the Deployment of step 5 fit nowhere, and what would help?""",
+    ),
 }
 
 
 def main() -> int:
     """Run the demo and return its exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Arrows and bars, wherever the terminal's encoding has them.
+        sys.stdout.reconfigure(errors="replace")
     folder = resources.files("webhook.demo")
     with resources.as_file(folder) as files, _server(files) as (port, authority):
         context = ssl.create_default_context(cafile=str(authority))
         connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=30)
-        for number, (name, story) in enumerate(STEPS.items(), 1):
+        for number, (name, story) in enumerate(REVIEWS.items(), 1):
             print(f"\n{number}. {story.strip()}\n")
-            _show(connection, (files / "reviews" / f"{name}.json").read_bytes(), name.rpartition(".")[2])
+            _show_review(connection, _content(files, name), name.rpartition(".")[2])
+        for number, (route, (name, story)) in enumerate(QUESTIONS.items(), len(REVIEWS) + 1):
+            print(f"\n{number}. {story.strip()}\n")
+            obj = json.loads(_content(files, name))["request"]["object"]
+            verdict = _ask(connection, obj, route)
+            if route == "explain":
+                _indented("\n".join(verdict["text"]))
+            else:
+                _show_scores(verdict, zones=_zones(files))
         connection.close()
     print("\nThe server has stopped. Next: README.md, or .venv/bin/evenkeel --help")
     return 0
+
+
+def _content(files: Path, name: str) -> bytes:
+    return (files / "reviews" / f"{name}.json").read_bytes()
+
+
+def _zones(files: Path) -> dict[str, str]:
+    """Return the zone of each node of the demo's cluster."""
+    cluster = yaml.safe_load((files / "cluster.yaml").read_text())
+    nodes = [item["metadata"] for item in cluster["items"] if item["kind"] == "Node"]
+    return {node["name"]: node["labels"]["topology.kubernetes.io/zone"] for node in nodes}
 
 
 @contextmanager
@@ -105,15 +145,18 @@ def _wait_until_ready(server: subprocess.Popen[bytes], port: int, authority: Pat
     sys.exit(f"the server was not ready within {START_TIMEOUT_S:.0f} s")
 
 
-def _show(connection: http.client.HTTPSConnection, body: bytes, phase: str) -> None:
+def _post(connection: http.client.HTTPSConnection, path: str, body: bytes) -> tuple[int, Any]:
+    """Return the status and the JSON of an answer."""
+    connection.request("POST", path, body, {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    return answer.status, json.loads(answer.read())
+
+
+def _show_review(connection: http.client.HTTPSConnection, body: bytes, phase: str) -> None:
     """Send one review, and print its answer as kubectl and the API server make use of it."""
     request = json.loads(body)["request"]
-    connection.request("POST", f"/{phase}?timeout=10s", body, {"Content-Type": "application/json"})
-    answer = connection.getresponse()
-    review = json.loads(answer.read())
-    print(
-        f"   POST /{phase}: {request['operation']} {request['kind']['kind']} → HTTP {answer.status}, ", end=""
-    )
+    status, review = _post(connection, f"/{phase}?timeout=10s", body)
+    print(f"   POST /{phase}: {request['operation']} {request['kind']['kind']} → HTTP {status}, ", end="")
     response = review["response"]
     if not response["allowed"]:
         print("denied. kubectl prints:\n")
@@ -127,8 +170,31 @@ def _show(connection: http.client.HTTPSConnection, body: bytes, phase: str) -> N
             _indented(
                 yaml.safe_dump({_readable(operation["path"]): operation["value"]}, sort_keys=False).rstrip()
             )
+    elif "warnings" in response:
+        print("allowed, with a warning. kubectl prints:\n")
+        _indented("\n".join(f"Warning: {warning}" for warning in response["warnings"]))
     else:
         print("allowed as it is.")
+
+
+def _ask(connection: http.client.HTTPSConnection, obj: dict[str, Any], route: str) -> Any:
+    """Ask where an object's next pod would go."""
+    status, verdict = _post(connection, f"/v1/{route}", json.dumps({"pod": obj}).encode())
+    print(f"   POST /v1/{route}: {obj['kind']} → HTTP {status}\n")
+    return verdict
+
+
+def _show_scores(verdict: Any, *, zones: dict[str, str]) -> None:
+    """Print the constraints in force, with the matching pods of each domain, and a line for each node."""
+    for constraint in verdict["constraints"]:
+        domains = ", ".join(f"{domain['value']} {domain['matching']}" for domain in constraint["domains"])
+        limit = f"{constraint['whenUnsatisfiable']}, maxSkew {constraint['maxSkew']}"
+        _indented(f"{constraint['topologyKey']} ({limit}): {domains}")
+    _indented("\nNODE  ZONE    SCORE")
+    for node in verdict["nodes"]:
+        reasons = ", ".join(rejection["reason"] for rejection in node["rejections"])
+        score = "-" if node["score"] is None else node["score"]
+        _indented(f"{node['name']:<4}  {zones[node['name']]:<6}  {score:>5}  {reasons}")
 
 
 def _readable(pointer: str) -> str:
@@ -136,7 +202,7 @@ def _readable(pointer: str) -> str:
 
 
 def _indented(text: str) -> None:
-    print("\n".join(f"     {line}" for line in text.splitlines()))
+    print("\n".join(f"     {line}".rstrip() for line in text.splitlines()))
 
 
 if __name__ == "__main__":

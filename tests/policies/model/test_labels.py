@@ -109,6 +109,7 @@ def test_selector_errors_come_all_at_once() -> None:
         ({}, ""),
         ({"matchLabels": {"tier": "front", "app": "web"}}, "app=web,tier=front"),
         ({"matchLabels": {"app": ""}}, "app="),
+        ({"matchExpressions": [{"key": "tier", "operator": "In", "values": [None, "a"]}]}, "tier in (,a)"),
         ({"matchExpressions": [{"key": "tier", "operator": "In", "values": ["b", "a"]}]}, "tier in (a,b)"),
         ({"matchExpressions": [{"key": "tier", "operator": "In", "values": ["a"]}]}, "tier in (a)"),
         ({"matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["a"]}]}, "tier notin (a)"),

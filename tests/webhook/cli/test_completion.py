@@ -21,4 +21,4 @@ def test_commands_are_completed() -> None:
         [sys.executable, "-c", _CODE], capture_output=True, text=True, check=False, env=environment
     )
 
-    assert ["plain,serve"] == done.stdout.split()
+    assert ["plain,score", "plain,serve"] == done.stdout.split()

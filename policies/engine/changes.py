@@ -1,0 +1,90 @@
+"""Changes of a pod, or of a constraint in force for it, that could make it fit; and what they give up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Final
+
+from policies.engine.question import Question
+from policies.model.constraint import NodeInclusionPolicy, WhenUnsatisfiable
+from policies.model.resources import Requests
+from policies.model.taints import Taint
+
+
+class What(StrEnum):
+    """What is changed, by how little it gives up.
+
+    A gate that goes decides nothing. Then come the inclusion policies, with which nodes that the pod cannot
+    use anyway no longer count; then numbers; then the guarantee, which is softened; then nodes that somebody
+    reserved; last what somebody asked for and would no longer get.
+    """
+
+    SCHEDULING_GATES = "schedulingGates"
+    NODE_TAINTS_POLICY = "nodeTaintsPolicy"
+    NODE_AFFINITY_POLICY = "nodeAffinityPolicy"
+    MIN_DOMAINS = "minDomains"
+    MAX_SKEW = "maxSkew"
+    REQUESTS = "requests"
+    WHEN_UNSATISFIABLE = "whenUnsatisfiable"
+    TOLERATIONS = "tolerations"
+    NODE_SELECTOR = "nodeSelector"
+    NODE_AFFINITY = "nodeAffinity"
+    NODE_NAME = "nodeName"
+    CONSTRAINT = "topologySpreadConstraints"
+
+
+_RANK: Final = {what: rank for rank, what in enumerate(What)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One change; without any of the values below ``constraint`` it takes away what is named.
+
+    Attributes:
+        what: What is changed.
+        constraint: Which constraint, by its position among those in force; None for the pod.
+        value: The new value of the constraint's field.
+        taints: The taints to tolerate.
+        requests: At most how much the pod may ask for, of the resources of which it must ask for less.
+        given_up: How much of a number is given up; compares changes of one kind.
+    """
+
+    what: What
+    constraint: int | None = None
+    value: int | str | None = None
+    taints: tuple[Taint, ...] = ()
+    requests: Requests = ()
+    given_up: float = 0
+
+    @property
+    def cost(self) -> tuple[int, float]:
+        """What changes are ordered by, the least given up first."""
+        # Nodes that the pod cannot use count towards minDomains then: it is minDomains that is given up.
+        what = What.MAX_SKEW if self.value == NodeInclusionPolicy.IGNORE else self.what
+        return _RANK[what], self.given_up
+
+    def apply(self, question: Question) -> Question:
+        """Return a question with the constraint changed, as if where it comes from had been."""
+        if self.constraint is None:
+            raise ValueError(f"{self.what} is no field of a constraint")
+        before, after = question.constraints[: self.constraint], question.constraints[self.constraint + 1 :]
+        if self.what is What.CONSTRAINT:
+            return replace(question, constraints=(*before, *after))
+        applied = question.constraints[self.constraint]
+        changed = replace(applied, constraint=replace(applied.constraint, **self._fields()))
+        return replace(question, constraints=(*before, changed, *after))
+
+    def _fields(self) -> dict[str, Any]:
+        match self.what:
+            case What.NODE_TAINTS_POLICY:
+                return {"node_taints_policy": NodeInclusionPolicy(str(self.value))}
+            case What.NODE_AFFINITY_POLICY:
+                return {"node_affinity_policy": NodeInclusionPolicy(str(self.value))}
+            case What.WHEN_UNSATISFIABLE:
+                # minDomains goes with DoNotSchedule only.
+                return {"when_unsatisfiable": WhenUnsatisfiable(str(self.value)), "min_domains": 1}
+            case What.MIN_DOMAINS:
+                return {"min_domains": self.value}
+            case _:
+                return {"max_skew": self.value}

@@ -1,0 +1,238 @@
+"""The smallest changes with which a pod that fits nowhere would fit, each judged before it is proposed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from policies.edits import Edit, apply_edits, merge_edits
+from policies.engine.changes import Change, What
+from policies.engine.feasibility import is_waiting
+from policies.engine.index import ClusterIndex
+from policies.engine.judging import judge
+from policies.engine.proposals import propose
+from policies.engine.refusing import EXAMPLES
+from policies.engine.verdict import Verdict
+from policies.evaluation.context import AdmissionContext
+from policies.evaluation.editing import edits_of
+from policies.evaluation.placement import Placement, PlacementError, place
+from policies.fields import FieldPath
+from policies.model.constraint import Constraint
+
+#: Verdicts that a search may take. Arbitrary; some milliseconds each where nodes are thousands.
+MOST_VERDICTS: Final = 48
+#: Remedies after which a search ends. Arbitrary; nobody reads more.
+MOST_REMEDIES: Final = 6
+#: The same where each takes two changes. Arbitrary.
+MOST_PAIRS: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elsewhere:
+    """A change of a constraint that stands in no manifest: a policy, or the scheduler, gives it.
+
+    Attributes:
+        change: The change.
+        constraint: The constraint, before it.
+    """
+
+    change: Change
+    constraint: Constraint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """Changes that together make the pod fit; one, or two if no single one does.
+
+    Attributes:
+        edits: What to edit in the manifest, in the order of its parts.
+        elsewhere: What to change where constraints come from that stand in no manifest.
+        feasible: How many nodes could take the pod then.
+        examples: The first of their names.
+    """
+
+    edits: tuple[Edit, ...]
+    elsewhere: tuple[Elsewhere, ...]
+    feasible: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedies:
+    """What a search for remedies found.
+
+    Attributes:
+        found: The remedies, the one that gives up least first.
+        verdicts: How many verdicts it took.
+        complete: Whether everything that looked promising was tried.
+    """
+
+    found: tuple[Remedy, ...] = ()
+    verdicts: int = 0
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _State:
+    """A manifest after some changes, and what the engine says of it.
+
+    Attributes:
+        placement: Of the edited manifest.
+        verdict: On that, with the changes of constraints that stand in no manifest.
+        changes: Every change.
+        edits: Those of the manifest.
+        elsewhere: The others.
+        taken: The position of the constraint that is taken out of the manifest's list, if one is.
+    """
+
+    placement: Placement
+    verdict: Verdict
+    changes: tuple[Change, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    elsewhere: tuple[Elsewhere, ...] = ()
+    taken: int | None = None
+
+    @property
+    def fits(self) -> bool:
+        return self.verdict.feasible_count > 0
+
+    @property
+    def cost(self) -> list[tuple[int, float]]:
+        """What states are ordered by: the gravest of their changes first."""
+        return sorted((change.cost for change in self.changes), reverse=True)
+
+
+def find_remedies(placement: Placement, context: AdmissionContext) -> Remedies:
+    """Return what would make a pod fit; nothing for one that fits.
+
+    Scheduling gates are taken away first, since nothing else helps while there are any.
+
+    Args:
+        placement: Of a manifest, in that context.
+        context: Its cluster must not have changed since: ask for both in one ``ClusterIndex.reading``.
+    """
+    if placement.verdict.feasible_count or context.cluster is None:
+        return Remedies()
+    with context.cluster.reading():
+        return _Search(placement, context, context.cluster).run()
+
+
+class _Search:
+    """Tries changes, then pairs of them, those that give up least first."""
+
+    def __init__(self, placement: Placement, context: AdmissionContext, cluster: ClusterIndex) -> None:
+        self._manifest = placement.subject.obj
+        self._namespace = placement.subject.namespace
+        self._start = _State(placement=placement, verdict=placement.verdict)
+        self._context = context
+        self._cluster = cluster
+        self._verdicts = 0
+        self._complete = True
+
+    def run(self) -> Remedies:
+        """Search, once."""
+        states = self._search()
+        found = tuple(map(_remedy, sorted(states, key=lambda state: state.cost)))
+        return Remedies(found=found, verdicts=self._verdicts, complete=self._complete)
+
+    def _search(self) -> list[_State]:
+        start = self._start
+        if is_waiting(start.verdict.question):
+            ungated = self._try(start, Change(what=What.SCHEDULING_GATES))
+            if ungated is None or ungated.fits:
+                return [] if ungated is None else [ungated]
+            start = ungated
+        return self._fitting(self._singles(start, others=0), MOST_REMEDIES) or self._fitting(
+            self._pairs(start), MOST_PAIRS
+        )
+
+    def _fitting(self, states: Iterator[_State], most: int) -> list[_State]:
+        found: dict[tuple[frozenset[str], frozenset[Elsewhere]], _State] = {}
+        for state in states:
+            if state.fits:
+                # The same pair comes in both orders.
+                edited = frozenset(f"{edit.path} {edit.new}" for edit in state.edits)
+                found.setdefault((edited, frozenset(state.elsewhere)), state)
+                if len(found) == most:
+                    break
+        return list(found.values())
+
+    def _singles(self, start: _State, *, others: int) -> Iterator[_State]:
+        for change in propose(start.verdict, self._cluster, others=others):
+            state = self._try(start, change)
+            if state is not None:
+                yield state
+
+    def _pairs(self, start: _State) -> Iterator[_State]:
+        """Yield pairs by what their graver half gives up."""
+        firsts = [state for state in self._singles(start, others=1) if not state.fits]
+        planned = [
+            (sorted((first.changes[-1].cost, change.cost), reverse=True), number, first, change)
+            for number, first in enumerate(firsts)
+            for change in propose(first.verdict, self._cluster, others=0)
+        ]
+        for _, _, first, change in sorted(planned, key=lambda plan: plan[:2]):
+            state = self._try(first, change)
+            if state is not None:
+                yield state
+
+    def _try(self, state: _State, change: Change) -> _State | None:
+        """Return the state after one more change; None if that cannot be made, or is one too many."""
+        after = self._change(state, change)
+        if after is None:
+            return None
+        if self._verdicts >= MOST_VERDICTS:
+            self._complete = False
+            return None
+        self._verdicts += 1
+        try:
+            edited = apply_edits(self._manifest, after.edits)
+            placement = place(edited, self._context, namespace=self._namespace)
+        except PlacementError:
+            return None  # Kubernetes would refuse it: with the same key and action twice, say.
+        verdict = placement.verdict
+        if after.elsewhere:
+            question = verdict.question
+            for elsewhere in after.elsewhere:
+                question = elsewhere.change.apply(question)
+            verdict = judge(question, self._cluster)
+        return replace(after, placement=placement, verdict=verdict)
+
+    def _change(self, state: _State, change: Change) -> _State | None:
+        changes, subject = (*state.changes, change), state.placement.subject
+        if change.constraint is not None and not subject.pod.constraints:
+            constraint = state.verdict.question.constraints[change.constraint].constraint
+            elsewhere = Elsewhere(change=change, constraint=constraint)
+            return replace(state, changes=changes, elsewhere=(*state.elsewhere, elsewhere))
+        more = edits_of(change, subject.obj, subject.kind)
+        if more is None:
+            return None
+        taken = state.taken
+        if change.constraint is not None and taken is not None:
+            # The entries after it stand one further in the manifest as it was.
+            more = tuple(_moved(edit, len(subject.kind.constraints_path.segments), taken) for edit in more)
+        if change.what is What.CONSTRAINT:
+            taken = change.constraint
+        edits = merge_edits(self._manifest, state.edits, more)
+        return None if edits is None else replace(state, changes=changes, edits=edits, taken=taken)
+
+
+def _moved(edit: Edit, depth: int, taken: int) -> Edit:
+    segments = edit.path.segments
+    position = segments[depth] if depth < len(segments) else None
+    if not isinstance(position, int) or position < taken:
+        return edit
+    return replace(edit, path=FieldPath((*segments[:depth], position + 1, *segments[depth + 1 :])))
+
+
+def _remedy(state: _State) -> Remedy:
+    feasible = np.flatnonzero(state.verdict.feasible)
+    return Remedy(
+        edits=tuple(sorted(state.edits, key=lambda edit: edit.path.segments[:-1])),
+        elsewhere=state.elsewhere,
+        feasible=len(feasible),
+        examples=tuple(state.verdict.names[node] for node in feasible[:EXAMPLES].tolist()),
+    )

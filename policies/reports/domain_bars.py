@@ -1,0 +1,122 @@
+"""How the domains of a constraint stand, as bars for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil
+from typing import Final
+
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from policies.engine.standing import DomainsAlike, DomainStanding, Standing
+from policies.reports.wording import plain
+
+#: Columns of the longest bar, and of the longest in a narrow terminal. Arbitrary.
+LONGEST_BAR: Final = 20
+SHORTEST_BAR: Final = 5
+#: Columns that a line has besides its bar. Arbitrary; leaves zones room in 80 columns.
+BESIDES_BAR: Final = 60
+#: What bars are made of.
+BLOCK: Final = "█"
+#: Lines of a histogram on either side of what maxSkew allows. Arbitrary.
+MOST_LINES: Final = 4
+
+
+def domain_bars(standing: Standing, *, indent: int, width: int) -> Iterator[Padding]:
+    """Yield every domain with a bar of its matching pods; where they are many, how many are alike, too.
+
+    Args:
+        standing: The constraint.
+        indent: Columns to leave free on the left.
+        width: Columns of the terminal.
+    """
+    room = min(max(width - BESIDES_BAR, SHORTEST_BAR), LONGEST_BAR)
+    if standing.histogram and not standing.all_told:
+        yield Padding(_histogram(standing, room), (0, 0, 0, indent))
+    if standing.domains:
+        yield Padding(_domains(standing, room), (0, 0, 0, indent))
+
+
+def _domains(standing: Standing, room: int) -> Table:
+    hard = standing.minimum is not None
+    table = _table("DOMAIN" if standing.all_told else "WORST AND BEST", hard=hard)
+    longest = max(domain.matching for domain in standing.domains)
+    for domain in standing.domains:
+        nodes = f"{domain.nodes:,}" if domain.counted else "not counted"
+        table.add_row(
+            plain(domain.value) or "(empty)",
+            _bar(domain.matching / (longest or 1), room, fits=domain.fits),
+            f"{domain.matching:,}",
+            nodes,
+            *_verdict(domain),
+        )
+    return table
+
+
+def _verdict(domain: DomainStanding) -> tuple[Text, ...]:
+    if domain.skew is None:
+        return ()
+    return Text(f"{domain.skew:,}"), _fits(fits=domain.fits)
+
+
+def _histogram(standing: Standing, room: int) -> Table:
+    """Return how many domains have how many pods, in few lines."""
+    applied, minimum = standing.applied, standing.minimum
+    table = _table("DOMAINS", hard=minimum is not None, nodes=False)
+    above = -1 if minimum is None else applied.constraint.max_skew + minimum - applied.self_match
+    lines = [
+        line
+        for side in (
+            [alike for alike in standing.histogram if minimum is None or alike.matching <= above],
+            [alike for alike in standing.histogram if minimum is not None and alike.matching > above],
+        )
+        for line in _few(side)
+    ]
+    longest = max((sum(alike.domains for alike in line) for line in lines), default=0)
+    for line in lines:
+        domains, least, most = sum(alike.domains for alike in line), line[0].matching, line[-1].matching
+        fits = None if minimum is None else least <= above
+        cells = [
+            Text(f"{domains:,}"),
+            _bar(domains / (longest or 1), room, fits=fits),
+            Text(_span(least, most)),
+        ]
+        if minimum is not None:
+            added = applied.self_match - minimum
+            cells += [Text(_span(least + added, most + added)), _fits(fits=fits)]
+        table.add_row(*cells)
+    return table
+
+
+def _few(alike: list[DomainsAlike]) -> list[list[DomainsAlike]]:
+    """Return neighbors together, so that few lines remain."""
+    size = -(-len(alike) // MOST_LINES) or 1
+    return [alike[start : start + size] for start in range(0, len(alike), size)]
+
+
+def _span(least: int, most: int) -> str:
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def _table(first: str, *, hard: bool, nodes: bool = True) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column(first, overflow="fold")
+    table.add_column("", no_wrap=True)
+    table.add_column("MATCHING PODS", justify="right")
+    if nodes:
+        table.add_column("NODES", justify="right")
+    if hard:
+        table.add_column("SKEW", justify="right")
+        table.add_column("FITS")
+    return table
+
+
+def _fits(*, fits: bool | None) -> Text:
+    return Text("yes", "green") if fits else Text("no", "red")
+
+
+def _bar(share: float, room: int, *, fits: bool | None) -> Text:
+    """Return a bar that fills a share of its room; whatever is not zero can be seen."""
+    return Text(BLOCK * ceil(share * room), {True: "green", False: "red", None: "cyan"}[fits])

@@ -1,0 +1,177 @@
+"""An explanation as one JSON object: everything that its text says as values, and the text itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from policies.edits import Edit
+from policies.engine.explain import Explanation, Tier
+from policies.engine.refusing import Breach, Refusal, RefusingNodes, Shortage
+from policies.engine.standing import DomainStanding, Standing
+from policies.evaluation.explaining import Explained
+from policies.evaluation.placement import Placement
+from policies.evaluation.remedies import Elsewhere, Remedies
+from policies.fields import shown
+from policies.reports import explain_text
+from policies.reports.score_json import constraint_fields
+
+#: Columns of the text. Arbitrary; what terminals have had for long.
+TEXT_WIDTH = 80
+
+
+def render(explained: Explained) -> bytes:
+    """Return an explanation as one line of JSON, without its end.
+
+    Amounts of cpu are thousandths, all others units; the schema of the route says the rest.
+    """
+    placement, verdict = explained.placement, explained.placement.verdict
+    text = explain_text.render(explained, width=TEXT_WIDTH, color=False)
+    report = {
+        "kubernetesVersion": str(placement.version),
+        "object": _object(placement),
+        "fits": bool(verdict.feasible_count),
+        "nodes": len(verdict.names),
+        "feasibleNodes": verdict.feasible_count,
+        "message": verdict.message,
+        "policy": placement.policy,
+        "whyNoConstraints": None if placement.why_none is None else str(placement.why_none),
+        **_explanation(explained.explanation),
+        **_remedies(explained.remedies),
+        "notModeled": list(verdict.question.pod.unmodeled),
+        "text": text.splitlines(),
+    }
+    return orjson.dumps(report)
+
+
+def _object(placement: Placement) -> dict[str, Any]:
+    subject = placement.subject
+    name = subject.metadata.get("name")
+    return {
+        "kind": subject.kind.name,
+        "namespace": subject.namespace,
+        "name": name if isinstance(name, str) else "",
+    }
+
+
+def _explanation(explanation: Explanation) -> dict[str, Any]:
+    return {
+        "constraints": list(map(_standing, explanation.standings)),
+        "refusing": list(map(_refusing, explanation.refusing)),
+        "ranking": list(map(_tier, explanation.tiers)),
+        "lead": explanation.lead,
+    }
+
+
+def _standing(standing: Standing) -> dict[str, Any]:
+    return constraint_fields(standing.applied) | {
+        "matchLabelKeys": list(standing.applied.constraint.match_label_keys),
+        "countsNothing": standing.counts_nothing,
+        "globalMinimum": standing.minimum,
+        "weight": standing.weight,
+        "domainCount": standing.domain_count,
+        "nodesWithoutKey": standing.lacking_nodes,
+        "nodesLeftOut": standing.left_out_nodes,
+        "histogram": [{"matching": bar.matching, "domains": bar.domains} for bar in standing.histogram],
+        "domains": list(map(_domain, standing.domains)),
+        "allDomains": standing.all_told,
+    }
+
+
+def _domain(domain: DomainStanding) -> dict[str, Any]:
+    return {
+        "value": domain.value,
+        "matching": domain.matching,
+        "nodes": domain.nodes,
+        "counted": domain.counted,
+        "skew": domain.skew,
+        "fits": domain.fits,
+    }
+
+
+def _refusing(group: RefusingNodes) -> dict[str, Any]:
+    return {
+        "nodes": group.count,
+        "examples": list(group.examples),
+        "refusals": list(map(_refusal, group.refusals)),
+    }
+
+
+def _refusal(refusal: Refusal) -> dict[str, Any]:
+    taint = refusal.taint
+    return {
+        "plugin": str(refusal.plugin),
+        "reasons": list(refusal.texts),
+        "code": str(refusal.code),
+        "taint": None if taint is None else {"key": taint.key, "value": taint.value, "effect": taint.effect},
+        "shortages": list(map(_shortage, refusal.shortages)),
+        "breaches": list(map(_breach, refusal.breaches)),
+    }
+
+
+def _shortage(shortage: Shortage) -> dict[str, Any]:
+    return {
+        "resource": shortage.resource,
+        "requested": shortage.requested,
+        "leastLeft": shortage.least,
+        "mostLeft": shortage.most,
+    }
+
+
+def _breach(breach: Breach) -> dict[str, Any]:
+    lacks = breach.lacks_key
+    return {
+        "constraint": breach.constraint,
+        "missingKey": lacks,
+        "domain": breach.domain,
+        "domains": breach.domains,
+        "matching": None if lacks else breach.matching,
+        "leastSkew": None if lacks else breach.least,
+        "mostSkew": None if lacks else breach.most,
+    }
+
+
+def _tier(tier: Tier) -> dict[str, Any]:
+    points = None if tier.score is None else tier.points
+    return {"score": tier.score, "points": points, "nodes": tier.count, "examples": list(tier.examples)}
+
+
+def _remedies(remedies: Remedies) -> dict[str, Any]:
+    changes = [
+        {
+            "edits": list(map(_edit, remedy.edits)),
+            "elsewhere": list(map(_elsewhere, remedy.elsewhere)),
+            "feasibleNodes": remedy.feasible,
+            "examples": list(remedy.examples),
+        }
+        for remedy in remedies.found
+    ]
+    return {"changes": changes, "changesComplete": remedies.complete}
+
+
+def _edit(edit: Edit) -> dict[str, Any]:
+    return {
+        "field": str(edit.path),
+        "path": list(edit.path.segments),
+        "old": _value(edit.old),
+        "new": edit.new,
+    }
+
+
+def _value(raw: object) -> object:
+    """Return a value of a manifest, as text if it is no JSON of 64 bits and Unicode."""
+    try:
+        return orjson.Fragment(orjson.dumps(raw))
+    except TypeError:
+        return shown(raw)
+
+
+def _elsewhere(elsewhere: Elsewhere) -> dict[str, Any]:
+    constraint, change = elsewhere.constraint, elsewhere.change
+    return {
+        "topologyKey": constraint.topology_key,
+        "whenUnsatisfiable": str(constraint.when_unsatisfiable),
+        "field": str(change.what),
+        "new": change.value,
+    }

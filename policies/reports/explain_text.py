@@ -1,0 +1,154 @@
+"""Why a pod goes where it goes, or fits nowhere, for a person in a terminal: words, operands and bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from policies.engine.explain import Explanation
+from policies.engine.refusing import Breach, Refusal, RefusingNodes, Shortage
+from policies.engine.verdict import Plugin, Verdict
+from policies.evaluation.explaining import Explained
+from policies.evaluation.shortfall import written
+from policies.reports.remedy_text import remedies_text
+from policies.reports.standing_text import standing_text
+from policies.reports.wording import constraint_title, headline, item, named, nodes, plain, print_all
+
+#: Groups of refusing nodes, and tiers of feasible ones, that are told. Arbitrary.
+MOST_GROUPS: Final = 8
+#: What else adds to a node's total in the default profile, by how much at most: 100 times the weight of
+#: ``getDefaultPlugins``, ``apis/config/v1/default_plugins.go``, Kubernetes 1.36.
+OTHER_SCORES: Final = {
+    "TaintToleration": 300,
+    "NodeAffinity": 200,
+    "InterPodAffinity": 200,
+    "NodeResourcesFit": 100,
+    "NodeResourcesBalancedAllocation": 100,
+    "ImageLocality": 100,
+}
+
+
+def render(explained: Explained, *, width: int, color: bool) -> str:
+    """Return what a person reads.
+
+    Args:
+        explained: What to tell.
+        width: Columns of the terminal; no line is longer.
+        color: Whether to use the terminal's colors.
+    """
+    return print_all(_parts(explained, width), width=width, color=color)
+
+
+def _parts(explained: Explained, width: int) -> Iterator[RenderableType]:
+    placement, explanation = explained.placement, explained.explanation
+    verdict = placement.verdict
+    yield headline(placement)
+    if verdict.message:
+        yield Text(plain(verdict.message))
+    yield from _constraints(explained, width)
+    if explanation.refusing:
+        yield from _section("Why nodes refuse it", _refusing(verdict, explanation.refusing))
+    if explanation.tiers:
+        yield from _section("Where it would go", _outlook(explanation))
+    elif verdict.names:
+        yield from _section("What would make it fit", remedies_text(explained.remedies, placement))
+    if verdict.question.pod.unmodeled:
+        asked = ", ".join(verdict.question.pod.unmodeled)
+        text = f"Not modeled, and may refuse more nodes: the pod's {asked}."
+        yield from ("", Text(text, "yellow"))
+
+
+def _section(title: str, lines: Iterable[RenderableType]) -> Iterator[RenderableType]:
+    yield ""
+    yield Text(title, "bold")
+    yield from lines
+
+
+def _constraints(explained: Explained, width: int) -> Iterator[RenderableType]:
+    placement, standings = explained.placement, explained.explanation.standings
+    if placement.why_none:
+        yield from ("", Text(f"No constraint is in force: {placement.why_none}."))
+        return
+    yield ""
+    yield Text("Constraints in force", "bold")
+    for number, standing in enumerate(standings, start=1):
+        yield item(number, constraint_title(standing.applied, placement.policy))
+        yield from standing_text(standing, placement, indent=3, width=width)
+
+
+def _refusing(verdict: Verdict, groups: tuple[RefusingNodes, ...]) -> Iterator[RenderableType]:
+    for group in groups[:MOST_GROUPS]:
+        yield Text(named(group.examples, group.count))
+        for refusal in group.refusals:
+            for line in _refusal(verdict, refusal):
+                yield Padding(Text(line), (0, 0, 0, 3))
+    if rest := groups[MOST_GROUPS:]:
+        yield Text(f"and {nodes(sum(group.count for group in rest))} for {len(rest):,} other sets of reasons")
+
+
+def _refusal(verdict: Verdict, refusal: Refusal) -> Iterator[str]:
+    words = f"{refusal.plugin}: {plain(', '.join(refusal.texts))}"
+    if refusal.taint is not None:
+        key, value, effect = refusal.taint
+        yield f"{words}: {plain(f'{key}={value}' if value else key)}:{effect}"
+    elif refusal.shortages:
+        for shortage in refusal.shortages:
+            yield f"{refusal.plugin}: {_shortage(shortage)}"
+    elif refusal.plugin is Plugin.POD_TOPOLOGY_SPREAD:
+        for breach in refusal.breaches:
+            yield f"{refusal.plugin}: constraint {breach.constraint + 1}: {_breach(verdict, breach)}"
+    else:
+        yield words
+
+
+def _shortage(shortage: Shortage) -> str:
+    least, most = (written(shortage.resource, max(0, left)) for left in (shortage.least, shortage.most))
+    left = most if least == most else f"{least} to {most}"
+    if shortage.resource == "pods":
+        return f"Too many pods: {left} more allowed"
+    requested = written(shortage.resource, shortage.requested)
+    return f"Insufficient {plain(shortage.resource)}: {requested} requested, {left} left"
+
+
+def _breach(verdict: Verdict, breach: Breach) -> str:
+    applied = verdict.results[breach.constraint].applied
+    if breach.lacks_key:
+        return f"no label {plain(applied.constraint.topology_key)}"
+    limit = f"above maxSkew {applied.constraint.max_skew:,}"
+    if breach.least != breach.most:
+        return f"skew {breach.least:,} to {breach.most:,} in {breach.domains:,} domains, {limit}"
+    # matching + self match - minimum = skew.
+    minimum = breach.matching + applied.self_match - breach.least
+    where = f"{breach.domains:,} domains" if breach.domain is None else plain(breach.domain) or "(empty)"
+    operands = f"{breach.matching:,} matching + {applied.self_match} - minimum {minimum:,}"
+    return f"{where}: {operands} = skew {breach.least:,}, {limit}"
+
+
+def _outlook(explanation: Explanation) -> Iterator[RenderableType]:
+    tiers = explanation.tiers
+    if tiers[0].score is None:
+        text = named(tiers[0].examples, tiers[0].count)
+        yield Text(f"{text}: {_unscored(tiers[0].count)}")
+        return
+    for tier in tiers[:MOST_GROUPS]:
+        text = f"score {tier.score}, {tier.points} points: {named(tier.examples, tier.count)}"
+        yield Padding(Text(text), (0, 0, 0, 3))
+    if rest := tiers[MOST_GROUPS:]:
+        yield Padding(Text(f"lower: {nodes(sum(tier.count for tier in rest))}"), (0, 0, 0, 3))
+    others = ", ".join(f"{plugin} {points}" for plugin, points in OTHER_SCORES.items())
+    lead = explanation.lead
+    ahead = "All are equal by spread." if lead is None else f"The best score leads by {lead} points."
+    yield Text(
+        f"{ahead} Points are PodTopologySpread's score, 0 to 100, times its weight 2 in the default profile. "
+        f"What other plugins add is not modeled and can outweigh a lead: up to {others}."
+    )
+
+
+def _unscored(count: int) -> str:
+    if count == 1:
+        return "the only one, so that nothing is scored."
+    return "PodTopologySpread scores none of them (no ScheduleAnyway constraint); other plugins decide."

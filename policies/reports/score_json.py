@@ -1,0 +1,176 @@
+"""A verdict as one JSON object: every plugin's word on every node, for programs.
+
+A cluster has thousands of nodes and few kinds of them, so what alike nodes share is built once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from policies.engine.node_table import MISSING
+from policies.engine.question import AppliedConstraint
+from policies.engine.verdict import Domains, HardResult, SoftResult, Verdict
+from policies.model.version import KubernetesVersion
+
+
+def render(verdict: Verdict, version: KubernetesVersion) -> bytes:
+    """Return a verdict as one line of JSON, without its end.
+
+    ``{"kubernetesVersion", "preFilter", "preScore", "constraints", "nodes", "feasibleNodes", "message"}``;
+    numbers are exactly the scheduler's, nodes and domains are sorted by name.
+    """
+    return orjson.dumps(
+        {
+            "kubernetesVersion": str(version),
+            "preFilter": str(verdict.pre_filter),
+            "preScore": str(verdict.pre_score),
+            "constraints": [_constraint(result) for result in verdict.results],
+            "nodes": _nodes(verdict),
+            "feasibleNodes": verdict.feasible_count,
+            "message": verdict.message,
+        }
+    )
+
+
+def constraint_fields(applied: AppliedConstraint) -> dict[str, Any]:
+    """Return what a constraint asks for, and where it comes from."""
+    constraint = applied.constraint
+    return {
+        "origin": str(applied.origin),
+        "topologyKey": constraint.topology_key,
+        "whenUnsatisfiable": str(constraint.when_unsatisfiable),
+        "maxSkew": constraint.max_skew,
+        "minDomains": constraint.min_domains,
+        "nodeAffinityPolicy": str(constraint.node_affinity_policy),
+        "nodeTaintsPolicy": str(constraint.node_taints_policy),
+        "selector": None if applied.selector is None else str(applied.selector),
+        "selfMatch": bool(applied.self_match),
+    }
+
+
+def _constraint(result: HardResult | SoftResult) -> dict[str, Any]:
+    return constraint_fields(result.applied) | {
+        "globalMinimum": result.minimum if isinstance(result, HardResult) else None,
+        "weight": result.weight if isinstance(result, SoftResult) else None,
+        "domains": _domains(result.domains),
+    }
+
+
+def _domains(domains: Domains) -> list[dict[str, Any]]:
+    """Return the domains that exist."""
+    values, matching, nodes = domains.values, domains.matching.tolist(), domains.nodes.tolist()
+    existing = sorted(np.flatnonzero(domains.exists).tolist(), key=values.__getitem__)
+    return [
+        {"value": values[domain], "matching": matching[domain], "nodes": nodes[domain]} for domain in existing
+    ]
+
+
+def _nodes(verdict: Verdict) -> list[dict[str, Any]]:
+    rows = zip(
+        verdict.names,
+        verdict.feasible.tolist(),
+        _rejections(verdict),
+        _checks(verdict),
+        _of_feasible(verdict, verdict.raw_scores),
+        _of_feasible(verdict, verdict.scores),
+        strict=True,
+    )
+    return [
+        {
+            "name": name,
+            "feasible": feasible,
+            "rejections": rejections,
+            "checks": checks,
+            "rawScore": raw_score,
+            "score": score,
+        }
+        for name, feasible, rejections, checks, raw_score, score in rows
+    ]
+
+
+def _of_feasible(verdict: Verdict, scores: NDArray[np.int64] | None) -> list[int | None]:
+    """Return scores by node, None where a node is not feasible or nothing was scored."""
+    if scores is None:
+        return [None] * len(verdict.names)
+    pairs = zip(scores.tolist(), verdict.feasible.tolist(), strict=True)
+    return [score if feasible else None for score, feasible in pairs]
+
+
+def _rejections(verdict: Verdict) -> list[list[dict[str, Any]]]:
+    """Return what each node's plugins say that refuse it."""
+    refusing = [refusals for refusals in verdict.refusals if refusals.of_node.any()]
+
+    def rejections(node: int) -> list[dict[str, Any]]:
+        said = ((refusals, int(refusals.of_node[node])) for refusals in refusing)
+        told = ((refusals.plugin, refusals.reasons[number - 1]) for refusals, number in said if number)
+        return [
+            {"plugin": str(plugin), "reason": str(reason), "code": str(reason.code)}
+            for plugin, reason in told
+        ]
+
+    return _tell(rejections, [refusals.of_node for refusals in refusing], len(verdict.names))
+
+
+def _checks(verdict: Verdict) -> list[list[dict[str, Any]]]:
+    """Return what each hard constraint saw on each node. Nodes of the same domains see the same."""
+    hard = [(at, result) for at, result in enumerate(verdict.results) if isinstance(result, HardResult)]
+    checkers = [_checker(at, result) for at, result in hard]
+
+    def checks(node: int) -> list[dict[str, Any]]:
+        return [check(node) for check in checkers]
+
+    return _tell(checks, [result.domains.of_node for _, result in hard], len(verdict.names))
+
+
+def _checker(constraint: int, result: HardResult) -> Callable[[int], dict[str, Any]]:
+    """Return what tells the check of a constraint on a node."""
+    # As lists: each number of an array would cost as much as the rest of its check.
+    of_node, values = result.domains.of_node.tolist(), result.domains.values
+    matching, skew, satisfied = (
+        result.domains.matching.tolist(),
+        result.skew.tolist(),
+        result.satisfied.tolist(),
+    )
+
+    def check(node: int) -> dict[str, Any]:
+        domain = of_node[node]
+        lacking = domain == MISSING
+        return {
+            "constraint": constraint,
+            "domain": None if lacking else values[domain],
+            "matching": 0 if lacking else matching[domain],
+            "selfMatch": result.applied.self_match,
+            "globalMinimum": result.minimum,
+            "skew": None if lacking else skew[node],
+            "maxSkew": result.applied.constraint.max_skew,
+            "satisfied": satisfied[node],
+        }
+
+    return check
+
+
+def _tell(
+    tell: Callable[[int], list[dict[str, Any]]], columns: list[NDArray[Any]], size: int
+) -> list[list[dict[str, Any]]]:
+    """Return what there is to tell of each of ``size`` nodes; those alike in every column share it.
+
+    Args:
+        tell: Says it of one node.
+        columns: What makes nodes differ, each of shape ``(n,)``.
+        size: How many nodes there are.
+    """
+    if not columns:
+        return [[]] * size
+    told: dict[tuple[int, ...], list[dict[str, Any]]] = {}
+    everything = []
+    for node, key in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+        found = told.get(key)
+        if found is None:
+            found = told[key] = tell(node)
+        everything.append(found)
+    return everything

@@ -1,0 +1,172 @@
+"""A placement as text for a person in a terminal: does it fit, by which constraints, where and why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rich import box
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from policies.engine.node_table import MISSING
+from policies.engine.question import AppliedConstraint
+from policies.engine.scoring import HOSTNAME
+from policies.engine.verdict import Domains, HardResult, Plugin, SoftResult, Verdict
+from policies.evaluation.placement import Placement
+from policies.reports.wording import constraint_title, headline, item, plain, print_all
+
+#: Nodes that get a line each; of more, those alike share one. Arbitrary; what a terminal shows at once.
+MOST_NODES = 20
+#: Lines of groups, the best and the most frequent. Arbitrary.
+MOST_GROUPS = 30
+#: Domains of a constraint that are told. Arbitrary; a cloud region has three to six zones.
+MOST_DOMAINS = 6
+
+
+class _Row(NamedTuple):
+    """What is told of a node; alike nodes have equal rows."""
+
+    feasible: bool
+    score: int | None
+    reasons: tuple[str, ...]
+
+
+def render(placement: Placement, *, width: int, color: bool) -> str:
+    """Return what a person reads.
+
+    Args:
+        placement: What to tell.
+        width: Columns of the terminal; no line is longer.
+        color: Whether to use the terminal's colors.
+    """
+    return print_all(_parts(placement), width=width, color=color)
+
+
+def _parts(placement: Placement) -> Iterator[RenderableType]:
+    yield headline(placement)
+    yield from _constraints(placement)
+    if placement.verdict.names:
+        yield ""
+        yield _nodes(placement.verdict)
+    for note in _notes(placement.verdict):
+        yield ""
+        yield note
+
+
+def _constraints(placement: Placement) -> Iterator[RenderableType]:
+    """Yield the constraints in force, or why there is none."""
+    yield Text()
+    if placement.why_none:
+        yield Text(f"No constraint is in force: {placement.why_none}.")
+        return
+    for number, result in enumerate(placement.verdict.results, start=1):
+        yield item(number, constraint_title(result.applied, placement.policy))
+        for line in _operands(result):
+            yield Padding(Text(line), (0, 0, 0, 3))
+
+
+def _operands(result: HardResult | SoftResult) -> Iterator[str]:
+    yield _selected(result.applied)
+    yield f"matching pods: {_standing(result.domains)}"
+    if isinstance(result, HardResult):
+        limit = result.applied.constraint.max_skew + result.minimum - result.applied.self_match
+        yield f"global minimum {result.minimum}: a domain with more than {limit} cannot take this pod"
+
+
+def _selected(applied: AppliedConstraint) -> str:
+    if applied.selector is None:
+        return "counts no pods: it has no labelSelector"
+    selector = plain(str(applied.selector)) or "all of the namespace, as {} selects"
+    return f"counts pods: {selector}{'' if applied.self_match else ' (not this pod itself)'}"
+
+
+def _standing(domains: Domains) -> str:
+    """Return the counts of the existing domains, the emptiest first."""
+    matching = domains.matching.tolist()
+    existing = [domain for domain, exists in enumerate(domains.exists.tolist()) if exists]
+    existing.sort(key=lambda domain: (matching[domain], domains.values[domain]))
+    if not existing:
+        return "no eligible node carries the key"
+    if len(existing) > MOST_DOMAINS:
+        least, most = matching[existing[0]], matching[existing[-1]]
+        counts = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        return f"{counts} in each of {len(existing):,} domains"
+    return ", ".join(f"{plain(domains.values[domain])} {matching[domain]:,}" for domain in existing)
+
+
+def _nodes(verdict: Verdict) -> Table:
+    grouping = len(verdict.names) > MOST_NODES
+    groups: dict[tuple[_Row, str], list[str]] = {}
+    for name, row in zip(verdict.names, _rows(verdict), strict=True):
+        groups.setdefault((row, "" if grouping else name), []).append(name)
+    lines = sorted(groups.items(), key=lambda entry: (*_rank(entry[0][0]), -len(entry[1])))
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("NODES" if grouping else "NODE", overflow="fold")
+    table.add_column("FITS")
+    table.add_column("SCORE", justify="right")
+    table.add_column("WHY NOT", overflow="fold")
+    for (row, _), names in lines[:MOST_GROUPS]:
+        fits = Text("yes", "green") if row.feasible else Text("no", "red")
+        score = "" if row.score is None else str(row.score)
+        table.add_row(Text(_named(names, grouping=grouping)), fits, score, Text("\n".join(row.reasons)))
+    if rest := sum(len(names) for _, names in lines[MOST_GROUPS:]):
+        table.add_row(f"and {rest:,} more")
+    return table
+
+
+def _rank(row: _Row) -> tuple[bool, int]:
+    """Return what lines are ordered by: the best first."""
+    return not row.feasible, -(row.score or 0)
+
+
+def _rows(verdict: Verdict) -> Iterator[_Row]:
+    """Yield what there is to tell of each node, in their order."""
+    scores = verdict.scores
+    for node, feasible in enumerate(verdict.feasible.tolist()):
+        score = int(scores[node]) if feasible and scores is not None else None
+        yield _Row(feasible, score, () if feasible else tuple(_reasons(verdict, node)))
+
+
+def _reasons(verdict: Verdict, node: int) -> Iterator[str]:
+    """Yield why plugins refuse a node: in the scheduler's words, but for spreading its numbers."""
+    for refusals in verdict.refusals:
+        number = int(refusals.of_node[node])
+        if not number:
+            continue
+        if refusals.plugin is not Plugin.POD_TOPOLOGY_SPREAD:
+            yield str(refusals.reasons[number - 1])
+            continue
+        for position, result in enumerate(verdict.results, start=1):
+            if isinstance(result, HardResult) and not result.satisfied[node]:
+                yield f"constraint {position}: {_shortfall(result, node)}"
+
+
+def _shortfall(result: HardResult, node: int) -> str:
+    applied, domains = result.applied, result.domains
+    domain = int(domains.of_node[node])
+    if domain == MISSING:
+        return f"no label {plain(applied.constraint.topology_key)}"
+    # Every node is a domain of its own here; named, no two of them would be alike.
+    where = "" if applied.constraint.topology_key == HOSTNAME else f"{plain(domains.values[domain])} "
+    skew = f"{domains.matching[domain]} + {applied.self_match} - {result.minimum} = {result.skew[node]}"
+    return f"{where}{skew}, above {applied.constraint.max_skew}"
+
+
+def _named(names: list[str], *, grouping: bool) -> str:
+    if not grouping:
+        return plain(names[0])
+    return f"{len(names):,}: {plain(names[0])}{', …' if len(names) > 1 else ''}"
+
+
+def _notes(verdict: Verdict) -> Iterator[Text]:
+    if any(isinstance(result, HardResult) and not result.satisfied.all() for result in verdict.results):
+        legend = "constraint N: matching pods + this one - global minimum = skew, above maxSkew"
+        yield Text(legend, style="dim")
+    if verdict.message:
+        yield Text(verdict.message)
+    unmodeled = verdict.question.pod.unmodeled
+    if unmodeled:
+        yield Text(f"Not judged, though a scheduler looks at it: {', '.join(unmodeled)}.", style="yellow")

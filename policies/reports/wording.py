@@ -1,0 +1,112 @@
+"""The words that reports on placements share, and the terminal that they are written for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from io import StringIO
+from typing import Final
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from policies.engine.question import AppliedConstraint, Origin
+from policies.evaluation.placement import Placement
+from policies.fields import shown
+from policies.model.constraint import NodeInclusionPolicy
+
+_ORIGINS: Final = {
+    Origin.POD: "the pod's own",
+    Origin.POLICY: "injected by a policy",
+    Origin.SCHEDULER_LIST: "the scheduler's defaultConstraints",
+    Origin.SCHEDULER_SYSTEM: "kube-scheduler's built-in defaults",
+}
+
+
+def print_all(parts: Iterable[RenderableType], *, width: int, color: bool) -> str:
+    """Return parts as lines of text, none longer than a width, without blanks at their ends.
+
+    Args:
+        parts: One after the other.
+        width: Columns of the terminal.
+        color: Whether to use its colors.
+    """
+    out = StringIO()
+    console = Console(
+        file=out,
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        highlight=False,
+        _environ={},
+    )
+    for part in parts:
+        console.print(part)
+    # rich fills up lines to their width.
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+
+
+def item(number: int, text: Text) -> Table:
+    """Return an item of a numbered list, whose further lines are as far in as the first."""
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(f"{number}.", text)
+    return grid
+
+
+def plain(text: str) -> str:
+    """Return a name that cannot steer the terminal."""
+    return text if text.isprintable() else shown(text)
+
+
+def headline(placement: Placement) -> Text:
+    """Return whose pod fits how many nodes."""
+    verdict, subject = placement.verdict, placement.subject
+    name = subject.metadata.get("name") or subject.metadata.get("generateName") or "without a name"
+    whose = f"{subject.kind.name} {plain(subject.namespace)}/{plain(str(name))}"
+    count, size = verdict.feasible_count, len(verdict.names)
+    fits = f"fits {count:,} of {nodes(size)}" if count else f"fits none of {nodes(size)}"
+    text = Text.assemble(whose, " ", (fits, "bold green" if count else "bold red"))
+    return text.append(f" (Kubernetes {placement.version})")
+
+
+def constraint_title(applied: AppliedConstraint, policy: str | None) -> Text:
+    """Return a constraint without what is at its default, and where it comes from.
+
+    Args:
+        applied: The constraint.
+        policy: The policy that gave it.
+    """
+    constraint, origin = applied.constraint, applied.origin
+    text = Text(f"{plain(constraint.topology_key)} {constraint.when_unsatisfiable}", style="bold")
+    text.append(f" maxSkew {constraint.max_skew}")
+    if constraint.min_domains != 1:
+        text.append(f" minDomains {constraint.min_domains}")
+    if constraint.node_affinity_policy is not NodeInclusionPolicy.HONOR:
+        text.append(f" nodeAffinityPolicy {constraint.node_affinity_policy}")
+    if constraint.node_taints_policy is not NodeInclusionPolicy.IGNORE:
+        text.append(f" nodeTaintsPolicy {constraint.node_taints_policy}")
+    whose = _ORIGINS[origin]
+    if origin is Origin.POLICY and policy:
+        whose = f"injected by policy {plain(policy)}"
+    return text.append(f", {whose}", style="dim")
+
+
+def nodes(count: int) -> str:
+    """Return a number of nodes.
+
+    >>> nodes(1), nodes(5000)
+    ('1 node', '5,000 nodes')
+    """
+    return f"{count:,} node{'' if count == 1 else 's'}"
+
+
+def named(examples: tuple[str, ...], count: int) -> str:
+    """Return how many nodes a group has, and some names.
+
+    >>> named(("n1", "n2"), 2), named(("n1",), 7)
+    ('2 nodes: n1, n2', '7 nodes, such as n1')
+    """
+    names = ", ".join(map(plain, examples))
+    return f"{nodes(count)}{': ' if count == len(examples) else ', such as '}{names}"

@@ -1,0 +1,67 @@
+"""Changes of constraints, and what they give up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from policies.engine.changes import Change, What
+from policies.engine.question import Question
+from tests.builders import a_constraint, a_pod
+from tests.policies.engine.clusters import a_question, an_index
+
+
+def _question() -> Question:
+    constraints = [a_constraint(minDomains=3), a_constraint(topologyKey="rack")]
+    return a_question(a_pod(spec={"topologySpreadConstraints": constraints}), {}, an_index([]))
+
+
+@pytest.mark.parametrize(
+    ("what", "value", "expected"),
+    [
+        (What.NODE_TAINTS_POLICY, "Honor", {"node_taints_policy": "Honor"}),
+        (What.NODE_AFFINITY_POLICY, "Ignore", {"node_affinity_policy": "Ignore"}),
+        (What.MIN_DOMAINS, 2, {"min_domains": 2}),
+        (What.MAX_SKEW, 9, {"max_skew": 9}),
+        (
+            What.WHEN_UNSATISFIABLE,
+            "ScheduleAnyway",
+            {"when_unsatisfiable": "ScheduleAnyway", "min_domains": 1},
+        ),
+    ],
+)
+def test_apply(what: What, value: Any, expected: dict[str, Any]) -> None:
+    """One field of one constraint changes, and minDomains goes where it may not stand."""
+    question = _question()
+    changed = Change(what=what, constraint=0, value=value).apply(question)
+
+    assert replace(question.constraints[0].constraint, **expected) == changed.constraints[0].constraint
+    assert question.constraints[1:] == changed.constraints[1:]
+
+
+def test_apply_takes_a_constraint_away() -> None:
+    """The others stay."""
+    question = _question()
+
+    assert question.constraints[:1] == Change(what=What.CONSTRAINT, constraint=1).apply(question).constraints
+
+
+def test_what_gives_up_less_comes_first() -> None:
+    """Honest counts, then numbers by the least, then softer, then removed; Ignore is like a number."""
+    changes = [
+        Change(what=What.NODE_TAINTS_POLICY, constraint=1, value="Honor"),
+        Change(what=What.MIN_DOMAINS, constraint=0, value=2, given_up=1),
+        Change(what=What.NODE_AFFINITY_POLICY, constraint=0, value="Ignore"),
+        Change(what=What.MAX_SKEW, constraint=1, value=2, given_up=1),
+        Change(what=What.MAX_SKEW, constraint=0, value=5, given_up=4),
+        Change(what=What.REQUESTS, given_up=0.5),
+        Change(what=What.WHEN_UNSATISFIABLE, constraint=0, value="ScheduleAnyway"),
+        Change(what=What.TOLERATIONS, given_up=1),
+        Change(what=What.NODE_SELECTOR),
+        Change(what=What.CONSTRAINT, constraint=0),
+    ]
+    costs = [change.cost for change in changes]
+
+    assert costs == sorted(set(costs))

@@ -1,0 +1,230 @@
+"""An explanation as a person reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from policies.defaults.scheduler_config import SchedulerConfig, build_profile
+from policies.evaluation.explaining import Explained
+from policies.reports import explain_text
+from tests.builders import a_constraint, a_pod, a_workload
+from tests.policies.engine.clusters import objects_of
+from tests.policies.engine.strategies import cases
+from tests.policies.reports.explanations import MANY, SOFT, UNEVEN, a_spread_pod, an_explanation
+from tests.policies.reports.verdicts import a_node, on
+
+
+def lines_of(explained: Explained, width: int = 80) -> list[str]:
+    return explain_text.render(explained, width=width, color=False).splitlines()
+
+
+def text_of(explained: Explained) -> str:
+    """Return the text with its lines joined."""
+    return " ".join(line.strip() for line in lines_of(explained))
+
+
+def test_fits_nowhere() -> None:
+    """The sentence, the constraint with its operands and domains, the reasons, and what would help."""
+    assert lines_of(an_explanation(a_spread_pod(a_constraint()), *UNEVEN)) == [
+        "Pod shop/web-0 fits none of 3 nodes (Kubernetes 1.36)",
+        "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 node(s) didn't",
+        "match pod topology spread constraints.",
+        "",
+        "Constraints in force",
+        "1. topology.kubernetes.io/zone DoNotSchedule maxSkew 1, the pod's own",
+        "   counts pods of namespace shop with app=web; this pod is one (self match 1)",
+        "   skew = matching + self match 1 - global minimum 0; above maxSkew 1 it refuses",
+        "   DOMAIN                        MATCHING PODS  NODES  SKEW  FITS",
+        "   a       ████████████████████              2      1     3  no",
+        "   b       ████████████████████              2      1     3  no",
+        "   c                                         0      1     1  yes",
+        "",
+        "Why nodes refuse it",
+        "2 nodes: n1, n2",
+        "   PodTopologySpread: constraint 1: 2 domains: 2 matching + 1 - minimum 0 = skew",
+        "   3, above maxSkew 1",
+        "1 node: n3",
+        "   TaintToleration: node(s) had untolerated taint(s): team=x:NoSchedule",
+        "",
+        "What would make it fit",
+        "1. add spec.topologySpreadConstraints[0].nodeTaintsPolicy: Honor (now Ignore by",
+        "   default)",
+        "   then it fits 2 nodes: n1, n2",
+        "2. spec.topologySpreadConstraints[0].maxSkew: 3 (now 1)",
+        "   then it fits 2 nodes: n1, n2",
+        "3. spec.topologySpreadConstraints[0].whenUnsatisfiable: ScheduleAnyway (now",
+        "   DoNotSchedule)",
+        "   then it fits 2 nodes: n1, n2",
+        "4. add spec.tolerations[0]: {key: team, operator: Equal, value: x, effect:",
+        "   NoSchedule}",
+        "   then it fits 1 node: n3",
+        "5. remove spec.topologySpreadConstraints",
+        "   then it fits 2 nodes: n1, n2",
+        "Any one of these is enough, as judged on this cluster; the first gives up least.",
+    ]
+
+
+def test_fits() -> None:
+    """Feasible nodes by score with the lead, and what could outweigh it; a soft constraint has no skew."""
+    lines = lines_of(an_explanation(a_spread_pod(SOFT), *UNEVEN[:2], *UNEVEN[3:4]))
+    start = lines.index("Where it would go")
+
+    assert lines[4:9] == [
+        "   counts pods of namespace shop with app=web; this pod is one (self match 1)",
+        "   raw score = matching x weight 1.39 + maxSkew 1 - 1; the lowest sum is best",
+        "   DOMAIN                        MATCHING PODS  NODES",
+        "   n1      ████████████████████              1      1",
+        "   n2                                        0      1",
+    ]
+    assert lines[start + 1 : start + 4] == [
+        "   score 100, 200 points: 1 node: n2",
+        "   score 0, 0 points: 1 node: n1",
+        "The best score leads by 200 points. Points are PodTopologySpread's score, 0 to",
+    ]
+    assert "NodeResourcesFit 100" in " ".join(lines)
+
+
+def test_many_nodes() -> None:
+    """Domains and nodes that are alike share lines: the text does not grow with the cluster."""
+    lines = lines_of(an_explanation(a_spread_pod(SOFT), *MANY))
+
+    assert len(lines) < 30
+    assert [
+        "   DOMAINS                        MATCHING PODS",
+        "   15       ████████████████████              0",
+        "   15       ████████████████████              1",
+        "   15       ████████████████████              2",
+        "   15       ████████████████████              3",
+        "   WORST AND BEST                        MATCHING PODS  NODES",
+        "   n03             ████████████████████              3      1",
+    ] == lines[6:13]
+
+
+def _deployment(**spec: Any) -> dict[str, Any]:
+    return a_workload(spec=spec)
+
+
+@pytest.mark.parametrize(
+    ("obj", "nodes", "said"),
+    [
+        pytest.param(
+            a_spread_pod(a_constraint(labelSelector=None)),
+            UNEVEN,
+            "no labelSelector: it counts no pods, so it refuses no node that has the label",
+            id="no selector",
+        ),
+        pytest.param(
+            a_spread_pod(a_constraint(labelSelector={})),
+            UNEVEN,
+            "labelSelector {} counts no pods in Kubernetes 1.36, so it refuses no node that has the label",
+            id="empty selector",
+        ),
+        pytest.param(
+            a_spread_pod(a_constraint(labelSelector={"matchLabels": {"app": "x"}})),
+            UNEVEN,
+            "with app=x; this pod is none, and never counts (self match 0)",
+            id="a selector that misses the pod",
+        ),
+        pytest.param(
+            a_spread_pod(a_constraint(matchLabelKeys=["rev"])),
+            UNEVEN,
+            "matchLabelKeys rev narrows nothing: the pod has no such label",
+            id="matchLabelKeys without the label",
+        ),
+        pytest.param(
+            _deployment(topologySpreadConstraints=[a_constraint(matchLabelKeys=["pod-template-hash"])]),
+            UNEVEN,
+            "narrowed by matchLabelKeys pod-template-hash",
+            id="matchLabelKeys",
+        ),
+        pytest.param(
+            a_spread_pod(a_constraint(minDomains=4)),
+            UNEVEN,
+            "the minimum is 0 because 3 domains are fewer than minDomains 4",
+            id="minDomains",
+        ),
+        pytest.param(
+            a_spread_pod(a_constraint(topologyKey="rack")),
+            UNEVEN,
+            "3 nodes lack the label, so that they are refused",
+            id="no such label",
+        ),
+        pytest.param(
+            a_spread_pod(a_constraint(nodeTaintsPolicy="Honor")),
+            UNEVEN,
+            "1 node with the label does not count: tainted (nodeTaintsPolicy Honor)",
+            id="left out",
+        ),
+        pytest.param(a_pod(), UNEVEN, "No constraint is in force: no Service selects it", id="no defaults"),
+        pytest.param(
+            _deployment(), UNEVEN, "kube-scheduler's built-in defaults counts pods", id="System defaults"
+        ),
+        pytest.param(
+            a_pod(spec={"containers": [{"resources": {"requests": {"cpu": "9", "memory": "1Gi"}}}]}),
+            [*UNEVEN[:1], *on("n1", 9), a_node("n9")],
+            "NodeResourcesFit: Insufficient cpu: 9 requested, 4 left",
+            id="resources",
+        ),
+        pytest.param(
+            a_pod(),
+            [a_node("n1"), *on("n1", 10)],
+            "NodeResourcesFit: Too many pods: 0 more allowed",
+            id="pods",
+        ),
+        pytest.param(
+            a_pod(), [a_node("n1"), *on("n1", 10)], "No one or two changes of the manifest", id="no remedy"
+        ),
+        pytest.param(
+            a_pod(), [a_node("n1")], "1 node: n1: the only one, so that nothing is scored.", id="one node"
+        ),
+        pytest.param(
+            a_spread_pod(a_constraint(), hostNetwork=True, affinity={"podAntiAffinity": {"x": [1]}}),
+            UNEVEN[:1],
+            "Not modeled, and may refuse more nodes: the pod's podAntiAffinity.",
+            id="unmodeled",
+        ),
+        pytest.param(a_pod(), [], "no nodes available to schedule pods", id="no nodes"),
+    ],
+)
+def test_what_is_said(obj: dict[str, Any], nodes: list[dict[str, Any]], said: str) -> None:
+    """Each circumstance is told in words."""
+    assert said in text_of(an_explanation(obj, *nodes))
+
+
+def test_defaults_are_changed_where_they_are() -> None:
+    """A constraint of the scheduler's configuration has no field in the manifest."""
+    constraint = {key: value for key, value in a_constraint().items() if key != "labelSelector"}
+    profile = build_profile({"defaultingType": "List", "defaultConstraints": [constraint]})
+    scheduler = SchedulerConfig({}, fallback=profile)
+    text = text_of(an_explanation(a_workload("StatefulSet"), *UNEVEN, scheduler=scheduler))
+
+    assert (
+        "in the scheduler's defaultConstraints, for topology.kubernetes.io/zone DoNotSchedule: "
+        "nodeTaintsPolicy Honor" in text
+    )
+    assert "or give the pod constraints of its own, which replace all of these" in text
+
+
+def test_names_cannot_steer_the_terminal() -> None:
+    """Control characters of names, values and taints come out escaped."""
+    evil = "\x1b[31m"
+    node = a_node(f"n{evil}", f"z{evil}", taints=[{"key": evil, "effect": "NoSchedule"}])
+    explained = an_explanation(a_spread_pod(a_constraint(), nodeSelector={evil: evil}), node)
+
+    assert "\x1b" not in "".join(lines_of(explained))
+
+
+@given(cases(), st.sampled_from((20, 40, 80, 200)))
+def test_lines_are_no_wider_than_the_terminal(case: dict[str, Any], width: int) -> None:
+    """Whatever is explained, in color or not, lines keep to the width, and the text is the same again."""
+    scheduler = SchedulerConfig({}, fallback=build_profile(case["args"]))
+    explained = an_explanation(case["pod"], *objects_of(case), scheduler=scheduler)
+    text = explain_text.render(explained, width=width, color=False)
+
+    assert all(len(line) <= width for line in text.splitlines())
+    assert text == explain_text.render(explained, width=width, color=False)
+    assert "\x1b[" in explain_text.render(explained, width=width, color=True)

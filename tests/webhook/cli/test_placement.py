@@ -1,0 +1,120 @@
+"""What score and explain share: which object of a file is meant, and what goes wrong before it is judged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from policies.errors import DocumentError, UsageError
+from tests.builders import a_constraint, a_pod, a_workload
+from tests.policies.reports.verdicts import a_node
+from webhook.cli.placement import PlacementOptions, place_file
+
+SERVICE: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {"name": "web"},
+    "spec": {"selector": {"app": "web"}},
+}
+CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}}
+WEB, DATABASE = a_workload(), a_workload("StatefulSet", name="db")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Any:
+    """Return what places the object of a manifest in a cluster of one node."""
+
+    def place(*documents: Any, **options: Any) -> Any:
+        manifest, cluster = tmp_path / "web.yaml", tmp_path / "cluster.yaml"
+        manifest.write_text(yaml.safe_dump_all(documents))
+        cluster.write_text(yaml.safe_dump(a_node("n1", "a")))
+        return place_file(PlacementOptions(file=str(manifest), cluster=str(cluster), **options))
+
+    return place
+
+
+@pytest.mark.parametrize(
+    ("documents", "name", "kind"),
+    [
+        pytest.param([WEB], "", "Deployment", id="the only object"),
+        pytest.param([SERVICE, CONFIG, WEB], "", "Deployment", id="the only one that makes pods"),
+        pytest.param([{"kind": "List", "items": [SERVICE, DATABASE]}], "", "StatefulSet", id="in a List"),
+        pytest.param([WEB, DATABASE], "StatefulSet/db", "StatefulSet", id="by kind and name"),
+        pytest.param([WEB, DATABASE], "statefulset/db", "StatefulSet", id="in lower case"),
+        pytest.param([WEB, DATABASE], "StatefulSet.apps/db", "StatefulSet", id="with its group"),
+        pytest.param([WEB, DATABASE], "db", "StatefulSet", id="by name alone"),
+    ],
+)
+def test_choice(place: Any, documents: list[Any], name: str, kind: str) -> None:
+    """One object must be meant, alone or by name."""
+    assert kind == place(*documents, name=name).subject.kind.kind
+
+
+@pytest.mark.parametrize(
+    ("documents", "name", "told"),
+    [
+        pytest.param([CONFIG], "", "ConfigMap/web (line 1)", id="nothing that makes pods"),
+        pytest.param([], "", "holds no Pod", id="nothing at all"),
+        pytest.param([WEB, DATABASE], "", "StatefulSet/db (line", id="two"),
+        pytest.param([WEB, DATABASE], "Job/db", "Deployment/web (line 1)", id="none of the name"),
+        pytest.param([WEB, a_workload(namespace="b")], "web", "--name", id="two of the name"),
+    ],
+)
+def test_no_choice(place: Any, documents: list[Any], name: str, told: str) -> None:
+    """Otherwise the candidates are listed with their lines."""
+    with pytest.raises(DocumentError, match=r"web\.yaml: holds") as caught:
+        place(*documents, name=name)
+
+    assert told in str(caught.value)
+
+
+def test_services_along(place: Any) -> None:
+    """A Service in the same file is in the cluster by then, in the namespace that the pod goes to."""
+    pod = a_pod(namespace="")
+    origins = {
+        "with": [result.applied.origin for result in place(SERVICE, pod, namespace="x").verdict.results],
+        "without": [result.applied.origin for result in place(pod, namespace="x").verdict.results],
+    }
+
+    assert origins == {"with": ["scheduler-system"] * 2, "without": []}
+
+
+def test_all_errors_with_their_lines(place: Any) -> None:
+    """What is wrong with the object, and with what goes along, is told at once."""
+    broken = a_workload(spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]})
+    with pytest.raises(DocumentError) as caught:
+        place({**SERVICE, "spec": {"selector": 3}}, broken)
+
+    fields = [problem.split(": ")[1] for problem in caught.value.problems]
+    assert fields == ["spec.selector", "spec.template.spec.topologySpreadConstraints[0].maxSkew"]
+    assert all(problem.split(":")[1].isdecimal() for problem in caught.value.problems)
+
+
+@pytest.mark.parametrize(
+    ("pod", "namespace", "expected"),
+    [
+        pytest.param(a_pod(namespace=""), "", "default", id="none: default"),
+        pytest.param(a_pod(namespace=""), "shop", "shop", id="the option's"),
+        pytest.param(a_pod(namespace="shop"), "", "shop", id="its own"),
+        pytest.param(a_pod(namespace="shop"), "shop", "shop", id="both the same"),
+    ],
+)
+def test_namespace(place: Any, pod: dict[str, Any], namespace: str, expected: str) -> None:
+    """The object's own namespace counts, then the option's, then default."""
+    assert expected == place(pod, namespace=namespace).subject.namespace
+
+
+def test_two_namespaces(place: Any) -> None:
+    """Two that contradict each other are refused, as kubectl does."""
+    with pytest.raises(DocumentError, match=r"metadata\.namespace"):
+        place(a_pod(namespace="shop"), namespace="other")
+
+
+@pytest.mark.parametrize("cluster", ["", "-"])
+def test_usage(cluster: str) -> None:
+    """A cluster must be given, and standard input is read once."""
+    with pytest.raises(UsageError):
+        place_file(PlacementOptions(file="-", cluster=cluster))

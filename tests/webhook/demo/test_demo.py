@@ -1,0 +1,43 @@
+"""The demo, run as ``make demo`` runs it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+#: Seconds after which it is given up; it takes two.
+PATIENCE_S = 60
+
+#: What a person must have seen, in this order.
+SEEN = (
+    "denied. kubectl prints:",
+    "allowed, with a patch. The pod gets:",
+    "allowed as it is.",
+    "allowed, with a warning. kubectl prints:",
+    "now fits on none of 6 nodes",
+    "POST /v1/score: Pod → HTTP 200",
+    "NODE  ZONE    SCORE",
+    "n3    zone-b    100",
+    "POST /v1/explain: Deployment → HTTP 200",
+    "fits none of 6 nodes",
+    "The server has stopped.",
+)
+
+
+def test_the_demo_shows_everything_and_ends() -> None:
+    """Whoever tries Evenkeel sees every part of it work, and has their prompt back."""
+    done = subprocess.run(
+        [sys.executable, "-m", "webhook.demo"],
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+    )
+    text = done.stdout.decode()
+    places = [text.find(part) for part in SEEN]
+
+    assert done.returncode == 0, done.stderr.decode()
+    assert -1 not in places, text
+    assert sorted(places) == places
+    assert "Traceback" not in text + done.stderr.decode()

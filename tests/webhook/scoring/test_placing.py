@@ -1,0 +1,124 @@
+"""Requests and their placements: errors of every part at once, and the recorded schedules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from policies.evaluation.context import AdmissionContext
+from policies.model.version import KubernetesVersion
+from policies.reports import score_json
+from tests.builders import a_constraint, a_pod, a_workload
+from tests.policies.reports.verdicts import a_node, an_index
+from tests.recorded import recorded_schedules
+from tests.webhook.scoring.requests import a_body
+from webhook.scoring.cluster import LISTS
+from webhook.scoring.placing import place_request
+from webhook.scoring.request import RequestError
+
+SERVER = AdmissionContext(policies=())
+#: The keys of the recorded answers, by plugin.
+PLUGINS = {
+    "NodeUnschedulable": "nodeUnschedulable",
+    "NodeName": "nodeName",
+    "TaintToleration": "taintToleration",
+    "NodeAffinity": "nodeAffinity",
+    "NodeResourcesFit": "nodeResourcesFit",
+    "PodTopologySpread": "podTopologySpread",
+}
+
+
+def _paths(server: AdmissionContext = SERVER, **fields: Any) -> list[str]:
+    with pytest.raises(RequestError) as caught:
+        place_request(a_body(**fields), server)
+    return [str(error.path) for error in caught.value.errors]
+
+
+def test_own_cluster() -> None:
+    """A request with its own cluster needs none of the server."""
+    assert [False, True] == place_request(a_body(), SERVER).verdict.feasible.tolist()
+
+
+def test_servers_cluster() -> None:
+    """Without one, the server's is meant."""
+    server = AdmissionContext(policies=(), cluster=an_index(a_node("n1", "a")))
+
+    assert ("n1",) == place_request(a_body(cluster=None), server).verdict.names
+
+
+def test_workload() -> None:
+    """A workload is judged by the pod that its controller would make."""
+    workload = a_workload(spec={"topologySpreadConstraints": [a_constraint()]})
+
+    assert [False, True] == place_request(a_body(pod=workload), SERVER).verdict.feasible.tolist()
+
+
+def test_no_cluster() -> None:
+    """Without any cluster the request is refused, with whatever else is wrong with it."""
+    broken = a_pod(spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]})
+
+    assert ["cluster"] == _paths(cluster=None)
+    assert ["x", "cluster", "pod.spec.topologySpreadConstraints[0].maxSkew"] == _paths(
+        x=1, cluster=None, pod=broken
+    )
+
+
+@pytest.mark.parametrize(
+    ("pod", "path"),
+    [
+        pytest.param({"kind": "Pod"}, "pod.kind", id="no apiVersion"),
+        pytest.param({"apiVersion": "v1", "kind": "Secret"}, "pod.kind", id="holds no pod"),
+        pytest.param({"apiVersion": [], "kind": {}}, "pod.kind", id="rubbish"),
+        pytest.param(a_pod(spec={"containers": 3}), "pod.spec.containers", id="containers that are none"),
+        pytest.param(
+            a_workload(spec={"nodeSelector": 3}), "pod.spec.template.spec.nodeSelector", id="in a template"
+        ),
+    ],
+)
+def test_errors_of_the_pod(pod: dict[str, Any], path: str) -> None:
+    """What is wrong with the pod is told with its path in the request."""
+    assert [path] == _paths(pod=pod)
+
+
+def test_server_of_an_unknown_release() -> None:
+    """A server for a release that the engine does not know says so; the request may name another."""
+    server = AdmissionContext(policies=(), kubernetes_version=KubernetesVersion(1, 20))
+
+    assert ["kubernetesVersion"] == _paths(server)
+    assert KubernetesVersion(1, 30) == place_request(a_body(kubernetesVersion="1.30"), server).version
+
+
+def test_recorded_schedules() -> None:
+    """What kube-scheduler answered is what a request gets, word for word and number for number."""
+    for number, case in enumerate(recorded_schedules()):
+        if number % 10:
+            continue
+        fields = {
+            "pod": case["pod"],
+            "cluster": {name: case[name] for name in LISTS},
+            "defaults": case["args"],
+        }
+        placement = place_request(orjson.dumps(fields), SERVER)
+        answer = orjson.loads(score_json.render(placement.verdict, placement.version))
+
+        assert case["expected"] == _recorded_form(answer), case["name"]
+
+
+def _recorded_form(answer: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "preFilter": answer["preFilter"],
+        "preScore": answer["preScore"],
+        "nodes": {node["name"]: _recorded_node(node) for node in answer["nodes"]},
+    }
+
+
+def _recorded_node(node: dict[str, Any]) -> dict[str, Any]:
+    told: dict[str, Any] = {"feasible": node["feasible"]}
+    for rejection in node["rejections"]:
+        told[PLUGINS[rejection["plugin"]]] = rejection["reason"]
+        if rejection["plugin"] == "PodTopologySpread":
+            told["podTopologySpreadCode"] = rejection["code"]
+    scores = {name: node[name] for name in ("rawScore", "score") if node[name] is not None}
+    return told | scores

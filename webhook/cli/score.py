@@ -1,0 +1,97 @@
+"""``evenkeel score``: one verdict per node, for a pod in a file or for requests on standard input."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import Any, BinaryIO
+
+import click
+
+from policies.errors import DocumentError, UsageError
+from policies.evaluation.context import AdmissionContext
+from policies.reports import score_json, score_table
+from webhook.cli.placement import STDIN, PlacementOptions, place_file, placement_options, read_context
+from webhook.scoring.placing import place_request
+from webhook.scoring.request import RequestError
+from webhook.serving.problems import problem
+
+#: Exit codes: it fits, it fits nowhere, an input is not what it should be, we failed.
+FITS, FITS_NOWHERE, BAD_INPUT, CANNOT_RUN = 0, 1, 2, 3
+
+#: Columns and lines where there is no terminal. Arbitrary; most reasons fit a line.
+PIPED_SIZE = (120, 40)
+
+#: Shown below the options as it stands: click wraps everything else.
+_EXAMPLES = """\b
+kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json
+evenkeel score -f web.yaml --cluster cluster.json
+helm template shop | evenkeel score -f - --name Deployment/web --cluster cluster.json -o json
+evenkeel score --jsonl --cluster cluster.json < requests.jsonl > answers.jsonl
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@placement_options
+@click.option(
+    "-o", "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
+)
+@click.option("--jsonl", is_flag=True, help="Read a score request a line from stdin, write an answer a line.")
+@click.pass_context
+def command(
+    context: click.Context, /, *, form: str, jsonl: bool, **values: Any
+) -> None:  # the common options
+    """Score every node for one pod, as kube-scheduler would.
+
+    The file holds a Pod, or a workload whose next pod is meant. Services and Namespaces in it count as
+    part of the cluster.
+
+    With --jsonl each line of stdin is a score request, as POST /v1/score takes it, and gets one line on
+    stdout, in order: the answer, or {"error", "details"} for a bad line, an empty one too. A request
+    without "cluster" means --cluster.
+
+    Exit codes: 0 it fits some node, 1 it fits none, 2 bad usage or input, 3 could not run. With --jsonl:
+    2 if a line was bad, else 1 if some pod fits no node.
+    """
+    options = PlacementOptions(**values)
+    if jsonl == bool(options.file):
+        raise UsageError("give either --file or --jsonl")
+    if jsonl and options.cluster == STDIN:
+        raise UsageError("standard input has the requests: --cluster must be a file")
+    if jsonl:
+        context.exit(_answer_lines(sys.stdin.buffer, read_context(options)))
+    try:
+        placement = place_file(options)
+    except DocumentError as error:
+        click.echo("\n".join(error.problems), err=True)
+        context.exit(BAD_INPUT)
+    if form == "json":
+        click.echo(score_json.render(placement.verdict, placement.version))
+    else:
+        width = shutil.get_terminal_size(fallback=PIPED_SIZE).columns
+        color = sys.stdout.isatty() and context.color is not False
+        click.echo(score_table.render(placement, width=width, color=color), nl=False)
+    context.exit(FITS if placement.verdict.feasible_count else FITS_NOWHERE)
+
+
+def _answer_lines(lines: BinaryIO, context: AdmissionContext) -> int:
+    """Answer each request as soon as its line has come; return the exit code."""
+    codes = {FITS}
+    for line in lines:
+        answer, code = _answer(line, context)
+        codes.add(code)
+        sys.stdout.buffer.write(answer.rstrip(b"\n") + b"\n")
+        sys.stdout.buffer.flush()
+    # The gravest: we failed, then a bad line, then a pod that fits nowhere.
+    return max(codes)
+
+
+def _answer(line: bytes, context: AdmissionContext) -> tuple[bytes, int]:
+    try:
+        placement = place_request(line, context)
+        answer = score_json.render(placement.verdict, placement.version)
+    except RequestError as error:
+        return problem(error.message, error.errors), BAD_INPUT
+    except Exception as error:  # noqa: BLE001  # whatever a line found: the stream goes on
+        return problem(f"internal error: {type(error).__name__}: {error}; please report it"), CANNOT_RUN
+    return answer, FITS if placement.verdict.feasible_count else FITS_NOWHERE

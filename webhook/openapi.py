@@ -1,0 +1,126 @@
+"""The OpenAPI document of every route, for programs that talk to the server and the people who write them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any, Final
+
+from webhook.admission.review import API_VERSION
+from webhook.scoring.explain_schemas import EXPLAIN_SCHEMAS
+from webhook.scoring.schema_forms import Schema
+from webhook.scoring.schemas import SCHEMAS
+
+#: The version of the format.
+OPENAPI: Final = "3.1.1"
+
+_ERROR: Final[Schema] = {
+    "type": "object",
+    "description": "Every error of every route.",
+    "required": ["error", "details"],
+    "additionalProperties": False,
+    "properties": {
+        "error": {"type": "string"},
+        "details": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["field", "message"],
+                "additionalProperties": False,
+                "properties": {"field": {"type": "string"}, "message": {"type": "string"}},
+            },
+        },
+    },
+}
+
+_REVIEW: Final[Schema] = {
+    "type": "object",
+    "required": ["apiVersion", "kind"],
+    "properties": {"apiVersion": {"const": API_VERSION}, "kind": {"const": "AdmissionReview"}},
+}
+
+#: What each refusal of a body means.
+_REFUSALS: Final[Mapping[int, str]] = {
+    400: "The body is not what it should be; details name every field.",
+    408: "The body did not arrive in time.",
+    411: "The body has no length.",
+    413: "The body is too large.",
+    415: "The body is not application/json.",
+    500: "The server failed; its log says why.",
+}
+_BUSY: Final = {503: "As much is being scored as may be at once."}
+
+
+def document() -> dict[str, Any]:
+    """Return the document, OpenAPI 3.1."""
+    return {
+        "openapi": OPENAPI,
+        "info": {
+            "title": "Evenkeel",
+            "version": version("evenkeel"),
+            "description": "Keeps Kubernetes workloads spread over nodes, racks and zones.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "paths": {
+            "/v1/score": {"post": _scoring("score", "Judge every node for one pod.", "ScoreAnswer")},
+            "/v1/explain": {
+                "post": _scoring("explain", "Explain where a pod would go, or why nowhere.", "Explanation")
+            },
+            "/validate": {"post": _admission("validate", "Check an object.")},
+            "/mutate": {"post": _admission("mutate", "Inject default constraints into a new object.")},
+            "/livez": {"get": _page("livez", "Whether the process lives.")},
+            "/readyz": {"get": _page("readyz", "Whether requests should come here.", also={503: "Not now."})},
+            "/metrics": {"get": _page("metrics", "Prometheus metrics.", media_type="text/plain")},
+            "/openapi.json": {"get": _page("openapi", "This document.")},
+        },
+        "components": {
+            "schemas": {**SCHEMAS, **EXPLAIN_SCHEMAS, "Error": _ERROR, "AdmissionReview": _REVIEW}
+        },
+    }
+
+
+def _scoring(name: str, summary: str, answer: str) -> dict[str, Any]:
+    return _posted(name, summary, "ScoreRequest", answer) | {"tags": ["placement"]}
+
+
+def _admission(name: str, summary: str) -> dict[str, Any]:
+    review = "AdmissionReview"
+    operation = _posted(name, summary, review, review)
+    del operation["responses"]["503"]
+    return operation | {"tags": ["admission"]}
+
+
+def _posted(name: str, summary: str, request: str, answer: str) -> dict[str, Any]:
+    """Return the operation that answers one JSON document with another."""
+    return {
+        "operationId": name,
+        "summary": summary,
+        "requestBody": {"required": True, "content": _content(request)},
+        "responses": {
+            "200": {"description": "The answer.", "content": _content(answer)},
+            **_errors({**_REFUSALS, **_BUSY}),
+        },
+    }
+
+
+def _page(
+    name: str, summary: str, *, media_type: str = "application/json", also: Mapping[int, str] | None = None
+) -> dict[str, Any]:
+    content: dict[str, Any] = {media_type: {}}
+    others = {str(status): {"description": text, "content": content} for status, text in (also or {}).items()}
+    return {
+        "operationId": name,
+        "summary": summary,
+        "tags": ["operation"],
+        "responses": {"200": {"description": summary, "content": content}, **others},
+    }
+
+
+def _content(schema: str) -> dict[str, Any]:
+    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
+
+
+def _errors(texts: Mapping[int, str]) -> dict[str, Any]:
+    return {
+        str(status): {"description": text, "content": _content("Error")} for status, text in texts.items()
+    }

@@ -1,0 +1,1 @@
+"""Score requests in, verdicts out; no web framework."""

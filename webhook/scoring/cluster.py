@@ -1,0 +1,115 @@
+"""The cluster that a score request brings along: lists of API objects by kind, or one ``v1 List``.
+
+Unlike in a file, a broken object is an error: whoever sends a request is there to mend it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from policies.engine.index import INDEXED_KINDS, NODE, ClusterIndex
+from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown
+from policies.model.pod import DEFAULT_NAMESPACE
+from policies.model.snapshot import kind_of
+
+#: The lists of a cluster, with the apiVersion and kind that their objects may leave out.
+LISTS = {
+    "nodes": ("v1", "Node"),
+    "pods": ("v1", "Pod"),
+    "services": ("v1", "Service"),
+    "replicationControllers": ("v1", "ReplicationController"),
+    "replicaSets": ("apps/v1", "ReplicaSet"),
+    "statefulSets": ("apps/v1", "StatefulSet"),
+}
+#: The fields by which a v1 List is told from an object of lists.
+LIST_FIELDS = ("apiVersion", "kind", "items")
+
+#: The rule that an object breaks which stands in the list of another kind.
+WRONG_KIND = "wrong-kind"
+#: The rule that an object breaks which cannot be told from others.
+NAME_INVALID = "name-invalid"
+
+_METADATA = FieldPath(("metadata",))
+_NAME = _METADATA.child("name")
+
+
+def read_cluster(raw: object, path: FieldPath, found: ErrorList) -> ClusterIndex:
+    """Return the index of a request's cluster, without what is broken.
+
+    In a ``v1 List`` objects of other kinds are passed over, since kubectl prints whatever it was asked for.
+
+    Args:
+        raw: The cluster as it came. Objects without apiVersion and kind get them.
+        path: Where it stands.
+        found: Takes what is wrong.
+    """
+    index = ClusterIndex()
+    seen: set[tuple[str, str, str]] = set()
+    for where, obj in _objects(found.mapping(raw, path), path, found):
+        errors = index.apply(obj) or _name_errors(obj, seen)
+        found.errors += (replace(error, path=where + error.path) for error in errors)
+        if found.full:
+            break
+    return index
+
+
+def _objects(
+    cluster: dict[str, Any], path: FieldPath, found: ErrorList
+) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
+    """Yield the objects of a cluster with their paths, each with apiVersion and kind."""
+    if any(name in cluster for name in LIST_FIELDS):
+        yield from _listed(cluster, path, found)
+        return
+    found.unknown(cluster, path, known=LISTS.keys())
+    for name, wanted in LISTS.items():
+        for where, obj in found.objects(cluster.get(name), path.child(name)):
+            _fill_in(obj, wanted)
+            if (obj["apiVersion"], obj["kind"]) == wanted:
+                yield where, obj
+            else:
+                found.errors.append(_wrong_kind(where, wanted, obj))
+
+
+def _listed(
+    cluster: dict[str, Any], path: FieldPath, found: ErrorList
+) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
+    """Yield the objects of a List, or of a typed one (``PodList``), whose items may leave out their kind."""
+    kind = found.text(cluster.get("kind"), path.child("kind"))
+    if not kind.endswith("List") and isinstance(cluster.get("kind"), str | None):
+        text = f"must be List, got {shown(kind)}"
+        found.errors.append(FieldError(path.child("kind"), text, ErrorKind.NOT_SUPPORTED, WRONG_KIND))
+        return
+    item_kind = kind.removesuffix("List")
+    for where, obj in found.objects(cluster.get("items"), path.child("items")):
+        if item_kind:
+            _fill_in(obj, (cluster.get("apiVersion"), item_kind))
+        if kind_of(obj) in INDEXED_KINDS:
+            yield where, obj
+
+
+def _fill_in(obj: dict[str, Any], kind: tuple[Any, str]) -> None:
+    for name, value in zip(("apiVersion", "kind"), kind, strict=True):
+        if obj.get(name) in (None, ""):
+            obj[name] = value
+
+
+def _wrong_kind(where: FieldPath, wanted: tuple[str, str], obj: dict[str, Any]) -> FieldError:
+    text = f"must be {wanted[1]} of {wanted[0]}, got {shown(obj['kind'])} of {shown(obj['apiVersion'])}"
+    return FieldError(where.child("kind"), text, ErrorKind.INVALID, WRONG_KIND)
+
+
+def _name_errors(obj: dict[str, Any], seen: set[tuple[str, str, str]]) -> list[FieldError]:
+    """Return what keeps an object of the right shape from being told from others."""
+    metadata = obj.get("metadata") or {}
+    name = metadata.get("name")
+    if not name:
+        return [FieldError(_NAME, "is required", ErrorKind.REQUIRED, NAME_INVALID)]
+    namespace = "" if kind_of(obj) == NODE else metadata.get("namespace") or DEFAULT_NAMESPACE
+    key = (obj["kind"], namespace, name)
+    if key in seen:
+        text = f"must differ between objects of a kind, found {shown(name)} again"
+        return [FieldError(_NAME, text, ErrorKind.DUPLICATE, NAME_INVALID)]
+    seen.add(key)
+    return []

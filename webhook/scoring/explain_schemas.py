@@ -1,0 +1,127 @@
+"""JSON Schemas of the answer that explains, as the OpenAPI document shows them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from policies.engine.changes import What
+from policies.engine.verdict import Code, Plugin
+from policies.model.constraint import WhenUnsatisfiable
+from webhook.scoring.schema_forms import COUNT, FLAG, TEXT, Schema, closed, described, list_of, nullable
+from webhook.scoring.schemas import CONSTRAINT_PROPERTIES
+
+_NAMES: Final[Schema] = {"type": "array", "items": TEXT, "description": "The first of their names."}
+_TEXTS: Final[Schema] = {"type": "array", "items": TEXT}
+_INTEGER: Final[Schema] = {"type": "integer"}
+#: A value of a manifest; null where it is absent.
+_ANY: Final[Schema] = {"description": "Null where it is absent."}
+
+#: The schemas by name, each with references to others.
+EXPLAIN_SCHEMAS: Final[dict[str, Schema]] = {
+    "Explanation": closed(
+        "Where a pod would go and why, or why it fits nowhere and what would help.",
+        kubernetesVersion=TEXT,
+        object=closed("What was asked about.", kind=TEXT, namespace=TEXT, name=TEXT),
+        fits=FLAG,
+        nodes=COUNT,
+        feasibleNodes=COUNT,
+        message=described(TEXT, "The condition of a pod that fits nowhere, as in a score; else empty."),
+        policy=described(nullable(TEXT), "The SpreadPolicy that gave the constraints."),
+        whyNoConstraints=described(nullable(TEXT), "Why no constraint is in force; null if there is one."),
+        constraints=list_of("Standing"),
+        refusing=described(list_of("RefusingNodes"), "The largest group first."),
+        ranking=described(list_of("Tier"), "Feasible nodes, the best score first."),
+        lead=described(nullable(COUNT), "Points by which the first tier leads; null without a second one."),
+        changes=described(list_of("Remedy"), "Each is enough to make the pod fit; the smallest first."),
+        changesComplete=described(FLAG, "Whether all promising changes, and pairs of them, were tried."),
+        notModeled=described(_TEXTS, "What else a scheduler looks at in this pod, which may refuse nodes."),
+        text=described(_TEXTS, "The same for a person, in lines of at most 80 columns."),
+    ),
+    "Standing": closed(
+        "A constraint in force, and how its domains stand.",
+        **CONSTRAINT_PROPERTIES,
+        matchLabelKeys=_TEXTS,
+        countsNothing=described(FLAG, "Whether its selector can match no pod in this release."),
+        domainCount=described(COUNT, "Domains that an eligible node carries."),
+        nodesWithoutKey=COUNT,
+        nodesLeftOut=described(COUNT, "Nodes with the key that do not count."),
+        histogram=described(list_of("DomainsAlike"), "All counted domains, those with fewest pods first."),
+        domains=described(list_of("DomainStanding"), "By value; of many the worst three, then the best."),
+        allDomains=described(FLAG, "Whether domains are all of them."),
+    ),
+    "DomainsAlike": closed("Domains with equally many matching pods.", matching=COUNT, domains=COUNT),
+    "DomainStanding": closed(
+        "A value of the topology key: skew = matching + selfMatch - globalMinimum.",
+        value=TEXT,
+        matching=COUNT,
+        nodes=described(COUNT, "Eligible nodes."),
+        counted=described(FLAG, "Whether there is any; otherwise the minimum leaves the domain out."),
+        skew=described(nullable(_INTEGER), "With the pod; null for ScheduleAnyway."),
+        fits=described(nullable(FLAG), "Whether that is within maxSkew; null for ScheduleAnyway."),
+    ),
+    "RefusingNodes": closed(
+        "Nodes that refuse the pod for the same reasons.",
+        nodes=COUNT,
+        examples=_NAMES,
+        refusals=list_of("Refusal"),
+    ),
+    "Refusal": closed(
+        "What a plugin has against them, each asked alone.",
+        plugin={"enum": list(Plugin)},
+        reasons=described(_TEXTS, "In the scheduler's words."),
+        code={"enum": list(Code)},
+        taint={
+            "description": "The first taint that is not tolerated.",
+            "anyOf": [closed("A taint.", key=TEXT, value=TEXT, effect=TEXT), {"type": "null"}],
+        },
+        shortages=list_of("Shortage"),
+        breaches=list_of("Breach"),
+    ),
+    "Shortage": closed(
+        "A resource that all of them lack; cpu in thousandths.",
+        resource=TEXT,
+        requested=COUNT,
+        leastLeft=_INTEGER,
+        mostLeft=_INTEGER,
+    ),
+    "Breach": closed(
+        "A constraint that none of them satisfies.",
+        constraint=described(COUNT, "The position in constraints."),
+        missingKey=described(FLAG, "Whether they lack the topology key; nothing else is known then."),
+        domain=described(nullable(TEXT), "Their domain, if they share one."),
+        domains=COUNT,
+        matching=described(nullable(COUNT), "In the domain where fewest are."),
+        leastSkew=nullable(_INTEGER),
+        mostSkew=nullable(_INTEGER),
+    ),
+    "Tier": closed(
+        "Feasible nodes of one score.",
+        score=described(nullable(COUNT), "Of PodTopologySpread, to 100; null where nothing is scored."),
+        points=described(nullable(COUNT), "The score times its weight in the default profile, 2."),
+        nodes=COUNT,
+        examples=_NAMES,
+    ),
+    "Remedy": closed(
+        "Changes that together make the pod fit.",
+        edits=described(list_of("Edit"), "Of the manifest. Entries of lists are taken away last."),
+        elsewhere=described(
+            list_of("Elsewhere"), "Of constraints that a policy or the scheduler gives, at their place."
+        ),
+        feasibleNodes=COUNT,
+        examples=_NAMES,
+    ),
+    "Edit": closed(
+        "A field to change.",
+        field=TEXT,
+        path={"type": "array", "items": {"type": ["string", "integer"]}},
+        old=_ANY,
+        new=_ANY,
+    ),
+    "Elsewhere": closed(
+        "A field of a constraint to change; topologySpreadConstraints means to remove the constraint.",
+        topologyKey=TEXT,
+        whenUnsatisfiable={"enum": list(WhenUnsatisfiable)},
+        field={"enum": list(What)},
+        new=_ANY,
+    ),
+}

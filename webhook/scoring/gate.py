@@ -1,0 +1,42 @@
+"""Keep threads and memory for reviews while pods are scored."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+
+class BusyError(Exception):
+    """As much is being scored as may be at once."""
+
+
+class Gate:
+    """Lets in so many requests at once, and of the large ones one.
+
+    Nobody waits at it: whoever waited would hold the thread that is to be kept. A large request takes a
+    multiple of its size as objects. The collector would look at all of them again and again while everybody
+    else waits, and find nothing, since JSON has no cycles; so it pauses.
+    """
+
+    def __init__(self, places: int) -> None:
+        self._places = threading.BoundedSemaphore(places)
+        self._large = threading.BoundedSemaphore(1)
+
+    @contextmanager
+    def enter(self, *, large: bool) -> Iterator[None]:
+        """Hold a place for as long as the block runs.
+
+        Raises:
+            BusyError: There is none.
+        """
+        with ExitStack() as held:
+            for semaphore in (self._places, self._large) if large else (self._places,):
+                if not semaphore.acquire(blocking=False):
+                    raise BusyError
+                held.callback(semaphore.release)
+            if large:
+                gc.disable()
+                held.callback(gc.enable)
+            yield

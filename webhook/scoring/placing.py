@@ -1,0 +1,57 @@
+"""Judge what a score request asks about, or say everything that is wrong with the request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from policies.errors import UsageError
+from policies.evaluation.context import AdmissionContext
+from policies.evaluation.placement import Placement, PlacementError, place
+from policies.fields import ErrorKind, FieldError
+from webhook.scoring.request import (
+    POD,
+    VERSION,
+    VERSION_UNKNOWN,
+    RequestError,
+    ScoreRequest,
+    no_cluster,
+)
+
+#: What is found out of an object, and how.
+_Found = TypeVar("_Found")
+
+
+def place_request(body: bytes, server: AdmissionContext) -> Placement:
+    """Return where the pod of a request would go: see ``judge_request``."""
+    return judge_request(body, server, place)
+
+
+def judge_request(
+    body: bytes, server: AdmissionContext, judge: Callable[[dict[str, Any], AdmissionContext], _Found]
+) -> _Found:
+    """Return what is to be found out of the pod of a request.
+
+    Args:
+        body: The request, JSON.
+        server: What holds where the request leaves something out.
+        judge: Finds it out; ``place``, or what fails as ``place`` does.
+
+    Raises:
+        RequestError: The request cannot be answered; holds every error.
+    """
+    request = ScoreRequest.parse(body)
+    errors = list(request.errors)
+    if request.cluster is None and server.cluster is None:
+        errors.append(no_cluster())
+    try:
+        # Also with errors, to know what is wrong with the pod.
+        found = judge(request.pod, request.context(server)) if request.pod else None
+    except PlacementError as error:
+        errors += (replace(entry, path=POD + entry.path) for entry in error.errors)
+    except UsageError as error:
+        errors.append(FieldError(VERSION, str(error), ErrorKind.INVALID, VERSION_UNKNOWN))
+    if errors or found is None:
+        raise RequestError(tuple(errors))
+    return found
