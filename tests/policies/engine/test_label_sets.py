@@ -10,7 +10,9 @@ from policies.model.labels import LabelSelector
 from tests.policies.engine.strategies_constraints import selectors
 
 #: Over the vocabulary of the selectors, with labels that none of them asks for.
-LABELS = st.dictionaries(st.sampled_from(("app", "tier", "rev", "other")), st.sampled_from(("a", "b", "web", "", "1", "2")))
+LABELS = st.dictionaries(
+    st.sampled_from(("app", "tier", "rev", "other")), st.sampled_from(("a", "b", "web", "", "1", "2"))
+)
 
 
 @given(st.lists(LABELS, max_size=8), selectors())
