@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from typing import Any
 
 import click
@@ -11,12 +9,8 @@ import click
 from policies.errors import DocumentError, UsageError
 from policies.evaluation.explaining import explain_object
 from policies.reports import explain_json, explain_text
-from policies.reports.domain_bars import BLOCK
-from webhook.cli.placement import PlacementOptions, judge_file, placement_options
+from webhook.cli.placement import PlacementOptions, judge_file, placement_options, show
 from webhook.cli.score import BAD_INPUT, FITS, FITS_NOWHERE
-
-#: Columns and lines where there is no terminal. Arbitrary; what terminals have had for long.
-PIPED_SIZE = (80, 24)
 
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
@@ -55,17 +49,5 @@ def command(context: click.Context, /, *, form: str, **values: Any) -> None:
     if form == "json":
         click.echo(explain_json.render(explained))
     else:
-        width = shutil.get_terminal_size(fallback=PIPED_SIZE).columns
-        color = sys.stdout.isatty() and context.color is not False
-        text = explain_text.render(explained, width=width, color=color)
-        click.echo(_encodable(text, sys.stdout.encoding), nl=False)
+        show(context, lambda width, color: explain_text.render(explained, width=width, color=color), piped=80)
     context.exit(FITS if explained.placement.verdict.feasible_count else FITS_NOWHERE)
-
-
-def _encodable(text: str, encoding: str) -> str:
-    """Return text that a terminal of another encoding than UTF-8 can show, bars as number signs."""
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        return text.replace(BLOCK, "#").encode(encoding, "backslashreplace").decode(encoding)
-    return text

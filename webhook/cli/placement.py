@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -21,6 +22,8 @@ from policies.model.version import KNOWN_VERSION
 from policies.model.workload import WorkloadKinds
 from webhook.context import build_context
 
+#: What bars and lines are made of where a terminal cannot show them.
+STAND_INS: Final = str.maketrans("█─", "#-")
 #: The name that means standard input.
 STDIN: Final = "-"
 #: Standard input as a file that can be opened.
@@ -243,3 +246,22 @@ def _apply_along(
 def _told(entry: ManifestObject, errors: list[FieldError] | tuple[FieldError, ...]) -> Iterator[str]:
     for error in sorted(errors, key=lambda error: entry.location(error.path).line):
         yield f"{entry.location(error.path)}: {error}"
+
+
+def show(context: click.Context, render: Callable[[int, bool], str], *, piped: int) -> None:
+    """Print a report for people, colored in a terminal alone.
+
+    Args:
+        context: The command's.
+        render: Makes the report, of a width in columns and with color or not.
+        piped: Columns where there is no terminal.
+    """
+    width = shutil.get_terminal_size(fallback=(piped, 0)).columns
+    text = render(width, sys.stdout.isatty() and context.color is not False)
+    try:
+        text.encode(sys.stdout.encoding)
+    except UnicodeEncodeError:
+        # Another encoding than UTF-8: bars and lines have stand-ins, names are escaped.
+        encoded = text.translate(STAND_INS).encode(sys.stdout.encoding, "backslashreplace")
+        text = encoded.decode(sys.stdout.encoding)
+    click.echo(text, nl=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from typing import Any, BinaryIO
 
@@ -11,16 +10,13 @@ import click
 from policies.errors import DocumentError, UsageError
 from policies.evaluation.context import AdmissionContext
 from policies.reports import score_json, score_table
-from webhook.cli.placement import STDIN, PlacementOptions, place_file, placement_options, read_context
+from webhook.cli.placement import STDIN, PlacementOptions, place_file, placement_options, read_context, show
 from webhook.scoring.placing import place_request
 from webhook.scoring.request import RequestError
 from webhook.serving.problems import problem
 
 #: Exit codes: it fits, it fits nowhere, an input is not what it should be, we failed.
 FITS, FITS_NOWHERE, BAD_INPUT, CANNOT_RUN = 0, 1, 2, 3
-
-#: Columns and lines where there is no terminal. Arbitrary; most reasons fit a line.
-PIPED_SIZE = (120, 40)
 
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
@@ -68,9 +64,7 @@ def command(
     if form == "json":
         click.echo(score_json.render(placement.verdict, placement.version))
     else:
-        width = shutil.get_terminal_size(fallback=PIPED_SIZE).columns
-        color = sys.stdout.isatty() and context.color is not False
-        click.echo(score_table.render(placement, width=width, color=color), nl=False)
+        show(context, lambda width, color: score_table.render(placement, width=width, color=color), piped=120)
     context.exit(FITS if placement.verdict.feasible_count else FITS_NOWHERE)
 
 

@@ -88,7 +88,7 @@ class ScoreRequest:
             found.errors.append(_missing(POD, "a Pod, or a workload that makes some"))
         cluster = request.get("cluster")
         return cls(
-            pod=found.mapping(request.get("pod"), POD),
+            pod=_filled_in(found.mapping(request.get("pod"), POD)),
             cluster=None if cluster is None else read_cluster(cluster, CLUSTER, found),
             defaults=_read_defaults(request.get("defaults"), found),
             version=_read_version(request.get("kubernetesVersion"), found),
@@ -107,6 +107,13 @@ class ScoreRequest:
             scheduler = SchedulerConfig({}, fallback=self.defaults)
             context = replace(context, scheduler=scheduler, policies=())
         return context
+
+
+def _filled_in(obj: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with what a pod may leave out here, as the objects of the cluster may."""
+    if obj and obj.get("kind") in (None, "Pod") and obj.get("apiVersion") is None:
+        return obj | {"apiVersion": "v1", "kind": "Pod"}
+    return obj
 
 
 def _missing(path: FieldPath, what: str) -> FieldError:

@@ -47,8 +47,8 @@ _REQUEST: Final[Schema] = {
     "properties": {
         "pod": {
             "type": "object",
-            "description": "A Pod, or a workload; then the pod that its controller would make next is meant.",
-            "required": ["apiVersion", "kind"],
+            "description": "A Pod, or a workload; then the pod that its controller would make next is meant. "
+            "Only a Pod may leave out apiVersion and kind.",
             "properties": {"apiVersion": TEXT, "kind": TEXT},
         },
         "cluster": {

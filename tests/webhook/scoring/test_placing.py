@@ -68,7 +68,7 @@ def test_no_cluster() -> None:
 @pytest.mark.parametrize(
     ("pod", "path"),
     [
-        pytest.param({"kind": "Pod"}, "pod.kind", id="no apiVersion"),
+        pytest.param({"kind": "Deployment"}, "pod.kind", id="no apiVersion"),
         pytest.param({"apiVersion": "v1", "kind": "Secret"}, "pod.kind", id="holds no pod"),
         pytest.param({"apiVersion": [], "kind": {}}, "pod.kind", id="rubbish"),
         pytest.param(a_pod(spec={"containers": 3}), "pod.spec.containers", id="containers that are none"),
@@ -88,6 +88,15 @@ def test_server_of_an_unknown_release() -> None:
 
     assert ["kubernetesVersion"] == _paths(server)
     assert KubernetesVersion(1, 30) == place_request(a_body(kubernetesVersion="1.30"), server).version
+
+
+@pytest.mark.parametrize("named", [{}, {"kind": "Pod"}], ids=["neither", "kind alone"])
+def test_a_pod_may_leave_out_what_it_is(named: dict[str, str]) -> None:
+    """As the objects of the cluster may: what is no workload is a pod."""
+    pod = {**named, "metadata": {"name": "x"}, "spec": {"containers": [{"name": "c"}]}}
+    body = orjson.dumps({"pod": pod, "cluster": {}})
+
+    assert place_request(body, SERVER).subject.kind.is_pod
 
 
 def test_recorded_schedules() -> None:
