@@ -29,13 +29,25 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing worth telling about one field of one file."""
+    """One thing worth telling about one field of one file.
+
+    Attributes:
+        severity: How bad it is.
+        location: Where the field stands.
+        path: The field, in its object.
+        message: What was found, with its numbers.
+        rule: The id of the rule.
+        title: Kind and name of the object; empty where there is none.
+        fixable: Whether ``evenkeel fix`` can mend it.
+    """
 
     severity: Severity
     location: Location
     path: FieldPath
     message: str
     rule: str
+    title: str = ""
+    fixable: bool = False
 
     def __str__(self) -> str:
         where = f"{self.location}: {self.path}" if self.path.segments else str(self.location)

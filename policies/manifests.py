@@ -75,12 +75,13 @@ class ManifestObject:
         return self.document.location(self.path + path)
 
 
-def load(source: str | bytes, file: str) -> list[Document]:
+def load(source: str | bytes, file: str, *, lines_before: int = 0) -> list[Document]:
     r"""Read every document of a YAML or JSON text; documents without content are left out.
 
     Args:
         source: The text, or its bytes in UTF-8 or UTF-16.
         file: The name that messages use.
+        lines_before: How many lines of the file stand before the text, for a part of a stream of YAML.
 
     Raises:
         DocumentError: The text cannot be read; every line is ``file:line: problem``.
@@ -91,7 +92,8 @@ def load(source: str | bytes, file: str) -> list[Document]:
     """
     text = source if isinstance(source, str) else decoded(source, file)
     text = text.removeprefix(_BOM)
-    readers = _json_documents(text, file) if text.lstrip()[:1] in {"{", "["} else _yaml_documents(text, file)
+    like_json = not lines_before and text.lstrip()[:1] in {"{", "["}
+    readers = _json_documents(text, file) if like_json else _yaml_documents(text, file, lines_before)
     return [
         Document(value, file, index, find_lines)
         for index, (value, find_lines) in enumerate(readers)
@@ -122,8 +124,10 @@ def _flattened(value: object, path: FieldPath, document: Document) -> Iterator[M
         yield from _flattened(item, path.child("items").index(position), document)
 
 
-def _yaml_documents(text: str, file: str) -> Iterator[tuple[object, Callable[[], LineMap]]]:
-    for lines in yaml_stream.read(text, file):
+def _yaml_documents(
+    text: str, file: str, lines_before: int = 0
+) -> Iterator[tuple[object, Callable[[], LineMap]]]:
+    for lines in yaml_stream.read(text, file, lines_before=lines_before):
         yield lines.root, lambda lines=lines: lines  # type: ignore[misc]  # mypy cannot infer the default
 
 

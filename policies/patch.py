@@ -25,6 +25,15 @@ def pointer(segments: Iterable[str | int]) -> str:
     return "".join(f"/{str(segment).replace('~', '~0').replace('/', '~1')}" for segment in segments)
 
 
+def segments_of(path: str) -> tuple[str, ...]:
+    """Return the names of a JSON Pointer, which leads through no list.
+
+    >>> segments_of("/metadata/annotations/evenkeel.dev~1injected-by")
+    ('metadata', 'annotations', 'evenkeel.dev/injected-by')
+    """
+    return tuple(name.replace("~1", "/").replace("~0", "~") for name in path.split("/")[1:])
+
+
 def add(segments: Iterable[str | int], value: object) -> AddOperation:
     """Return the operation that adds a value at a path."""
     return {"op": "add", "path": pointer(segments), "value": value}

@@ -15,7 +15,7 @@ from policies.engine.node_table import PODS
 from policies.engine.node_view import NodeView
 from policies.engine.question import Question
 from policies.engine.verdict import Code, Plugin, Reason, Refusals
-from policies.model.taints import Taint
+from policies.model.taints import CORDON_TAINT
 
 CORDONED: Final = Reason(("node(s) were unschedulable",), Code.UNRESOLVABLE)
 OTHER_NAME: Final = Reason(("node(s) didn't match the requested node name",), Code.UNRESOLVABLE)
@@ -25,8 +25,6 @@ NOT_WANTED: Final = Reason(("node(s) didn't match Pod's node affinity/selector",
 GATED: Final = Reason(("Scheduling is blocked due to non-empty scheduling gates",), Code.UNRESOLVABLE)
 TOO_MANY_PODS: Final = "Too many pods"
 
-#: What a pod must tolerate to go to a cordoned node.
-CORDON_TAINT: Final = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 #: The resources that are checked first, in this order; the others follow by name.
 FIRST_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage")
 

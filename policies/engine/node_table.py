@@ -65,6 +65,7 @@ class NodeTable:
         self._labels: dict[str, LabelColumn] = {}
         self._carriers: dict[str, int] = {}
         self._order: NDArray[np.intp] | None = None
+        self._listed: tuple[Node, ...] | None = None
         self._names: list[str] = []
         self._positions: dict[str, int] = {}
         self._cordoned.append(0)
@@ -74,6 +75,13 @@ class NodeTable:
     def slots(self) -> int:
         """How many slots there are, free ones included."""
         return len(self._nodes)
+
+    def listed(self) -> tuple[Node, ...]:
+        """Return the nodes, by name; the same tuple until one changes."""
+        if self._listed is None:
+            nodes = (node for node in self._nodes if node is not None)
+            self._listed = tuple(sorted(nodes, key=lambda node: node.name))
+        return self._listed
 
     def put(self, node: Node) -> None:
         """Add a node, or replace the one of its name."""
@@ -159,6 +167,7 @@ class NodeTable:
 
     def _describe(self, slot: int, node: Node | None, old: Node | None) -> None:
         self._nodes[slot] = node
+        self._listed = None
         self._cordoned.data[slot] = node is not None and node.unschedulable
         taints = () if node is None else node.taints
         self._taints.data[slot] = self._taint_numbers.setdefault(taints, len(self._taint_numbers))

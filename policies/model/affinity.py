@@ -96,6 +96,15 @@ class NodeSelectorTerm:
             entry.accepts(name) for entry in self.fields
         )
 
+    def values_of(self, key: str) -> frozenset[str] | None:
+        """Return the values of a label that its In expressions allow; None if none is about that label."""
+        listed = [
+            frozenset(entry.values)
+            for entry in self.expressions
+            if entry.key == key and entry.operator is NodeOperator.IN
+        ]
+        return frozenset.intersection(*listed) if listed else None
+
 
 @dataclass(frozen=True, slots=True)
 class NodeAffinity:
@@ -120,6 +129,19 @@ class NodeAffinity:
         if not all(labels.get(key) == value for key, value in self.node_selector):
             return False
         return self.terms is None or any(term.matches(name, labels) for term in self.terms)
+
+    def values_of(self, key: str) -> frozenset[str] | None:
+        """Return the values of a label to which the pod is held; None if it may have any other value too.
+
+        >>> NodeAffinity((("zone", "a"),)).values_of("zone")
+        frozenset({'a'})
+        """
+        selected = frozenset(value for name, value in self.node_selector if name == key)
+        required = [term.values_of(key) for term in self.terms or ()]
+        if not required or None in required:
+            return selected or None
+        values = frozenset[str]().union(*(found for found in required if found is not None))
+        return values & selected if selected else values
 
     def node_names(self) -> frozenset[str] | None:
         """Return the names to which the scheduler narrows its search beforehand; None for all nodes.

@@ -90,6 +90,23 @@ def next_pod(obj: Mapping[str, Any], kind: WorkloadKind, namespace: str) -> Next
     return NextPod(pod, owner, selector)
 
 
+def controller_labels(obj: Mapping[str, Any], kind: WorkloadKind) -> dict[str, str]:
+    """Return the labels that the pods of a workload have besides, or instead of, those of its template.
+
+    Args:
+        obj: The workload.
+        kind: Its kind; empty for a pod, and for a kind whose controller is not known here.
+
+    >>> kind = WorkloadKind("apps", "Deployment", ("spec", "template"), revision_label="pod-template-hash")
+    >>> controller_labels({"metadata": {"name": "web"}}, kind)
+    {'pod-template-hash': 'next'}
+    """
+    if kind.is_pod:
+        return {}
+    given = _member(obj, "metadata").get("name")
+    return _added_labels(obj, kind, given if isinstance(given, str) and given else PLACEHOLDER)
+
+
 def _member(parent: Mapping[str, Any], name: str) -> dict[str, Any]:
     value = parent.get(name)
     return value if isinstance(value, dict) else {}

@@ -39,6 +39,10 @@ class Taint(NamedTuple):
     effect: str
 
 
+#: What a pod must tolerate to go to a cordoned node.
+CORDON_TAINT = Taint("node.kubernetes.io/unschedulable", "", TaintEffect.NO_SCHEDULE.value)
+
+
 @dataclass(frozen=True, slots=True)
 class Toleration:
     """What a pod puts up with; an empty key or effect stands for every one."""

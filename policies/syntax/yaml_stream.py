@@ -28,13 +28,18 @@ class _Impossible(Exception):  # noqa: N818 - never leaves this module
     """A document that cannot be read to its end: its line, and why."""
 
 
-def read(text: str, file: str) -> Iterator[LineMap]:
+def read(text: str, file: str, *, lines_before: int = 0) -> Iterator[LineMap]:
     """Read every document of a stream; one without content has the value None.
+
+    Args:
+        text: The stream, or a part of it that starts with a document.
+        file: The name that messages use.
+        lines_before: How many lines of the file stand before the text.
 
     Raises:
         DocumentError: No YAML, or a value that JSON and so Kubernetes does not have.
     """
-    builder = _Builder()
+    builder = _Builder(lines_before + 1)
     try:
         # The fallback is PyYAML without libyaml; both give the same events.
         parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
@@ -47,14 +52,10 @@ def read(text: str, file: str) -> Iterator[LineMap]:
                 yield builder.finish(file)
     except yaml.YAMLError as error:
         line, problem = yaml_problems.sentence(error, text)
-        raise DocumentError([f"{file}:{line}: {problem}"]) from error
+        raise DocumentError([f"{file}:{lines_before + line}: {problem}"]) from error
     except _Impossible as error:
         line, problem = error.args
         raise DocumentError([f"{file}:{line}: {problem}"]) from error
-
-
-def _line(event: Any) -> int:
-    return event.start_mark.line + 1  # type: ignore[no-any-return]  # the stubs doubt that marks are there
 
 
 class _Builder:
@@ -64,7 +65,8 @@ class _Builder:
         handlers: What takes an event, by the event's type; the others are of no interest.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, first_line: int) -> None:
+        self._first_line = first_line
         self.handlers: dict[type, Callable[[Any], None]] = {
             yaml.DocumentStartEvent: self._start_document,
             yaml.ScalarEvent: self._scalar,
@@ -81,8 +83,11 @@ class _Builder:
             raise DocumentError(f"{file}:{line}: {text}" for line, text in self._problems[:MAX_PROBLEMS])
         return LineMap(self._root.value, self._root.line, self._entries)
 
+    def _line(self, event: Any) -> int:
+        return event.start_mark.line + self._first_line  # type: ignore[no-any-return]  # libyaml's marks
+
     def _start_document(self, event: yaml.DocumentStartEvent) -> None:
-        self._root = RootFrame(line=_line(event))
+        self._root = RootFrame(line=self._line(event))
         self._top: Frame = self._root
         self._stack: list[Frame] = []
         self._anchors: dict[str, Frame | scalars.Scalar] = {}
@@ -93,7 +98,7 @@ class _Builder:
     def _scalar(self, event: Any) -> None:
         # Nine of ten events come here: a plain text takes the shortest way.
         text, tag, plain = event.value, event.tag, event.implicit[0]
-        line = event.start_mark.line + 1
+        line = event.start_mark.line + self._first_line
         value: scalars.Scalar = text
         if tag is not None or (plain and (not text or text[0] in scalars.SPECIAL_FIRST)):
             value = self._resolved(text, tag, line)
@@ -119,7 +124,7 @@ class _Builder:
         self._start(SequenceFrame(), event)
 
     def _start(self, frame: MappingFrame | SequenceFrame, event: yaml.CollectionStartEvent) -> None:
-        line = _line(event)
+        line = self._line(event)
         self._top.add(frame.value, line)
         self._stack.append(self._top)
         self._top = frame
@@ -139,7 +144,7 @@ class _Builder:
         self._end_sequence(event)
 
     def _alias(self, event: yaml.AliasEvent) -> None:
-        name, line = event.anchor, _line(event)
+        name, line = event.anchor, self._line(event)
         if name not in self._anchors:
             raise _Impossible(line, f"the alias *{name} names an anchor that does not stand before it")
         anchored = self._anchors[name]

@@ -188,3 +188,27 @@ def test_mistakes_are_told_at_their_paths() -> None:
 def test_integers_as_go_reads_them(text: str, number: int | None) -> None:
     """Digits with a sign and within int64, of any length; no spaces, underscores or other digits."""
     assert number == parse_int64(text)
+
+
+_EITHER = [_expression("zone", "In", "a", "b")], [_expression("zone", "In", "c")]
+
+
+@pytest.mark.parametrize(
+    ("selector", "terms", "expected"),
+    [
+        pytest.param({"disk": "ssd"}, [[_expression("zone", "NotIn", "a")]], None, id="all but one"),
+        pytest.param({}, _EITHER, {"a", "b", "c"}, id="either term"),
+        pytest.param({"zone": "a"}, _EITHER, {"a"}, id="selected within the affinity"),
+        pytest.param({"zone": "d"}, _EITHER, set(), id="a contradiction"),
+        pytest.param({}, [*_EITHER, [_expression("disk", "Exists")]], None, id="a term without the label"),
+        pytest.param({"zone": "a"}, [[_expression("disk", "Exists")]], {"a"}, id="selected alone"),
+        pytest.param({}, [[*_EITHER[0], _expression("zone", "In", "b", "c")]], {"b"}, id="both expressions"),
+    ],
+)
+def test_values_of(
+    selector: dict[str, str], terms: list[list[dict[str, Any]]], expected: set[str] | None
+) -> None:
+    """A label has one of the values that are listed, if every way to match lists some."""
+    affinity = _affinity(*({"matchExpressions": term} for term in terms), nodeSelector=selector)
+
+    assert expected == affinity.values_of("zone")

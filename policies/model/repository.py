@@ -1,0 +1,169 @@
+"""The workloads of a repository and what goes with them: autoscalers, disruption budgets, services."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from policies.fields import ErrorList, FieldPath
+from policies.model.declared import Workload
+from policies.model.labels import LabelSelector, label_selector_errors
+from policies.model.tools import NODE_AUTOSCALERS, Tool, runs_cluster_autoscaler, tool_of_object
+
+#: The kinds that a repository understands besides workloads, by group and kind.
+AUTOSCALER, BUDGET, SERVICE = (
+    ("autoscaling", "HorizontalPodAutoscaler"),
+    ("policy", "PodDisruptionBudget"),
+    ("", "Service"),
+)
+
+#: The group and the kind of kube-scheduler's configuration, of any version.
+SCHEDULER_CONFIG = ("kubescheduler.config.k8s.io", "KubeSchedulerConfiguration")
+
+
+def goes_with_workloads(obj: Mapping[str, Any]) -> bool:
+    """Tell whether a repository takes in an object that is no workload."""
+    version, kind = obj.get("apiVersion"), obj.get("kind")
+    if not isinstance(version, str) or not isinstance(kind, str):
+        return False
+    if (version.rpartition("/")[0], kind) in (AUTOSCALER, BUDGET, SERVICE):
+        return True
+    return tool_of_object(obj) is not None or is_scheduler_config(obj)
+
+
+class ReplicaRange(NamedTuple):
+    """Between how many and how many pods a workload runs; equal where nothing scales it."""
+
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Autoscaler:
+    """A HorizontalPodAutoscaler."""
+
+    name: str
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Budget:
+    """A PodDisruptionBudget, with ``minAvailable`` and ``maxUnavailable`` as written."""
+
+    name: str
+    selector: LabelSelector
+    min_available: object
+    max_unavailable: object
+
+
+@dataclass(slots=True)
+class Repository:
+    """Objects that are applied together. Namespaces that manifests leave out count as one, the empty one.
+
+    Attributes:
+        workloads: The workloads, in their order, by namespace.
+        autoscalers_of_nodes: The workloads that run Cluster Autoscaler.
+        tools: The tools that the objects set up.
+        scheduler_configs: The KubeSchedulerConfigurations, as they came.
+    """
+
+    workloads: dict[str, list[Workload]] = field(default_factory=dict)
+    autoscalers_of_nodes: list[Workload] = field(default_factory=list)
+    tools: set[Tool] = field(default_factory=set)
+    scheduler_configs: list[Mapping[str, Any]] = field(default_factory=list)
+    _autoscalers: dict[tuple[str, str, str], Autoscaler] = field(default_factory=dict)
+    _budgets: dict[str, list[Budget]] = field(default_factory=dict)
+    _services: dict[str, list[tuple[str, dict[str, str]]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, workloads: Iterable[Workload], others: Iterable[Mapping[str, Any]]) -> Repository:
+        """Take workloads in, and of other objects those that go with them; what is broken is left out."""
+        repository = cls()
+        for workload in workloads:
+            repository.workloads.setdefault(workload.namespace, []).append(workload)
+            if runs_cluster_autoscaler(workload):
+                repository.autoscalers_of_nodes.append(workload)
+                repository.tools.add(Tool.CLUSTER_AUTOSCALER)
+        for obj in others:
+            repository.take(obj)
+        return repository
+
+    def take(self, obj: Mapping[str, Any]) -> None:
+        """Take an object in, if it is of a kind that goes with workloads."""
+        version, kind = obj.get("apiVersion"), obj.get("kind")
+        if not isinstance(version, str) or not isinstance(kind, str):
+            return
+        if (tool := tool_of_object(obj)) is not None:
+            self.tools.add(tool)
+        if is_scheduler_config(obj):
+            self.scheduler_configs.append(obj)
+            return
+        found = ErrorList()
+        metadata = found.mapping(obj.get("metadata"), FieldPath())
+        name = found.text(metadata.get("name"), FieldPath())
+        namespace = found.text(metadata.get("namespace"), FieldPath())
+        spec = found.mapping(obj.get("spec"), FieldPath())
+        group = version.rpartition("/")[0]
+        if found.errors:
+            return
+        if (group, kind) == AUTOSCALER:
+            self._take_autoscaler(namespace, name, spec)
+        elif (group, kind) == BUDGET:
+            self._take_budget(namespace, name, spec)
+        elif (group, kind) == SERVICE:
+            selector = found.labels(spec.get("selector"), FieldPath())
+            if selector and not found.errors:
+                self._services.setdefault(namespace, []).append((name, selector))
+
+    @property
+    def adds_nodes(self) -> bool:
+        """Whether nodes are added for pods that are pending, as far as the objects tell."""
+        return not self.tools.isdisjoint(NODE_AUTOSCALERS)
+
+    def autoscaler(self, workload: Workload) -> Autoscaler | None:
+        """Return the autoscaler of a workload, if the repository has one."""
+        return self._autoscalers.get((workload.namespace, workload.kind.kind, workload.name))
+
+    def replicas(self, workload: Workload) -> ReplicaRange | None:
+        """Return between how many and how many pods a workload runs; None where that is not known."""
+        scaler = self.autoscaler(workload)
+        if scaler is not None:
+            return ReplicaRange(scaler.least, scaler.most)
+        if workload.replicas is None:
+            return None
+        return ReplicaRange(workload.replicas, workload.replicas)
+
+    def budgets(self, workload: Workload) -> list[Budget]:
+        """Return the disruption budgets that select a workload's pods."""
+        budgets = self._budgets.get(workload.namespace, ())
+        return [budget for budget in budgets if budget.selector.matches(workload.labels)]
+
+    def services(self, workload: Workload) -> list[tuple[str, dict[str, str]]]:
+        """Return the names and selectors of the services that select a workload's pods."""
+        services = self._services.get(workload.namespace, ())
+        return [entry for entry in services if entry[1].items() <= dict(workload.labels).items()]
+
+    def _take_autoscaler(self, namespace: str, name: str, spec: Mapping[str, Any]) -> None:
+        target = spec.get("scaleTargetRef")
+        least, most = spec.get("minReplicas", 1), spec.get("maxReplicas")
+        if not isinstance(target, dict) or type(least) is not int or type(most) is not int:
+            return
+        key = (namespace, str(target.get("kind")), str(target.get("name")))
+        self._autoscalers[key] = Autoscaler(name, least, max(least, most))
+
+    def _take_budget(self, namespace: str, name: str, spec: Mapping[str, Any]) -> None:
+        selector = spec.get("selector")
+        if not isinstance(selector, dict) or label_selector_errors(selector, FieldPath()):
+            return
+        budget = Budget(
+            name, LabelSelector.parse(selector), spec.get("minAvailable"), spec.get("maxUnavailable")
+        )
+        self._budgets.setdefault(namespace, []).append(budget)
+
+
+def is_scheduler_config(obj: Mapping[str, Any]) -> bool:
+    """Tell whether an object is a KubeSchedulerConfiguration of some version."""
+    version, kind = obj.get("apiVersion"), obj.get("kind")
+    return isinstance(version, str) and (version.rpartition("/")[0], kind) == SCHEDULER_CONFIG

@@ -1,0 +1,99 @@
+"""A node affinity that leaves fewer domains than the constraint's `minDomains`.
+
+## What it finds
+A `DoNotSchedule` constraint with `minDomains` on a pod whose `nodeSelector` or required node affinity
+lists the values of that very topology key, fewer than `minDomains`, where more replicas are wanted than
+then fit.
+
+## Why it matters
+Domains outside the affinity do not count, so there are never enough of them: the minimum counts as 0 and
+every domain takes `maxSkew` pods and no more. No node that anybody adds changes this.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      nodeSelector: {topology.kubernetes.io/zone: zone-a}
+      topologySpreadConstraints:
+        - maxSkew: 1
+          minDomains: 3
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+          nodeTaintsPolicy: Honor
+      containers: [{name: web, image: web}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      affinity:
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            nodeSelectorTerms:
+              - matchExpressions:
+                  - {key: topology.kubernetes.io/zone, operator: In, values: [zone-a, zone-b, zone-c]}
+      topologySpreadConstraints:
+        - maxSkew: 1
+          minDomains: 3
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+          nodeTaintsPolicy: Honor
+      containers: [{name: web, image: web}]
+```
+
+## How to fix
+Lower `minDomains` to the number of values that the affinity allows, or allow more of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policies.engine.releases import OLDEST_VERSION, behavior_of
+from policies.engine.terrain import counts_only_its_own, listed
+from policies.findings import Severity
+from policies.model.declared import Workload
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.ERROR
+SEE = "https://github.com/MaterializeInc/materialize/pull/36516"
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield each hard constraint whose affinity leaves too few domains."""
+    replicas = context.repository.replicas(workload)
+    asking = [entry for entry in workload.constraints if entry.is_hard and entry.constraint.min_domains > 1]
+    if replicas is None or not asking or not behavior_of(max(context.version, OLDEST_VERSION)).min_domains:
+        return
+    for declared in asking:
+        constraint = declared.constraint
+        values = workload.affinity.values_of(constraint.topology_key)
+        if values is None or not values or len(values) >= constraint.min_domains:
+            continue
+        room = constraint.max_skew * len(values)
+        if replicas.least > room and counts_only_its_own(workload, declared, context.repository):
+            yield Problem(
+                declared.path.child("minDomains"),
+                f"asks for {constraint.min_domains} domains, the pod's node affinity leaves {len(values)} of "
+                f"{constraint.topology_key} ({listed(values)}), so that the minimum counts as 0: with "
+                f"maxSkew {constraint.max_skew} at most {room} of {replicas.least} replicas can run",
+            )

@@ -1,0 +1,132 @@
+"""A required pod anti-affinity that has fewer domains than the workload has replicas.
+
+## What it finds
+A required `podAntiAffinity` that selects the workload's own pods, on a workload with more replicas than
+there are domains for them; or one that leaves too little room only together with the workload's hard
+spread constraints.
+
+## Why it matters
+Such a term allows one replica in a domain. Once every domain has its own, the others stay pending.
+Together with a spread constraint it is stricter than it looks: a zone with one node then holds one pod,
+and `maxSkew: 1` gives every other zone two at most.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec:
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - {topologyKey: topology.kubernetes.io/zone, labelSelector: {matchLabels: {app: db}}}
+      containers: [{name: db, image: db}]
+---
+apiVersion: v1
+kind: Node
+metadata: {name: a-1, labels: {kubernetes.io/hostname: a-1, topology.kubernetes.io/zone: a}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: b-1, labels: {kubernetes.io/hostname: b-1, topology.kubernetes.io/zone: b}}
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec:
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - {topologyKey: topology.kubernetes.io/zone, labelSelector: {matchLabels: {app: db}}}
+      containers: [{name: db, image: db}]
+---
+apiVersion: v1
+kind: Node
+metadata: {name: a-1, labels: {kubernetes.io/hostname: a-1, topology.kubernetes.io/zone: a}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: b-1, labels: {kubernetes.io/hostname: b-1, topology.kubernetes.io/zone: b}}
+```
+
+## How to fix
+Spread with `topologySpreadConstraints` in its place, which allows a second pod in a domain once every
+domain has one; or ask for no more replicas than there are domains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policies.engine.room import Family
+from policies.engine.terrain import REVISION_LABELS, Terrain, counts_only_its_own, nodes_are_added
+from policies.findings import Severity
+from policies.model.declared import Workload
+from policies.model.pod_affinity import SelfSeparation, self_separations
+from policies.model.topology_keys import HOSTNAME
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.WARNING
+SEE = "https://github.com/emissary-ingress/emissary/pull/1391"
+NEEDS_INVENTORY = True
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield the first term that alone, or together with the hard constraints, leaves too little room."""
+    replicas, inventory = context.repository.replicas(workload), context.inventory
+    if inventory is None or not inventory.nodes or replicas is None or replicas.least < 2:
+        return
+    found = [term for term in self_separations(workload) if _keeps_all_apart(workload, term)]
+    if not found:
+        return
+    terrain = Terrain.of(workload, inventory, context.version)
+    hard = [entry for entry in workload.constraints if entry.is_hard]
+    judged = all(counts_only_its_own(workload, entry, context.repository) for entry in hard)
+    families = [terrain.family(entry.constraint) for entry in hard] if judged else []
+    grows = nodes_are_added(context.repository, inventory)
+    for term in found:
+        if not terrain.usable or (grows and (term.topology_key == HOSTNAME or families)):
+            continue
+        listed = inventory.domains.get(term.topology_key, ())
+        message = _lack(terrain, families, term.topology_key, listed, wanted=replicas.least)
+        if message is not None:
+            yield Problem(term.path, f"allows one pod in a domain of {term.topology_key}{message}")
+            return
+
+
+def _lack(
+    terrain: Terrain, families: list[Family], key: str, listed: tuple[str, ...], *, wanted: int
+) -> str | None:
+    """Return what is too little for the wanted replicas; None if all may fit."""
+    separate = terrain.separate(key)
+    if separate is None:
+        return None
+    domains = len(separate.domains.keys() | set(listed))
+    if domains < wanted:
+        return f", and {domains} can take one: at most {domains} of {wanted} replicas can run"
+    room = terrain.room([*families, separate], wanted)
+    if room is None or not families or terrain.room(families, wanted) is not None:
+        return None
+    keys = " and ".join(family.key for family in families)
+    return (
+        f"; with the spread over {keys} at most {room} of {wanted} replicas can run, though there are "
+        f"{domains} such domains"
+    )
+
+
+def _keeps_all_apart(workload: Workload, term: SelfSeparation) -> bool:
+    """Tell whether a term's label keys have one value for all replicas."""
+    return set(term.match_label_keys) <= workload.labels.keys() | REVISION_LABELS

@@ -1,0 +1,135 @@
+"""A hard constraint over zones on a workload that scales far: nodes are added for one zone at a time.
+
+## What it finds
+A `DoNotSchedule` constraint over zones, or another key than the host, on a workload whose
+HorizontalPodAutoscaler may add more than `maxSkew` pods, where Cluster Autoscaler runs: the repository
+has a workload with its image, or `in_use` says so.
+
+## Why it matters
+In each of its loops Cluster Autoscaler tries pending pods on new nodes of one node group. Where node
+groups are zones, the constraint lets only `maxSkew` pods more than in the emptiest zone go there, so that
+it adds what these need and comes back in the next loop, for the next zone. A steep scale-out takes many
+loops.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          minDomains: 3
+          nodeTaintsPolicy: Honor
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec:
+  minReplicas: 3
+  maxReplicas: 30
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: cluster-autoscaler, namespace: kube-system}
+spec:
+  selector: {matchLabels: {app: cluster-autoscaler}}
+  template:
+    metadata: {labels: {app: cluster-autoscaler}}
+    spec:
+      containers: [{name: autoscaler, image: "registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.2"}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          minDomains: 3
+          nodeTaintsPolicy: Honor
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: cluster-autoscaler, namespace: kube-system}
+spec:
+  selector: {matchLabels: {app: cluster-autoscaler}}
+  template:
+    metadata: {labels: {app: cluster-autoscaler}}
+    spec:
+      containers: [{name: autoscaler, image: "registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.2"}]
+```
+
+## How to fix
+Raise `maxSkew` to what the workload can bear while it scales out, keep spare nodes in every zone, or
+accept the delay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from policies.findings import Severity
+from policies.model.declared import Workload
+from policies.model.tools import Tool
+from policies.model.topology_keys import HOSTNAME
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.NOTE
+SEE = "https://github.com/kubernetes/autoscaler/issues/9150"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Params:
+    """Settings.
+
+    Attributes:
+        in_use: The cluster has Cluster Autoscaler, though the repository does not show it.
+    """
+
+    in_use: bool = False
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield each hard constraint over more than hosts, if the workload scales far."""
+    in_use = context.params is not None and context.params.in_use
+    if not in_use and Tool.CLUSTER_AUTOSCALER not in context.repository.tools:
+        return
+    replicas = context.repository.replicas(workload)
+    for declared in workload.constraints:
+        constraint = declared.constraint
+        if not declared.is_hard or constraint.topology_key == HOSTNAME or replicas is None:
+            continue
+        selector = constraint.selector
+        if selector is None or selector.empty or not selector.matches(workload.labels):
+            continue
+        if replicas.most - replicas.least > constraint.max_skew:
+            yield Problem(
+                declared.path.child("maxSkew"),
+                f"is {constraint.max_skew}: from {replicas.least} to {replicas.most} replicas, each loop of "
+                f"Cluster Autoscaler adds nodes in one {constraint.topology_key} for at most "
+                f"{constraint.max_skew} pod(s) more than the emptiest has",
+            )

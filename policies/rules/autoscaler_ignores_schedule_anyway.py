@@ -1,0 +1,120 @@
+"""A soft constraint alone, which Cluster Autoscaler does not look at.
+
+## What it finds
+A workload that spreads over zones, or another key than the host, with `ScheduleAnyway` only, where
+Cluster Autoscaler runs: the repository has a workload with its image, or `in_use` says so.
+
+## Why it matters
+Cluster Autoscaler asks the scheduler's filters whether a pod would fit on a new node, and never its
+scores. A soft constraint is a score: new nodes come up in any zone, all in one if that is cheapest, and
+the scheduler then has no choice.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 6
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: cluster-autoscaler, namespace: kube-system}
+spec:
+  selector: {matchLabels: {app: cluster-autoscaler}}
+  template:
+    metadata: {labels: {app: cluster-autoscaler}}
+    spec:
+      containers: [{name: autoscaler, image: "registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.2"}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 6
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          minDomains: 3
+          nodeTaintsPolicy: Honor
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: cluster-autoscaler, namespace: kube-system}
+spec:
+  selector: {matchLabels: {app: cluster-autoscaler}}
+  template:
+    metadata: {labels: {app: cluster-autoscaler}}
+    spec:
+      containers: [{name: autoscaler, image: "registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.2"}]
+```
+
+## How to fix
+Where losing a zone must not take all replicas, make the constraint `DoNotSchedule` with `minDomains`;
+else let the autoscaler balance its node groups (`--balance-similar-node-groups`) and live with what
+comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from policies.findings import Severity
+from policies.model.declared import Workload
+from policies.model.tools import Tool
+from policies.model.topology_keys import HOSTNAME
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.NOTE
+SEE = "https://github.com/kubernetes/enhancements/issues/3990"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Params:
+    """Settings.
+
+    Attributes:
+        in_use: The cluster has Cluster Autoscaler, though the repository does not show it.
+    """
+
+    in_use: bool = False
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield the first soft constraint of a workload that has no hard one of such a key."""
+    in_use = context.params is not None and context.params.in_use
+    if not in_use and Tool.CLUSTER_AUTOSCALER not in context.repository.tools:
+        return
+    replicas = context.repository.replicas(workload)
+    wide = [entry for entry in workload.constraints if entry.constraint.topology_key != HOSTNAME]
+    if not wide or any(entry.is_hard for entry in wide) or replicas is None or replicas.most < 2:
+        return
+    keys = " and ".join(entry.constraint.topology_key for entry in wide)
+    yield Problem(
+        wide[0].path.child("whenUnsatisfiable"),
+        f"is ScheduleAnyway, which Cluster Autoscaler ignores: for {replicas.most} replicas it may add nodes "
+        f"of one {keys} only",
+    )

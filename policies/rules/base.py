@@ -1,0 +1,140 @@
+"""What a rule is, what it is given, and how rules are found.
+
+Every module of this package but this one is a rule. Its docstring is its manual (Markdown, fixed headings);
+the YAML under *Fails* and *Passes* is run by the tests. Its constants say the rest:
+
+- ``SEVERITY``: how bad a finding is, unless a policy says otherwise.
+- ``SEE``: the address of a thread or page that shows the pain.
+- ``SUBJECT``: what ``check`` is given, ``Subject.WORKLOAD`` unless told.
+- ``NEEDS_INVENTORY``: whether it can only be asked where a cluster or its domains are known.
+- ``FIXABLE``: whether its problems carry edits that ``evenkeel fix`` may make.
+- ``Params``: a frozen dataclass of settings with defaults; its docstring names each.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache, partial
+from importlib import import_module
+from types import ModuleType
+from typing import Any, Final
+
+from policies import rules
+from policies.edits import Edit
+from policies.fields import FieldPath
+from policies.findings import Severity
+from policies.model.api_rules import ApiRule
+from policies.model.declared import Workload
+from policies.model.inventory import Inventory
+from policies.model.repository import Repository
+from policies.model.version import KNOWN_VERSION, KubernetesVersion
+
+
+class Subject(StrEnum):
+    """What a rule looks at."""
+
+    #: A pod or workload: ``check(workload, context)``.
+    WORKLOAD = "workload"
+    #: A KubeSchedulerConfiguration: ``check(document value, context)``.
+    SCHEDULER_CONFIG = "scheduler-config"
+    #: A document of another policy engine that injects constraints: ``check(injection, context)``.
+    INJECTION = "injection"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that a rule found.
+
+    Attributes:
+        path: The field, in the object.
+        message: What was found, with its numbers, as a sentence without its end.
+        edits: What would mend it; empty if that is for a person to decide.
+    """
+
+    path: FieldPath
+    message: str
+    edits: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What rules are given besides their subject.
+
+    Attributes:
+        version: The release of Kubernetes.
+        repository: What the subject is applied together with.
+        inventory: The cluster's nodes or domains; None if nothing is known of them.
+        params: The rule's own settings, a ``Params`` of its module; None for a rule without.
+    """
+
+    version: KubernetesVersion = KNOWN_VERSION
+    repository: Repository = field(default_factory=Repository)
+    inventory: Inventory | None = None
+    params: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A rule, as its module says.
+
+    Attributes:
+        id: The module's name, with hyphens.
+        severity: How bad a finding is.
+        summary: The first line of the manual.
+        manual: The manual.
+        see: Where the pain is shown.
+        subject: What it looks at.
+        needs_inventory: Whether it must know nodes or domains.
+        fixable: Whether its problems carry edits.
+        params: The type of its settings; None for a rule without.
+        check: Yields the problems of a subject.
+    """
+
+    id: str
+    severity: Severity
+    summary: str
+    manual: str
+    see: str
+    subject: Subject
+    needs_inventory: bool
+    fixable: bool
+    params: type[Any] | None
+    check: Callable[[Any, Context], Iterator[Problem]]
+
+
+@cache
+def all_rules() -> dict[str, Rule]:
+    """Return every rule by its id, in the order of the ids."""
+    names = sorted(entry.name for entry in pkgutil.iter_modules(rules.__path__) if entry.name != "base")
+    found = [_rule(name, import_module(f"{rules.__name__}.{name}")) for name in names]
+    return {rule.id: rule for rule in found}
+
+
+def api_check(rule: ApiRule) -> Callable[[Workload, Context], Iterator[Problem]]:
+    """Return the check of a rule that the API server has: its errors are known from reading the object."""
+    return partial(_api_problems, rule)
+
+
+def _api_problems(rule: ApiRule, workload: Workload, _context: Context) -> Iterator[Problem]:
+    for error in workload.errors:
+        if error.rule == rule:
+            yield Problem(error.path, error.problem)
+
+
+def _rule(name: str, module: ModuleType) -> Rule:
+    manual: Final = module.__doc__ or ""
+    return Rule(
+        id=name.replace("_", "-"),
+        severity=module.SEVERITY,
+        summary=manual.partition("\n")[0],
+        manual=manual,
+        see=module.SEE,
+        subject=getattr(module, "SUBJECT", Subject.WORKLOAD),
+        needs_inventory=getattr(module, "NEEDS_INVENTORY", False),
+        fixable=getattr(module, "FIXABLE", False),
+        params=getattr(module, "Params", None),
+        check=module.check,
+    )

@@ -1,0 +1,151 @@
+"""Hard constraints that hold each other up: each alone has room, together they have not.
+
+## What it finds
+Two or more `DoNotSchedule` constraints, such as one over zones and one over hosts, that no order of
+placing pods satisfies together for the wanted number of replicas on the nodes that there are.
+
+## Why it matters
+Zones with different numbers of nodes are enough. With 3 nodes in one zone and 1 in another, spreading
+over zones allows the big zone 2 pods as long as the small one has 1; spreading over hosts allows no host
+a second pod while one is empty, and one of the big zone's three always is. The fourth replica stays
+pending, with room on every node.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 4
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+          minDomains: 2
+          nodeTaintsPolicy: Honor
+        - maxSkew: 1
+          topologyKey: kubernetes.io/hostname
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+          nodeTaintsPolicy: Honor
+      containers: [{name: web, image: web}]
+---
+apiVersion: v1
+kind: Node
+metadata: {name: a-1, labels: {kubernetes.io/hostname: a-1, topology.kubernetes.io/zone: a}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: a-2, labels: {kubernetes.io/hostname: a-2, topology.kubernetes.io/zone: a}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: a-3, labels: {kubernetes.io/hostname: a-3, topology.kubernetes.io/zone: a}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: b-1, labels: {kubernetes.io/hostname: b-1, topology.kubernetes.io/zone: b}}
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 4
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+          minDomains: 2
+          nodeTaintsPolicy: Honor
+        - maxSkew: 1
+          topologyKey: kubernetes.io/hostname
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+---
+apiVersion: v1
+kind: Node
+metadata: {name: a-1, labels: {kubernetes.io/hostname: a-1, topology.kubernetes.io/zone: a}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: a-2, labels: {kubernetes.io/hostname: a-2, topology.kubernetes.io/zone: a}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: a-3, labels: {kubernetes.io/hostname: a-3, topology.kubernetes.io/zone: a}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: b-1, labels: {kubernetes.io/hostname: b-1, topology.kubernetes.io/zone: b}}
+```
+
+## How to fix
+Keep the constraint over zones hard and make the one over hosts `ScheduleAnyway`, or give it a larger
+`maxSkew`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policies.engine.room import Family
+from policies.engine.terrain import Terrain, counts_only_its_own, listed, nodes_are_added
+from policies.findings import Severity
+from policies.model.declared import Workload
+from policies.model.topology_keys import HOSTNAME
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.WARNING
+SEE = "https://github.com/kubernetes/kubernetes/issues/128832"
+NEEDS_INVENTORY = True
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield the last hard constraint where only all of them together leave too little room."""
+    replicas = context.repository.replicas(workload)
+    hard = [entry for entry in workload.constraints if entry.is_hard]
+    if context.inventory is None or not context.inventory.nodes or replicas is None or len(hard) < 2:
+        return
+    # A node that is added for the pending pods gives the small zone what it lacks.
+    if nodes_are_added(context.repository, context.inventory):
+        return
+    terrain = Terrain.of(workload, context.inventory, context.version)
+    families = [terrain.family(entry.constraint) for entry in hard]
+    room = terrain.room(families, replicas.least)
+    if room is None or not terrain.usable:
+        return
+    if any(terrain.room([family], replicas.least) is not None for family in families):
+        return
+    if all(counts_only_its_own(workload, entry, context.repository) for entry in hard):
+        described = " and ".join(map(_described, families))
+        yield Problem(
+            hard[-1].path,
+            f"{described} cannot all be satisfied: at most {room} of {replicas.least} replicas can run, in "
+            "whatever order they are placed",
+        )
+
+
+def _described(family: Family) -> str:
+    limit = f"maxSkew {family.limit}"
+    if family.key == HOSTNAME:
+        return f"{family.key} ({limit}, {len(family.domains)} nodes)"
+    sizes = listed(f"{value} with {len(nodes)} node(s)" for value, nodes in family.domains.items())
+    return f"{family.key} ({limit}, {sizes})"

@@ -1,0 +1,114 @@
+"""A constraint with `minDomains`, which the descheduler does not know.
+
+## What it finds
+A `DoNotSchedule` constraint with `minDomains` above 1 where the descheduler evicts pods by spread
+constraints: a policy in the repository uses its plugin `RemovePodsViolatingTopologySpreadConstraint`, or
+`in_use` says so.
+
+## Why it matters
+The plugin takes the smallest count over the domains that there are as the minimum. With fewer domains
+than `minDomains` the scheduler takes 0: what the descheduler holds to be balanced the scheduler holds to
+be violated. So pods that were placed before a domain was lost stay where they are, and those that are
+evicted for another reason stay pending.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 6
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          minDomains: 3
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+          nodeTaintsPolicy: Honor
+      containers: [{name: web, image: web}]
+---
+apiVersion: descheduler/v1alpha2
+kind: DeschedulerPolicy
+profiles:
+  - name: default
+    plugins: {balance: {enabled: [RemovePodsViolatingTopologySpreadConstraint]}}
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 6
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          minDomains: 3
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+          nodeTaintsPolicy: Honor
+      containers: [{name: web, image: web}]
+---
+apiVersion: descheduler/v1alpha2
+kind: DeschedulerPolicy
+profiles:
+  - name: default
+    plugins: {deschedule: {enabled: [RemovePodsViolatingNodeTaints]}}
+```
+
+## How to fix
+Do not count on the descheduler to restore the spread of this workload after a domain was lost, or leave
+it out of the plugin's namespaces or label selector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from policies.engine.releases import OLDEST_VERSION, behavior_of
+from policies.findings import Severity
+from policies.model.declared import Workload
+from policies.model.tools import Tool
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.NOTE
+SEE = "https://github.com/kubernetes-sigs/descheduler/issues/855"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Params:
+    """Settings.
+
+    Attributes:
+        in_use: The cluster has the descheduler, though the repository does not show it.
+    """
+
+    in_use: bool = False
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield each hard constraint with minDomains."""
+    in_use = context.params is not None and context.params.in_use
+    if not in_use and Tool.DESCHEDULER not in context.repository.tools:
+        return
+    if not behavior_of(max(context.version, OLDEST_VERSION)).min_domains:
+        return
+    for declared in workload.constraints:
+        if declared.is_hard and declared.constraint.min_domains > 1:
+            yield Problem(
+                declared.path.child("minDomains"),
+                f"{declared.constraint.min_domains} means nothing to the descheduler: with fewer domains of "
+                f"{declared.constraint.topology_key} it calls balanced what the scheduler refuses",
+            )

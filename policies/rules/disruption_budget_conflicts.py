@@ -1,0 +1,134 @@
+"""A disruption budget that never lets go of a pod of a workload that is to be spread.
+
+## What it finds
+A PodDisruptionBudget of the repository that selects the pods of a workload with constraints and allows no
+eviction at all: `maxUnavailable: 0`, or a `minAvailable` that is all of the replicas (with an autoscaler: all
+of the most it may run). A budget over several workloads is judged by the replicas of all of them.
+
+## Why it matters
+Constraints are kept when pods are placed and not afterwards. What restores a lost balance is eviction: a node
+that is drained, an autoscaler that consolidates, a descheduler. Such a budget refuses every one, so a drain
+waits for ever and the skew that a lost zone left behind stays.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web, namespace: shop}
+spec:
+  minAvailable: 3
+  selector: {matchLabels: {app: web}}
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web, namespace: shop}
+spec:
+  maxUnavailable: 1
+  selector: {matchLabels: {app: web}}
+```
+
+## How to fix
+Let at least one pod go: `maxUnavailable: 1`, which stays right when the number of replicas changes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from policies.findings import Severity
+from policies.model.declared import Workload
+from policies.model.repository import Budget
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.WARNING
+SEE = "https://github.com/nais/naiserator/pull/268"
+
+_PERCENT = re.compile(r"(\d{1,3})%")
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield each budget that allows no eviction, at the list of constraints."""
+    if not workload.constraints:
+        return
+    for budget in context.repository.budgets(workload):
+        pods = _pods(workload, budget, context)
+        reason = None if pods is None else _refusal(budget, pods)
+        if reason is not None:
+            text = (
+                f"the PodDisruptionBudget {budget.name} never lets a pod go ({reason}), so no drain ends and "
+                "no eviction restores the spread"
+            )
+            yield Problem(workload.kind.constraints_path, text)
+
+
+def _pods(workload: Workload, budget: Budget, context: Context) -> int | None:
+    """Return how many pods at most the budget's workloads run; None where that is not known, or none."""
+    total = 0
+    for other in context.repository.workloads.get(workload.namespace, ()):
+        if not budget.selector.matches(other.labels):
+            continue
+        replicas = context.repository.replicas(other)
+        if replicas is None:
+            return None
+        total += replicas.most
+    return total or None
+
+
+def _refusal(budget: Budget, pods: int) -> str | None:
+    """Return why a budget refuses every eviction while all pods are healthy, None if it need not.
+
+    Percentages are rounded up, of ``maxUnavailable`` too: ``getExpectedPodCount``,
+    ``pkg/controller/disruption``, Kubernetes 1.36.
+    """
+    if budget.max_unavailable is not None:
+        none = _scaled(budget.max_unavailable, pods) == 0
+        return f"maxUnavailable {budget.max_unavailable}" if none else None
+    needed = _scaled(budget.min_available, pods)
+    if needed is None or needed < pods:
+        return None
+    return f"minAvailable {budget.min_available} of {pods} replicas"
+
+
+def _scaled(value: object, pods: int) -> int | None:
+    if type(value) is int:
+        return value
+    match = _PERCENT.fullmatch(value) if isinstance(value, str) else None
+    return None if match is None else -(-pods * int(match[1]) // 100)

@@ -1,0 +1,116 @@
+"""An autoscaled workload that may shrink below the number of domains it asks for.
+
+## What it finds
+A `DoNotSchedule` constraint with `minDomains` of a workload whose HorizontalPodAutoscaler may go down to
+fewer replicas than that, though the cluster has the domains.
+
+## Why it matters
+`minDomains: 3` says that losing one zone must leave two thirds of the pods. With `minReplicas: 2` there are
+two pods at night, at least one zone has none, and the loss of one zone may take half of what runs.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          minDomains: 3
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          nodeTaintsPolicy: Honor
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web, namespace: shop}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 2
+  maxReplicas: 12
+---
+apiVersion: v1
+kind: List
+items:
+  - {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {topology.kubernetes.io/zone: a}}}
+  - {apiVersion: v1, kind: Node, metadata: {name: n2, labels: {topology.kubernetes.io/zone: b}}}
+  - {apiVersion: v1, kind: Node, metadata: {name: n3, labels: {topology.kubernetes.io/zone: c}}}
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          minDomains: 3
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          nodeTaintsPolicy: Honor
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web, namespace: shop}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 3
+  maxReplicas: 12
+---
+apiVersion: v1
+kind: List
+items:
+  - {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {topology.kubernetes.io/zone: a}}}
+  - {apiVersion: v1, kind: Node, metadata: {name: n2, labels: {topology.kubernetes.io/zone: b}}}
+  - {apiVersion: v1, kind: Node, metadata: {name: n3, labels: {topology.kubernetes.io/zone: c}}}
+```
+
+## How to fix
+Raise `minReplicas` to `minDomains`, or lower `minDomains` to what the quiet hours can fill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policies.findings import Severity
+from policies.model.declared import Workload
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.NOTE
+SEE = "https://github.com/aws-samples/appmod-blueprints/issues/892"
+NEEDS_INVENTORY = True
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield each constraint that asks for more domains than the autoscaler leaves replicas."""
+    scaler = context.repository.autoscaler(workload)
+    if scaler is None or context.inventory is None or scaler.least < 1:
+        return
+    for declared in workload.constraints:
+        constraint = declared.constraint
+        domains = context.inventory.values(constraint.topology_key) or frozenset()
+        wanted = min(constraint.min_domains, len(domains))
+        if not declared.is_hard or scaler.least >= wanted:
+            continue
+        text = (
+            f"asks for {constraint.min_domains} domains, and {len(domains)} values of "
+            f"{constraint.topology_key} are known, but the autoscaler {scaler.name} goes down to minReplicas "
+            f"{scaler.least}: then at least {wanted - scaler.least} of the {constraint.min_domains} are empty"
+        )
+        yield Problem(declared.path.child("minDomains"), text)

@@ -1,0 +1,127 @@
+"""A hard zone constraint of an autoscaled workload that forgets zones without a node.
+
+## What it finds
+A `DoNotSchedule` constraint over `topology.kubernetes.io/zone` without `minDomains`, of a workload that a
+HorizontalPodAutoscaler of the repository scales to two pods or more. With the setting `autoscaled`, every
+hard zone constraint of a workload with two replicas or more. Kubernetes before 1.27 does not know the field.
+
+## Why it matters
+The scheduler knows a zone only while it has a node. In a cluster that grows and shrinks, the first pods may
+meet nodes of one zone alone: that is one domain, always balanced, and all pods go there. Nothing is pending,
+so the cluster autoscaler sees no reason for a node elsewhere. With `minDomains: 3` the missing zones count as
+empty, the pods wait, and the nodes come.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web, namespace: shop}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 3
+  maxReplicas: 12
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          minDomains: 3
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web, namespace: shop}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 3
+  maxReplicas: 12
+```
+
+## How to fix
+Set `minDomains` to the number of zones that pods of this workload may use; more than there are keeps pods
+pending. Where nodes never come and go, switch the rule off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from policies.findings import Severity
+from policies.model.declared import Workload
+from policies.model.topology_keys import ZONE
+from policies.model.version import KubernetesVersion
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.NOTE
+SEE = "https://github.com/kubernetes/kubernetes/issues/105291"
+
+#: The first release that knows ``minDomains`` by default (KEP-3022).
+MIN_DOMAINS_SINCE = KubernetesVersion(1, 27)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Params:
+    """The settings of the rule.
+
+    Attributes:
+        autoscaled: Whether the cluster adds and removes nodes by itself. Then every workload is judged.
+    """
+
+    autoscaled: bool = False
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield each hard zone constraint without minDomains, where something scales."""
+    scaler = context.repository.autoscaler(workload)
+    params = context.params or Params()
+    if context.version < MIN_DOMAINS_SINCE or (scaler is None and not params.autoscaled):
+        return
+    replicas = context.repository.replicas(workload)
+    if replicas is None or replicas.most < 2:
+        return
+    why = (
+        f"the autoscaler {scaler.name} runs up to {scaler.most} pods" if scaler else "the cluster autoscales"
+    )
+    zones = context.inventory.values(ZONE) if context.inventory is not None else None
+    if zones is not None and len(zones) < 2:
+        return
+    known = f"; {len(zones)} zones are known: {', '.join(sorted(zones))}" if zones else ""
+    for declared in workload.constraints:
+        selector = declared.constraint.selector
+        if not declared.is_hard or declared.constraint.topology_key != ZONE:
+            continue
+        if declared.raw.get("minDomains") is not None:
+            continue
+        if selector is not None and not selector.empty and selector.matches(workload.labels):
+            text = f"has no minDomains and {why}: a zone without a node at the moment is not counted{known}"
+            yield Problem(declared.path, text)

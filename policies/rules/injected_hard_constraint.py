@@ -1,0 +1,106 @@
+"""A policy that makes every workload unschedulable where it cannot be spread.
+
+## What it finds
+A Kyverno policy or a Gatekeeper Assign that injects `DoNotSchedule`, and asks for no label, name, annotation
+or namespace of the objects that get it. A MutatingAdmissionPolicy is left alone: its binding decides.
+
+## Why it matters
+A hard constraint trades running pods for balance, and whoever wrote the workload made no such trade. It
+leaves pods pending during rollouts, while a zone is lost, and wherever nodes lack the label; also those of
+system components that nobody thought of, and of the policy engine itself.
+
+## Fails
+```yaml
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: spread}
+spec:
+  rules:
+    - name: spread
+      match: {any: [{resources: {kinds: [Deployment, StatefulSet]}}]}
+      mutate:
+        patchStrategicMerge:
+          spec:
+            template:
+              spec:
+                +(topologySpreadConstraints):
+                  - maxSkew: 1
+                    topologyKey: topology.kubernetes.io/zone
+                    whenUnsatisfiable: DoNotSchedule
+                    labelSelector:
+                      matchLabels: {app: "{{ request.object.spec.template.metadata.labels.app }}"}
+```
+
+## Passes
+```yaml
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: spread}
+spec:
+  rules:
+    - name: spread
+      match: {any: [{resources: {kinds: [Deployment, StatefulSet]}}]}
+      mutate:
+        patchStrategicMerge:
+          spec:
+            template:
+              spec:
+                +(topologySpreadConstraints):
+                  - maxSkew: 1
+                    topologyKey: topology.kubernetes.io/zone
+                    whenUnsatisfiable: ScheduleAnyway
+                    labelSelector:
+                      matchLabels: {app: "{{ request.object.spec.template.metadata.labels.app }}"}
+```
+```yaml
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: spread}
+spec:
+  rules:
+    - name: spread
+      match:
+        any:
+          - resources: {kinds: [Deployment], selector: {matchLabels: {spread: required}}}
+      mutate:
+        patchStrategicMerge:
+          spec:
+            template:
+              spec:
+                +(topologySpreadConstraints):
+                  - maxSkew: 1
+                    topologyKey: topology.kubernetes.io/zone
+                    whenUnsatisfiable: DoNotSchedule
+                    labelSelector:
+                      matchLabels: {app: "{{ request.object.spec.template.metadata.labels.app }}"}
+```
+
+## How to fix
+Inject `ScheduleAnyway`, and let those who want a hard constraint ask for it by a label that the policy
+matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policies.findings import Severity
+from policies.model.constraint import WhenUnsatisfiable
+from policies.model.injected import Injection
+from policies.rules.base import Context, Problem, Subject
+
+SEVERITY = Severity.WARNING
+SEE = "https://github.com/devantler-tech/platform/pull/1661"
+SUBJECT = Subject.INJECTION
+
+
+def check(injection: Injection, _context: Context) -> Iterator[Problem]:
+    """Yield each hard constraint that comes unasked."""
+    if injection.narrowed:
+        return
+    whom = " and ".join(sorted(injection.kinds)) or "object"
+    for inner, entry in injection.literal():
+        if entry.get("whenUnsatisfiable") == WhenUnsatisfiable.DO_NOT_SCHEDULE:
+            path, named = injection.place(inner.child("whenUnsatisfiable"))
+            text = f"DoNotSchedule for every {whom} that the policy meets, whatever its labels and namespace"
+            yield Problem(path, f"{named}{text}")

@@ -1,0 +1,115 @@
+"""A hard constraint over hosts, for which Karpenter adds more nodes than the scheduler needs.
+
+## What it finds
+A `DoNotSchedule` constraint over `kubernetes.io/hostname` with more replicas than its `maxSkew`, where
+Karpenter runs: the repository has an object of the group `karpenter.sh`, or `in_use` says so.
+
+## Why it matters
+Karpenter takes the minimum over hosts to be 0 always, since it can add an empty one. To it `maxSkew: 1`
+means one pod a node, whatever room the nodes have left: 25 replicas come to 25 nodes. The scheduler, once
+every node has a pod, would place a second one.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 6
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: kubernetes.io/hostname
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+          nodeTaintsPolicy: Honor
+      containers: [{name: web, image: web}]
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default}
+spec: {template: {spec: {requirements: []}}}
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 6
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          minDomains: 3
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+          nodeTaintsPolicy: Honor
+      containers: [{name: web, image: web}]
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default}
+spec: {template: {spec: {requirements: []}}}
+```
+
+## How to fix
+Raise `maxSkew` to the number of pods that may share a node, or spread over zones and leave hosts to the
+size of the pods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from policies.findings import Severity
+from policies.model.declared import Workload
+from policies.model.tools import Tool
+from policies.model.topology_keys import HOSTNAME
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.NOTE
+SEE = "https://github.com/aws/karpenter-provider-aws/issues/4666"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Params:
+    """Settings.
+
+    Attributes:
+        in_use: The cluster has Karpenter, though the repository does not show it.
+    """
+
+    in_use: bool = False
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield the hard constraint over hosts."""
+    in_use = context.params is not None and context.params.in_use
+    if not in_use and Tool.KARPENTER not in context.repository.tools:
+        return
+    replicas = context.repository.replicas(workload)
+    for declared in workload.constraints:
+        constraint = declared.constraint
+        if not declared.is_hard or constraint.topology_key != HOSTNAME or replicas is None:
+            continue
+        selector = constraint.selector
+        if selector is None or selector.empty or not selector.matches(workload.labels):
+            continue
+        if replicas.most > constraint.max_skew:
+            nodes = -(-replicas.most // constraint.max_skew)
+            yield Problem(
+                declared.path.child("maxSkew"),
+                f"is {constraint.max_skew}, which Karpenter takes for the most pods of a node: it needs "
+                f"{nodes} nodes for {replicas.most} replicas, whatever their size",
+            )

@@ -1,0 +1,129 @@
+"""A label key that stands both in `matchLabelKeys` and in the `labelSelector`.
+
+## What it finds
+A key of `matchLabelKeys` that the `labelSelector` of the same constraint names too. A pod is not told for
+the requirement that the API server itself has added while it was created.
+
+## Why it matters
+Since Kubernetes 1.34 the API server writes the keys into the selector of each new pod and refuses one whose
+selector then names a key twice. It does not look at the templates of workloads: the Deployment is accepted,
+and then none of its pods can be created.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [app]
+      containers: [{name: web, image: web}]
+```
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchExpressions: [{key: pod-template-hash, operator: Exists}]}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+
+## How to fix
+Name the key in one of them only: `labelSelector` says which pods count, `matchLabelKeys` tells revisions
+apart. `evenkeel fix` takes it out of `matchLabelKeys` where the selector asks for just the value that the
+template has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from policies.edits import Edit
+from policies.fields import FieldPath
+from policies.findings import Severity
+from policies.model.api_rules import ApiRule
+from policies.model.declared import Workload
+from policies.model.labels import LabelSelector, Operator, label_selector_errors
+from policies.model.next_pod import controller_labels
+from policies.rules.base import Context, Problem, api_check
+
+SEVERITY = Severity.ERROR
+SEE = "https://github.com/kubernetes/kubernetes/pull/129874"
+FIXABLE = True
+
+_find = api_check(ApiRule.MATCH_LABEL_KEY_IN_SELECTOR)
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield each match label key that the selector names too."""
+    for problem in _find(workload, context):
+        yield Problem(problem.path, problem.message, tuple(_edits(workload, problem.path)))
+
+
+def _edits(workload: Workload, path: FieldPath) -> Iterator[Edit]:
+    """Yield the edit that takes a key out of ``matchLabelKeys``, if it then counts the same pods.
+
+    That is so where the selector asks for just the value that the template has.
+    """
+    *_, constraint, _, position = path.segments
+    entry: Any = workload.spec["topologySpreadConstraints"][constraint]
+    keys, raw = entry["matchLabelKeys"], entry["labelSelector"]
+    if not isinstance(position, int) or label_selector_errors(raw, FieldPath()):
+        return
+    key = keys[position]
+    # A value that the controller writes is another on the pods than in the template.
+    if keys.count(key) > 1 or key in controller_labels(workload.obj, workload.kind):
+        return
+    if _asks_for(LabelSelector.parse(raw), key, workload.labels.get(key)):
+        yield Edit(path, key, None)
+
+
+def _asks_for(selector: LabelSelector, key: str, value: str | None) -> bool:
+    """Tell whether all that a selector asks of a label is that it has one value."""
+    asked: list[tuple[str, ...]] = [(given,) for name, given in selector.match_labels if name == key]
+    asked += [
+        entry.values if entry.operator is Operator.IN else ()
+        for entry in selector.match_expressions
+        if entry.key == key
+    ]
+    return value is not None and all(values == (value,) for values in asked)

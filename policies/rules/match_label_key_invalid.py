@@ -1,0 +1,64 @@
+"""An entry of `matchLabelKeys` that is no label key.
+
+## What it finds
+An entry of `matchLabelKeys` that cannot be the key of a label: empty, too long, or with characters that
+keys do not have.
+
+## Why it matters
+The API server refuses the object. Often somebody wrote a whole `key=value`; the value is always that of
+the incoming pod.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: ["tier=front"]
+      containers: [{name: web, image: web}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash, tier]
+      containers: [{name: web, image: web}]
+```
+
+## How to fix
+List keys alone, such as `pod-template-hash`.
+"""
+
+from __future__ import annotations
+
+from policies.findings import Severity
+from policies.model.api_rules import ApiRule
+from policies.rules.base import api_check
+
+SEVERITY = Severity.ERROR
+SEE = "https://github.com/kubernetes/enhancements/issues/3243"
+
+check = api_check(ApiRule.MATCH_LABEL_KEY_INVALID)

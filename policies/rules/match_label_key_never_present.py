@@ -1,0 +1,149 @@
+"""A key in `matchLabelKeys` that no pod of this workload will have.
+
+## What it finds
+A key with which controllers tell revisions apart, on a kind whose controller does not write it:
+`pod-template-hash` on anything but a Deployment, say. And any other keys, if the template has none of those
+that are listed. Nothing is told where another listed key tells the revisions of this kind apart, nor of
+pods and custom resources whose labels are not known.
+
+## Why it matters
+Keys that a pod lacks are ignored. The pods of all revisions count together, and the skew that rolling
+updates leave behind stays, which is what the key was to prevent.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [tier]
+      containers: [{name: web, image: web}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+```yaml
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash, controller-revision-hash]
+      containers: [{name: web, image: web}]
+```
+
+## How to fix
+Use the key of the kind: `pod-template-hash` for Deployments, `rollouts-pod-template-hash` for Argo Rollouts,
+`controller-revision-hash` for StatefulSets and DaemonSets. Or leave the field out: Jobs have no revisions,
+and for a StatefulSet whose volumes tie its pods to zones, counting each revision alone can leave its
+pods without any zone that they may go to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+
+from policies.findings import Severity
+from policies.model.declared import DeclaredConstraint, Workload
+from policies.model.next_pod import REVISION_HASH, controller_labels
+from policies.model.own_selector import is_patch
+from policies.model.workload import REVISION_OWNERS
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.WARNING
+SEE = "https://github.com/kubernetes/kubernetes/issues/47554"
+
+#: The labels with which controllers tell the revisions of a workload apart.
+REVISION_KEYS = frozenset({*REVISION_OWNERS, REVISION_HASH})
+#: The groups whose controllers add no labels but those that are known.
+KNOWN_GROUPS = frozenset({"", "apps", "batch", "argoproj.io"})
+#: The kinds whose pods have labels of other origin: of whatever owns the pod, or makes use of the template.
+UNKNOWN_KINDS = frozenset({"Pod", "PodTemplate"})
+
+
+def check(workload: Workload, _context: Context) -> Iterator[Problem]:
+    """Yield each match label key that no pod will have."""
+    if workload.kind.group not in KNOWN_GROUPS or workload.kind.kind in UNKNOWN_KINDS:
+        return
+    for declared in workload.constraints:
+        keys = declared.constraint.match_label_keys
+        if all(key in workload.labels or key == workload.kind.revision_label for key in keys):
+            continue
+        if is_patch(workload):
+            return
+        added = controller_labels(workload.obj, workload.kind).keys()
+        yield from _problems(workload, declared, workload.labels.keys() | added)
+
+
+def _problems(
+    workload: Workload, declared: DeclaredConstraint, present: AbstractSet[str]
+) -> Iterator[Problem]:
+    keys = declared.constraint.match_label_keys
+    kind = workload.kind.kind
+    own = sorted(present & REVISION_KEYS)
+    tells_revisions_apart = not present.isdisjoint(REVISION_KEYS.intersection(keys))
+    tells_anything_apart = not present.isdisjoint(keys)
+    for position, key in enumerate(keys):
+        if key in present:
+            continue
+        path = declared.path.child("matchLabelKeys").index(position)
+        if key in REVISION_KEYS and not tells_revisions_apart:
+            advice = f"there it is {own[0]}" if own else "it has no label that tells revisions apart"
+            yield Problem(path, f"{key} is on no pod of a {kind}, so it is ignored: {advice}")
+        elif key not in REVISION_KEYS and not tells_anything_apart:
+            yield Problem(path, f"{key} is no label of this template, so it is ignored")

@@ -1,0 +1,83 @@
+"""A key that stands twice in `matchLabelKeys`.
+
+## What it finds
+A workload whose constraint lists the same key in `matchLabelKeys` more than once.
+
+## Why it matters
+Since Kubernetes 1.34 the API server writes each entry into the selector of a new pod, and then refuses the
+pod because its selector names a key twice. It does not look at the templates of workloads: the Deployment
+is accepted, and none of its pods that has the label can be created.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash, pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+
+## How to fix
+List each key once. `evenkeel fix` takes the repeats away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policies.edits import Edit
+from policies.findings import Severity
+from policies.model.declared import Workload
+from policies.model.merging import repeated_match_label_keys
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.WARNING
+SEE = "https://github.com/kubernetes/kubernetes/pull/129874"
+FIXABLE = True
+
+
+def check(workload: Workload, _context: Context) -> Iterator[Problem]:
+    """Yield each match label key that repeats one before it."""
+    if workload.kind.is_pod:
+        return  # The API server refuses the pod itself: match-label-key-in-selector.
+    if all(_has_no_repeats(declared.constraint.match_label_keys) for declared in workload.constraints):
+        return
+    raw = workload.spec.get("topologySpreadConstraints")
+    for path, key in repeated_match_label_keys(raw, workload.kind.constraints_path):
+        text = f"{key} is listed twice; since Kubernetes 1.34 no pod that carries it starts"
+        yield Problem(path, text, (Edit(path, key, None),))
+
+
+def _has_no_repeats(keys: tuple[str, ...]) -> bool:
+    return len(keys) == len(set(keys))

@@ -1,0 +1,63 @@
+"""A constraint with `matchLabelKeys` but without a `labelSelector`.
+
+## What it finds
+An entry of `topologySpreadConstraints` that lists `matchLabelKeys` while its `labelSelector` is missing or
+null.
+
+## Why it matters
+The API server refuses the object. The keys narrow a selector, and a constraint without a selector counts
+no pods: there is nothing to narrow.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+
+## How to fix
+Give the constraint the selector of its workload.
+"""
+
+from __future__ import annotations
+
+from policies.findings import Severity
+from policies.model.api_rules import ApiRule
+from policies.rules.base import api_check
+
+SEVERITY = Severity.ERROR
+SEE = "https://github.com/kubernetes/kubernetes/issues/116535"
+
+check = api_check(ApiRule.MATCH_LABEL_KEYS_WITHOUT_SELECTOR)

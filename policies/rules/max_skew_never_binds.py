@@ -1,0 +1,169 @@
+"""A hard constraint whose `maxSkew` no number of this workload's pods can exceed.
+
+## What it finds
+A `DoNotSchedule` constraint that selects the workload's own pods only, with a `maxSkew` of at least as many
+pods as there can be at once: the replicas, or the most that an autoscaler of the same repository may make of
+them, and those that a rolling update makes besides unless `matchLabelKeys` sets them apart. Workloads
+of one replica are left alone.
+
+## Why it matters
+The difference between two domains is never larger than the number of all pods. All of them may share one
+node or one zone, and the constraint never objects.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 5
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 2
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 5
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 3
+  maxReplicas: 12
+```
+
+## How to fix
+Write how uneven the spread may be: `maxSkew: 1` in most cases. `maxSkew` is a difference between domains,
+not the number of pods that one may hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from policies.fields import ErrorList
+from policies.findings import Severity
+from policies.model.declared import DeclaredConstraint, Workload
+from policies.model.labels import LabelSelector
+from policies.model.workload import descend
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.WARNING
+SEE = "https://github.com/FoundationDB/fdb-kubernetes-operator/issues/896"
+
+#: The kinds that make no pod before an old one has gone.
+WITHOUT_SURGE = frozenset({("apps", "StatefulSet"), ("apps", "ReplicaSet"), ("", "ReplicationController")})
+#: Percent of the replicas that a Deployment may have besides where it does not say:
+#: ``SetDefaults_Deployment``, ``pkg/apis/apps/v1/defaults.go``, Kubernetes 1.36.
+DEFAULT_SURGE = 25
+#: The same for kinds of which no more is known: twice as many pods.
+FULL_SURGE = 100
+
+_PERCENT = re.compile(r"(\d{1,9})%")
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield each hard constraint that there are too few pods for."""
+    replicas = context.repository.replicas(workload)
+    if replicas is None or replicas.most <= 1:
+        return
+    for declared in workload.constraints:
+        if not declared.is_hard or declared.constraint.max_skew < replicas.most:
+            continue
+        if not _selects_own_pods_only(workload, declared):
+            continue
+        surge = 0 if _is_by_revision(workload, declared) else _surge(workload, replicas.most)
+        pods, max_skew = replicas.most + surge, declared.constraint.max_skew
+        if max_skew < pods:
+            continue
+        besides = f" ({replicas.most} and {surge} more during an update)" if surge else ""
+        text = f"is {max_skew}, and there are at most {pods} pods{besides}: all may share one domain"
+        yield Problem(declared.path.child("maxSkew"), text)
+
+
+def _selects_own_pods_only(workload: Workload, declared: DeclaredConstraint) -> bool:
+    """Tell whether a constraint asks for all that the workload's own selector asks for, and gets it.
+
+    No two workloads of a namespace may have the same selector, so nothing else is selected then.
+    """
+    selector, own = declared.constraint.selector, workload.selector
+    if selector is None or own is None or own.empty or not selector.matches(workload.labels):
+        return False
+    return _asks_for_all(selector, own)
+
+
+def _asks_for_all(selector: LabelSelector, own: LabelSelector) -> bool:
+    return set(own.match_labels) <= set(selector.match_labels) and set(own.match_expressions) <= set(
+        selector.match_expressions
+    )
+
+
+def _is_by_revision(workload: Workload, declared: DeclaredConstraint) -> bool:
+    return workload.kind.revision_label in declared.constraint.match_label_keys
+
+
+def _surge(workload: Workload, replicas: int) -> int:
+    """Return how many pods a rolling update makes besides the replicas, at most."""
+    kind = (workload.kind.group, workload.kind.kind)
+    if kind in WITHOUT_SURGE:
+        return 0
+    if kind != ("apps", "Deployment"):
+        return _share(FULL_SURGE, replicas)
+    strategy = descend(workload.obj, ("spec", "strategy"), ErrorList())
+    if strategy.get("type") == "Recreate":
+        return 0
+    value = descend(strategy, ("rollingUpdate",), ErrorList()).get("maxSurge", f"{DEFAULT_SURGE}%")
+    if type(value) is int and value >= 0:
+        return value
+    percent = _PERCENT.fullmatch(value) if isinstance(value, str) else None
+    return _share(int(percent[1]) if percent else FULL_SURGE, replicas)
+
+
+def _share(percent: int, replicas: int) -> int:
+    """Return a share of the replicas, rounded up."""
+    return -(-replicas * percent // 100)

@@ -1,0 +1,143 @@
+"""A `minDomains` that the cluster has too few domains for, with more replicas than then fit.
+
+## What it finds
+A `DoNotSchedule` constraint whose `minDomains` is more than the eligible domains that the cluster has (or
+that the policy's `topology` lists), on a workload with more replicas than those domains then take.
+
+## Why it matters
+With fewer eligible domains than `minDomains` the minimum counts as 0, whatever is running. Every domain
+then takes `maxSkew` pods and no more; the other replicas stay pending until somebody adds a domain.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 6
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          minDomains: 3
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+          nodeTaintsPolicy: Honor
+      containers: [{name: web, image: web}]
+---
+apiVersion: v1
+kind: Node
+metadata: {name: a-1, labels: {kubernetes.io/hostname: a-1, topology.kubernetes.io/zone: a}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: b-1, labels: {kubernetes.io/hostname: b-1, topology.kubernetes.io/zone: b}}
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 6
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          minDomains: 2
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+          nodeTaintsPolicy: Honor
+      containers: [{name: web, image: web}]
+---
+apiVersion: v1
+kind: Node
+metadata: {name: a-1, labels: {kubernetes.io/hostname: a-1, topology.kubernetes.io/zone: a}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: b-1, labels: {kubernetes.io/hostname: b-1, topology.kubernetes.io/zone: b}}
+```
+
+## How to fix
+Lower `minDomains` to the number of domains, or bring the missing ones. Where an autoscaler adds nodes,
+which is what `minDomains` is mostly for, list the domains that it can reach in the policy's `topology`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policies.engine.releases import OLDEST_VERSION, behavior_of
+from policies.engine.terrain import Terrain, counts_only_its_own, listed, nodes_are_added
+from policies.findings import Severity
+from policies.model.declared import DeclaredConstraint, Workload
+from policies.model.inventory import Inventory
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.WARNING
+SEE = "https://github.com/kubernetes/kubernetes/issues/115320"
+NEEDS_INVENTORY = True
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield each hard constraint that asks for more domains than there are."""
+    replicas, inventory = context.repository.replicas(workload), context.inventory
+    if inventory is None or replicas is None:
+        return
+    if not behavior_of(max(context.version, OLDEST_VERSION)).min_domains:
+        return
+    for declared in workload.constraints:
+        constraint = declared.constraint
+        if not declared.is_hard or constraint.min_domains == 1:
+            continue
+        pinned = workload.affinity.values_of(constraint.topology_key)
+        if pinned is not None and len(pinned) < constraint.min_domains:
+            continue  # Too few whatever the cluster has: affinity-below-min-domains says so.
+        found = _domains(workload, declared, inventory, context)
+        if found is None:
+            continue
+        there, reachable = found
+        room = constraint.max_skew * len(reachable)
+        if len(there) >= constraint.min_domains or replicas.least <= room:
+            continue
+        if counts_only_its_own(workload, declared, context.repository):
+            barred = len(there - reachable)
+            but = f"; {barred} of them take none of its pods" if barred else ""
+            yield Problem(
+                declared.path.child("minDomains"),
+                f"asks for {constraint.min_domains} domains, there are {len(there)} of "
+                f"{constraint.topology_key} ({listed(there) or 'none'}{but}), so that the minimum counts as "
+                f"0: with maxSkew {constraint.max_skew} at most {room} of {replicas.least} replicas can run",
+            )
+
+
+def _domains(
+    workload: Workload, declared: DeclaredConstraint, inventory: Inventory, context: Context
+) -> tuple[frozenset[str], frozenset[str]] | None:
+    """Return the domains that count, now or once they have a node, and those of them that take pods.
+
+    None where they are not known: nothing is listed, and nodes are added as pods ask for them.
+    """
+    key = declared.constraint.topology_key
+    pinned = workload.affinity.values_of(key)
+    written = frozenset(inventory.domains.get(key, ()))
+    if not written and (not inventory.nodes or nodes_are_added(context.repository, inventory)):
+        return None
+    terrain = Terrain.of(workload, inventory, context.version)
+    domains = terrain.domains(declared.constraint)
+    counted = frozenset(domain.value for domain in domains)
+    usable = frozenset(domain.value for domain in domains if domain.usable)
+    nodeless = written - {node.labels[key] for node in inventory.nodes or () if key in node.labels}
+    if pinned is not None:
+        nodeless &= pinned
+    return counted | nodeless, usable | nodeless

@@ -1,0 +1,64 @@
+"""A constraint whose `minDomains` is zero or negative.
+
+## What it finds
+An entry of `topologySpreadConstraints` with a `minDomains` below 1.
+
+## Why it matters
+The API server refuses the object. 1 is what an absent `minDomains` means.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+          minDomains: 0
+      containers: [{name: web, image: web}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+          minDomains: 3
+      containers: [{name: web, image: web}]
+```
+
+## How to fix
+Write the number of domains below which a pod should rather wait, or leave the field out.
+"""
+
+from __future__ import annotations
+
+from policies.findings import Severity
+from policies.model.api_rules import ApiRule
+from policies.rules.base import api_check
+
+SEVERITY = Severity.ERROR
+SEE = "https://github.com/kubernetes/enhancements/pull/3030"
+
+check = api_check(ApiRule.MIN_DOMAINS_NOT_POSITIVE)

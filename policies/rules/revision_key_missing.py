@@ -1,0 +1,140 @@
+"""A constraint that counts the pods of the old and the new revision together.
+
+## What it finds
+A constraint of a Deployment or Rollout whose `matchLabelKeys` lacks the label with which the controller tells
+revisions apart: `pod-template-hash`, or `rollouts-pod-template-hash` for an Argo Rollout. Left alone are
+workloads that never run two revisions at once (strategy `Recreate`, `maxSurge: 0`), workloads of one replica,
+constraints that tell revisions apart by a label of their own (`version`, `revision`, `release`, `hash`) or
+whose `maxSkew` is as many as there are replicas, and Kubernetes before 1.27, which does not know the field.
+
+## Why it matters
+During a rolling update the scheduler places each new pod where the old and new ones together are fewest. Then
+the old ones go, and nothing moves what remains: the new pods are spread over the gaps that the old ones left,
+which may be one zone, or one node, until somebody restarts the workload.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+      containers: [{name: web, image: web}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  strategy: {type: Recreate}
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+      containers: [{name: web, image: web}]
+```
+
+## How to fix
+Add `matchLabelKeys: [pod-template-hash]` to the constraint; `evenkeel fix` does. The scheduler then counts
+each revision by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policies.edits import Edit
+from policies.fields import ErrorList
+from policies.findings import Severity
+from policies.model.constraint import Constraint
+from policies.model.declared import Workload
+from policies.model.version import MATCH_LABEL_KEYS_SINCE
+from policies.model.workload import descend
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.WARNING
+SEE = "https://github.com/kubernetes/kubernetes/issues/98215"
+FIXABLE = True
+
+#: How the last word of a label key ends that tells one revision of a workload from another. Arbitrary; what
+#: charts use for it.
+_REVISION_WORDS = ("version", "revision", "release", "hash")
+#: Values of ``maxSurge`` with which an old pod goes before its successor comes.
+_NO_SURGE = (0, "0", "0%")
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield each constraint that does not tell revisions apart."""
+    label = workload.kind.revision_label
+    if label is None or context.version < MATCH_LABEL_KEYS_SINCE or not _overlaps(workload):
+        return
+    replicas = context.repository.replicas(workload)
+    if replicas is None or replicas.most < 2:
+        return
+    for declared in workload.constraints:
+        # The skew of so few pods is never above maxSkew, wherever an update leaves them.
+        if declared.constraint.max_skew >= replicas.most:
+            continue
+        if not _counts_both(declared.constraint, workload):
+            continue
+        path, old = declared.path.child("matchLabelKeys"), declared.raw.get("matchLabelKeys")
+        text = (
+            f"lacks {label}, so a rolling update of {replicas.most} replicas counts old and new pods "
+            f"together and can leave the new ones with a skew above {declared.constraint.max_skew}"
+        )
+        yield Problem(path, text, (Edit(path, old, [*(old or ()), label]),))
+
+
+def _counts_both(constraint: Constraint, workload: Workload) -> bool:
+    selector = constraint.selector
+    if selector is None or selector.empty or not selector.matches(workload.labels):
+        return False
+    keys = selector.keys.union(constraint.match_label_keys)
+    return not any(key.endswith(_REVISION_WORDS) for key in keys)
+
+
+def _overlaps(workload: Workload) -> bool:
+    """Tell whether an update runs pods of the old and the new revision side by side."""
+    strategy = descend(workload.obj, ("spec", "strategy"), ErrorList())
+    if strategy.get("type") == "Recreate":
+        return False
+    for name in ("rollingUpdate", "canary"):
+        rolling = strategy.get(name)
+        if isinstance(rolling, dict) and rolling.get("maxSurge") in _NO_SURGE:
+            return False
+    return True

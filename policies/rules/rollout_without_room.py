@@ -1,0 +1,129 @@
+"""A rolling update that can never start: the old pods leave no room, and none of them may go first.
+
+## What it finds
+A Deployment whose rolling update keeps all replicas (`maxUnavailable` comes to 0) while hard constraints,
+or a required pod anti-affinity, that count the old revision's pods too have room for exactly as many pods
+as it has.
+
+## Why it matters
+The first pod of the new revision fits nowhere, and no old pod is removed before it runs: the rollout
+hangs until somebody deletes a pod by hand. `maxUnavailable: 25%`, the default, comes to 0 for 3 replicas
+or fewer.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}
+      containers: [{name: web, image: web}]
+---
+apiVersion: v1
+kind: Node
+metadata: {name: worker-1, labels: {kubernetes.io/hostname: worker-1}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: worker-2, labels: {kubernetes.io/hostname: worker-2}}
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  strategy: {rollingUpdate: {maxUnavailable: 1}}
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}
+      containers: [{name: web, image: web}]
+---
+apiVersion: v1
+kind: Node
+metadata: {name: worker-1, labels: {kubernetes.io/hostname: worker-1}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: worker-2, labels: {kubernetes.io/hostname: worker-2}}
+```
+
+## How to fix
+Set `maxUnavailable: 1`, or let constraints tell revisions apart: `matchLabelKeys: [pod-template-hash]`
+(Kubernetes 1.27 for spread constraints, 1.31 for pod anti-affinity).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policies.engine.room import Family
+from policies.engine.terrain import REVISION_LABELS, Terrain, counts_only_its_own, nodes_are_added
+from policies.fields import FieldPath
+from policies.findings import Severity
+from policies.model.declared import Workload
+from policies.model.pod_affinity import self_separations
+from policies.model.rollout import rolling_update
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.WARNING
+SEE = "https://github.com/kubernetes/kubernetes/issues/116891"
+NEEDS_INVENTORY = True
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield the constraint that keeps the first new pod from running, or the first of several."""
+    replicas = context.repository.replicas(workload)
+    if context.inventory is None or not context.inventory.nodes or replicas is None:
+        return
+    if (
+        nodes_are_added(context.repository, context.inventory)
+        or rolling_update(workload, replicas.most) is None
+    ):
+        return
+    terrain = Terrain.of(workload, context.inventory, context.version)
+    limits = list(_limits(workload, terrain, context))
+    alone = [[limit] for limit in limits]
+    for chosen in [*alone, limits] if len(limits) > 1 else alone:
+        room = terrain.room([family for _, family in chosen], replicas.most + 1)
+        if room is None or not replicas.least <= room <= replicas.most or room == 0:
+            continue
+        update = rolling_update(workload, room)
+        if update is not None and update.unavailable == 0:
+            keys = " and ".join(dict.fromkeys(family.key for _, family in chosen))
+            yield Problem(
+                chosen[0][0],
+                f"leaves room for {room} pods by {keys}, the old revision's counted too: with {room} "
+                f"replicas, maxUnavailable 0 and maxSurge {update.surge} the first new pod of a rollout "
+                "fits nowhere",
+            )
+            return
+
+
+def _limits(workload: Workload, terrain: Terrain, context: Context) -> Iterator[tuple[FieldPath, Family]]:
+    """Yield what the constraints allow that count pods of every revision."""
+    for declared in workload.constraints:
+        keys = declared.constraint.match_label_keys if terrain.behavior.match_label_keys else ()
+        if not declared.is_hard or REVISION_LABELS & set(keys):
+            continue
+        if counts_only_its_own(workload, declared, context.repository):
+            yield declared.path, terrain.family(declared.constraint)
+    for separation in self_separations(workload):
+        family = terrain.separate(separation.topology_key)
+        if family is not None and not separation.match_label_keys:
+            yield separation.path, family

@@ -1,0 +1,139 @@
+"""A single soft constraint that takes the scheduler's own pair of defaults away.
+
+## What it finds
+A Deployment, ReplicaSet, StatefulSet or Rollout with two replicas or more whose only constraint is soft and
+over `kubernetes.io/hostname` or over `topology.kubernetes.io/zone`, with no pod anti-affinity over the other
+one. Nothing is said where the pod's node selector or affinity leaves a single value of the other one, where
+the repository has a KubeSchedulerConfiguration with other defaults, for a pod of another scheduler, and
+before Kubernetes 1.24.
+
+## Why it matters
+A pod without constraints is spread by two that are built in: over nodes (`maxSkew: 3`) and over zones
+(`maxSkew: 5`). A pod with one constraint of its own loses both. With only a zone constraint nothing keeps all
+pods of a zone off the same node; with only a node constraint they may be on different nodes of one zone.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 6
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 6
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+        - maxSkew: 1
+          topologyKey: kubernetes.io/hostname
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+
+## How to fix
+Write the other constraint beside it, soft as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from policies.defaults.scheduler_config import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS, build, config_errors
+from policies.fields import ErrorList, FieldPath
+from policies.findings import Severity
+from policies.model.declared import Workload
+from policies.model.version import KubernetesVersion
+from policies.model.workload import descend
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.NOTE
+SEE = "https://github.com/kubernetes-sigs/karpenter/pull/3183"
+
+#: The first release whose built-in defaults are on for good (KEP-1258).
+DEFAULTS_SINCE = KubernetesVersion(1, 24)
+#: The kinds whose pods always have a selector for the defaults: that of their ReplicaSet or StatefulSet.
+DEFAULTED_KINDS = frozenset(
+    [("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("argoproj.io", "Rollout")]
+)
+#: The built-in defaults by topology key.
+BUILT_IN = {entry.topology_key: entry for entry in SYSTEM_CONSTRAINTS}
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield the only constraint, if it stands in for both defaults and covers one."""
+    entries = workload.spec.get("topologySpreadConstraints")
+    if not isinstance(entries, list) or len(entries) != 1 or len(workload.constraints) != 1:
+        return
+    declared = workload.constraints[0]
+    key = declared.constraint.topology_key
+    if declared.is_hard or key not in BUILT_IN or not _would_default(workload, context):
+        return
+    replicas = context.repository.replicas(workload)
+    lost = next(entry for entry in SYSTEM_CONSTRAINTS if entry.topology_key != key)
+    if replicas is None or replicas.most < 2 or lost.topology_key in _apart(workload):
+        return
+    held = workload.affinity.values_of(lost.topology_key)
+    if held is not None and len(held) < 2:
+        return  # Pods that are held to one zone lose nothing by not being spread over zones.
+    text = (
+        f"is the only constraint and takes both built-in defaults away: nothing spreads the {replicas.most} "
+        f"replicas over {lost.topology_key} any more (the default there: maxSkew {lost.max_skew}, "
+        f"{lost.when_unsatisfiable})"
+    )
+    yield Problem(declared.path, text)
+
+
+def _would_default(workload: Workload, context: Context) -> bool:
+    """Tell whether the built-in defaults would apply without the constraint."""
+    kind = workload.kind
+    scheduler = workload.spec.get("schedulerName") or DEFAULT_SCHEDULER
+    if (kind.group, kind.kind) not in DEFAULTED_KINDS or scheduler != DEFAULT_SCHEDULER:
+        return False
+    if context.version < DEFAULTS_SINCE:
+        return False
+    return all(
+        not config_errors(config) and build(config).constraints_for(scheduler) == SYSTEM_CONSTRAINTS
+        for config in context.repository.scheduler_configs
+    )
+
+
+def _apart(workload: Workload) -> set[Any]:
+    """Return the topology keys over which anti-affinity keeps pods apart."""
+    found = ErrorList()
+    terms = descend(workload.spec, ("affinity", "podAntiAffinity"), found)
+    required = found.objects(terms.get("requiredDuringSchedulingIgnoredDuringExecution"), FieldPath())
+    preferred = found.objects(terms.get("preferredDuringSchedulingIgnoredDuringExecution"), FieldPath())
+    keys = {term.get("topologyKey") for _, term in required}
+    for _, term in preferred:
+        inner = term.get("podAffinityTerm")
+        if isinstance(inner, dict):
+            keys.add(inner.get("topologyKey"))
+    return {key for key in keys if isinstance(key, str)}

@@ -1,0 +1,122 @@
+"""A constraint whose `labelSelector` is `{}`.
+
+## What it finds
+An entry of `topologySpreadConstraints` with an empty selector that no key of `matchLabelKeys` narrows for
+this workload's pods. The message says what it does in the release that is linted for
+(`--kubernetes-version`).
+
+## Why it matters
+What `{}` means depends on the release. Up to 1.26 and from 1.38 on it counts every pod of the namespace, of
+whatever workload. From 1.27 to 1.37 the scheduler counts none, so the constraint does nothing; and after
+the upgrade that makes it count again, pods that used to start may stay pending.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {}
+      containers: [{name: web, image: web}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {}
+          matchLabelKeys: [app]
+      containers: [{name: web, image: web}]
+```
+
+## How to fix
+Select the workload's own pods. If the pods of several workloads should count together, give them a label
+in common and select that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policies.engine.releases import CHANGES, OLDEST_VERSION, Behavior, behavior_of
+from policies.findings import Severity
+from policies.model.declared import DeclaredConstraint, Workload
+from policies.model.next_pod import controller_labels
+from policies.model.version import KubernetesVersion
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.WARNING
+SEE = "https://github.com/kubernetes/kubernetes/issues/141339"
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield each constraint with an empty selector, and what the release makes of it."""
+    for declared in workload.constraints:
+        selector = declared.constraint.selector
+        if selector is None or not selector.empty:
+            continue
+        behavior = behavior_of(max(context.version, OLDEST_VERSION))
+        if not (behavior.match_label_keys and _is_narrowed(workload, declared)):
+            path = declared.path.child("labelSelector")
+            yield Problem(path, _effect(behavior, context.version, declared))
+
+
+def _is_narrowed(workload: Workload, declared: DeclaredConstraint) -> bool:
+    """Tell whether a key of ``matchLabelKeys`` takes the place of the selector."""
+    keys = declared.constraint.match_label_keys
+    if not keys:
+        return False
+    return not workload.labels.keys().isdisjoint(keys) or not controller_labels(
+        workload.obj, workload.kind
+    ).keys().isdisjoint(keys)
+
+
+def _effect(behavior: Behavior, version: KubernetesVersion, declared: DeclaredConstraint) -> str:
+    changes = [change for change in CHANGES if change.field == "empty_selector_counts"]
+    following = next((change.since for change in changes if change.since > version), None)
+    if behavior.empty_selector_counts:
+        text = f"is empty: Kubernetes {version} counts every pod of the namespace, of whatever workload"
+        return text if following is None else f"{text}; from {following} on it counts none"
+    text = f"is empty: Kubernetes {version} counts no pod then, so the constraint does nothing"
+    if following is None:
+        return text
+    later = "and pods may stay pending" if declared.is_hard else "of whatever workload"
+    return f"{text}; from {following} on it counts every pod of the namespace, {later}"

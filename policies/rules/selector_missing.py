@@ -1,0 +1,80 @@
+"""A constraint without a `labelSelector`.
+
+## What it finds
+An entry of `topologySpreadConstraints` whose `labelSelector` is missing or null. (With `matchLabelKeys` it is
+an error of the API: `match-label-keys-without-selector`.)
+
+## Why it matters
+Without a selector no pod counts, not even the pod itself. Every domain holds 0, no domain is better than
+another, and the constraint does nothing. The API server takes it with no more than a warning, and charts
+that leave the selector to their users ship it.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+      containers: [{name: web, image: web}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+
+## How to fix
+Give it the selector of the workload. `evenkeel fix` does so where the workload has one that selects its
+own template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policies.findings import Severity
+from policies.model.declared import Workload
+from policies.model.own_selector import is_patch, own_selector_edits
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.ERROR
+SEE = "https://github.com/kubernetes/kubernetes/issues/135797"
+FIXABLE = True
+
+
+def check(workload: Workload, _context: Context) -> Iterator[Problem]:
+    """Yield each constraint that has no selector."""
+    for declared in workload.constraints:
+        if declared.constraint.selector is not None or is_patch(workload):
+            continue
+        key = declared.constraint.topology_key
+        # A finding points at the nearest thing that is there: the constraint.
+        yield Problem(
+            declared.path.child("labelSelector"),
+            f"is missing: no pod counts, so nothing is spread over {key}",
+            own_selector_edits(workload, declared),
+        )

@@ -1,0 +1,134 @@
+"""A constraint that selects a value which a controller writes anew.
+
+## What it finds
+A `labelSelector` that asks for a certain value of a label which the controller of this kind of workload
+writes itself: `pod-template-hash` of a Deployment, `rollouts-pod-template-hash` of a Rollout,
+`controller-revision-hash` of a StatefulSet or DaemonSet, the name or index of one pod of several, the labels
+of one run of a Job.
+
+## Why it matters
+The value belongs to one revision, run or pod. The pods of the next one have another, are not selected, and
+spread as if there were no constraint.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web, pod-template-hash: 6d4cf56db6}}
+      containers: [{name: web, image: web}]
+```
+```yaml
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web, apps.kubernetes.io/pod-index: "0"}}
+      containers: [{name: web, image: web}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+
+## How to fix
+Take the label out of the selector. To count the pods of one revision only, list its key in
+`matchLabelKeys`: the scheduler then takes the value from each pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policies.findings import Severity
+from policies.model.declared import Workload
+from policies.model.labels import LabelSelector, Operator
+from policies.model.next_pod import controller_labels
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.ERROR
+SEE = "https://github.com/fluxcd/flagger/issues/801"
+
+#: The labels that tell the pods of one workload apart.
+POD_LABELS = frozenset(
+    {
+        "statefulset.kubernetes.io/pod-name",
+        "apps.kubernetes.io/pod-index",
+        "batch.kubernetes.io/job-completion-index",
+    }
+)
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield each constraint whose selector pins a value that the controller makes."""
+    for declared in workload.constraints:
+        selector = declared.constraint.selector
+        if selector is None or selector.empty:
+            continue
+        made = controller_labels(workload.obj, workload.kind)
+        for key, values in _pinned(selector):
+            # A Job's name is the same on all its pods, and known.
+            if key not in made or (made[key] in values and key not in POD_LABELS):
+                continue
+            wanted = f"{key}={values[0]}" if len(values) == 1 else f"{key} in ({','.join(values)})"
+            path = declared.path.child("labelSelector")
+            if key not in POD_LABELS:
+                text = f"asks for {wanted}, a value that the controller makes anew: it selects no later pod"
+                yield Problem(path, text)
+            elif len(values) < _pods(workload, context):
+                pods = _pods(workload, context)
+                yield Problem(path, f"asks for {wanted}: it selects {len(values)} of {pods} pods at most")
+
+
+def _pinned(selector: LabelSelector) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the keys of which a selector wants certain values, and these."""
+    for key, value in selector.match_labels:
+        yield key, (value,)
+    for entry in selector.match_expressions:
+        if entry.operator is Operator.IN:
+            yield entry.key, entry.values
+
+
+def _pods(workload: Workload, context: Context) -> int:
+    """Return how many pods with different labels a workload has; 0 where that is not known."""
+    replicas = context.repository.replicas(workload)
+    if replicas is not None:
+        return replicas.most
+    spec = workload.obj.get("spec")
+    completions = spec.get("completions") if isinstance(spec, dict) else None
+    return completions if type(completions) is int else 0

@@ -1,0 +1,141 @@
+"""A constraint over a label that has one value for all nodes that count.
+
+## What it finds
+A `topologyKey` with one domain only, among the nodes that the constraint takes in: those that the pod's
+node selector and affinity allow, and with `nodeTaintsPolicy: Honor` those whose taints it tolerates. Domains
+that a policy lists count too. A hard constraint with a larger `minDomains` is left to other rules.
+
+## Why it matters
+With one domain there is nothing to spread over. All pods share it, and when it fails all fail; the
+constraint only looks like a precaution.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+---
+apiVersion: v1
+kind: Node
+metadata: {name: one, labels: {topology.kubernetes.io/zone: a, kubernetes.io/hostname: one}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: two, labels: {topology.kubernetes.io/zone: a, kubernetes.io/hostname: two}}
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+---
+apiVersion: v1
+kind: Node
+metadata: {name: one, labels: {topology.kubernetes.io/zone: a, kubernetes.io/hostname: one}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: two, labels: {topology.kubernetes.io/zone: b, kubernetes.io/hostname: two}}
+```
+
+## How to fix
+Spread over a label with several values, such as `kubernetes.io/hostname`, allow the pod nodes in other
+domains, or exempt the workload in clusters that have just one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policies.findings import Severity
+from policies.model.constraint import NodeInclusionPolicy
+from policies.model.declared import DeclaredConstraint, Workload
+from policies.model.inventory import Inventory
+from policies.model.node import Node
+from policies.model.taints import SCHEDULING_EFFECTS, first_untolerated
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.WARNING
+SEE = "https://github.com/kubernetes/kubernetes/issues/93565"
+NEEDS_INVENTORY = True
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield each constraint that has but one domain."""
+    if context.inventory is None:
+        return
+    for declared in workload.constraints:
+        constraint = declared.constraint
+        if declared.is_hard and constraint.min_domains > 1:
+            continue
+        text = _text(workload, declared, context.inventory)
+        if text is not None:
+            yield Problem(declared.path.child("topologyKey"), text)
+
+
+def _text(workload: Workload, declared: DeclaredConstraint, inventory: Inventory) -> str | None:
+    key = declared.constraint.topology_key
+    listed = inventory.domains.get(key, ())
+    if inventory.nodes is None:
+        return f"has one domain, {listed[0]}: nothing to spread over" if len(set(listed)) == 1 else None
+    carrying = inventory.nodes_with(key)
+    counted: dict[str, list[Node]] = {}
+    for value, of_value in carrying.items():
+        if nodes := [node for node in of_value if _counts(node, workload, declared)]:
+            counted[value] = nodes
+        if len(counted) > 1:
+            return None
+    if not counted or set(listed) - counted.keys():
+        return None
+    ((value, nodes),) = counted.items()
+    node = nodes[0].name if len(nodes) == 1 else f"all {len(nodes)} nodes"
+    if len(carrying) == 1:
+        return f"has one domain: {node} with {key} {_have(nodes)} the value {value}"
+    all_nodes = sum(map(len, carrying.values()))
+    return (
+        f"has one domain for these pods: of {all_nodes} nodes in {len(carrying)} domains they may use "
+        f"{len(nodes)}, in {value}"
+    )
+
+
+def _have(nodes: list[Node]) -> str:
+    return "has" if len(nodes) == 1 else "have"
+
+
+def _counts(node: Node, workload: Workload, declared: DeclaredConstraint) -> bool:
+    """Tell whether a constraint takes a node in, as its inclusion policies have it."""
+    constraint = declared.constraint
+    if constraint.node_affinity_policy is NodeInclusionPolicy.HONOR and not workload.affinity.matches(
+        node.name, node.labels
+    ):
+        return False
+    if constraint.node_taints_policy is NodeInclusionPolicy.IGNORE:
+        return True
+    return first_untolerated(node.taints, workload.tolerations, SCHEDULING_EFFECTS) is None

@@ -1,0 +1,97 @@
+"""A constraint over a node label that Kubernetes has given up.
+
+## What it finds
+`topologyKey` is one of the labels that got a new name when they became stable in Kubernetes 1.17:
+`failure-domain.beta.kubernetes.io/zone` and `…/region`, `beta.kubernetes.io/instance-type`, `…/os` and
+`…/arch`.
+
+## Why it matters
+Nothing promises that a node still carries the old label. A node without it takes no pod of a hard constraint
+and is ignored by a soft one; where only some nodes have it, a cluster of three zones looks like one of two.
+The API server itself warns.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: failure-domain.beta.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+
+## How to fix
+Write the new name; `evenkeel fix` does, unless the new key stands in the list with the same
+`whenUnsatisfiable` already (then delete one of the two) or the nodes that are known do not carry it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policies.edits import Edit
+from policies.fields import ErrorList, FieldPath
+from policies.findings import Severity
+from policies.model.declared import DeclaredConstraint, Workload
+from policies.model.topology_keys import RENAMED, RENAMED_SINCE
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.WARNING
+SEE = "https://github.com/grafana/helm-charts/pull/2496"
+FIXABLE = True
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield each constraint over a deprecated label."""
+    if context.version < RENAMED_SINCE:
+        return
+    for declared in workload.constraints:
+        old = declared.constraint.topology_key
+        new = RENAMED.get(old)
+        if new is None:
+            continue
+        path = declared.path.child("topologyKey")
+        text = f"{old} is deprecated since Kubernetes {RENAMED_SINCE}; the label is called {new}"
+        if _stands_already(workload, declared, new):
+            yield Problem(path, f"{text}, which another entry with the same whenUnsatisfiable has already")
+        elif context.inventory is not None and context.inventory.values(new) == frozenset():
+            yield Problem(path, f"{text}, which none of the known nodes carries yet")
+        else:
+            yield Problem(path, text, (Edit(path, old, new),))
+
+
+def _stands_already(workload: Workload, declared: DeclaredConstraint, key: str) -> bool:
+    """Tell whether a constraint of the key would stand twice, broken entries included."""
+    entries = ErrorList().objects(workload.spec.get("topologySpreadConstraints"), FieldPath())
+    pair = (key, str(declared.constraint.when_unsatisfiable))
+    return any((entry.get("topologyKey"), entry.get("whenUnsatisfiable")) == pair for _, entry in entries)

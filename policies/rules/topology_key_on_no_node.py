@@ -1,0 +1,122 @@
+"""A constraint over a label that no node has.
+
+## What it finds
+A `topologyKey` that none of the cluster's nodes carries, and of which no policy lists domains. A label that
+only nodes of a pool will have which is scaled to zero is best listed in the `topology` of a SpreadPolicy.
+
+## Why it matters
+With `DoNotSchedule` every node is refused for the missing label, and all pods stay pending. With
+`ScheduleAnyway` no node takes part in the score: the constraint does nothing, and neither do the other
+`ScheduleAnyway` constraints of the pod, for a node must have the labels of them all.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+---
+apiVersion: v1
+kind: Node
+metadata: {name: one, labels: {topology.kubernetes.io/zone: a, kubernetes.io/hostname: one}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: two, labels: {topology.kubernetes.io/zone: b, kubernetes.io/hostname: two}}
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+---
+apiVersion: v1
+kind: Node
+metadata: {name: one, labels: {topology.kubernetes.io/zone: a, kubernetes.io/hostname: one}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: two, labels: {topology.kubernetes.io/zone: b, kubernetes.io/hostname: two}}
+```
+
+## How to fix
+Name a label that the nodes have; the message tells those that are spelled alike. Or label the nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policies.findings import Severity
+from policies.model.declared import DeclaredConstraint, Workload
+from policies.model.inventory import Inventory
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.ERROR
+SEE = "https://github.com/cozystack/cozystack/issues/3358"
+NEEDS_INVENTORY = True
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield each constraint whose key is on no node."""
+    inventory = context.inventory
+    # A cluster without any node has yet to get some.
+    if inventory is None or not inventory.nodes:
+        return
+    for declared in workload.constraints:
+        if inventory.values(declared.constraint.topology_key) == frozenset():
+            path = declared.path.child("topologyKey")
+            yield Problem(path, _text(workload, declared, inventory))
+
+
+def _text(workload: Workload, declared: DeclaredConstraint, inventory: Inventory) -> str:
+    key, count = declared.constraint.topology_key, len(inventory.nodes or ())
+    effect = "every pod stays pending" if declared.is_hard else f"it does nothing{_also(workload)}"
+    alike = _alike(key, inventory)
+    advice = f"; they have {', '.join(alike)}" if alike else ""
+    nodes = "the only node does not have" if count == 1 else f"none of the {count} nodes has"
+    return f"{nodes} the label {key}, so {effect}{advice}"
+
+
+def _also(workload: Workload) -> str:
+    """Say that a node without one key of the soft constraints has no part in the score of any.
+
+    Source: ``initPreScoreState``, ``podtopologyspread/scoring.go``, Kubernetes 1.36.
+    """
+    others = sum(not declared.is_hard for declared in workload.constraints) - 1
+    if not others:
+        return ""
+    return f", and with it the other ScheduleAnyway constraint{'s' if others > 1 else ''}"
+
+
+def _alike(key: str, inventory: Inventory) -> list[str]:
+    """Return the labels of nodes with the same last part or letters, which may be what was meant."""
+    name = key.rpartition("/")[2].lower()
+    keys = {label for node in inventory.nodes or () for label in node.labels}
+    return sorted(label for label in keys if label.rpartition("/")[2].lower() == name)

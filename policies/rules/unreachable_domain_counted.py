@@ -1,0 +1,173 @@
+"""A hard constraint that counts domains to which its pods cannot go, so that the minimum stays 0.
+
+## What it finds
+A `DoNotSchedule` constraint that counts a domain of whose nodes every one keeps the pod away: by a taint
+that it does not tolerate, by being cordoned, or, with `nodeAffinityPolicy: Ignore`, by the pod's own node
+affinity. It is told only where more replicas are wanted than can then run.
+
+## Why it matters
+By default the scheduler counts tainted nodes (`nodeTaintsPolicy: Ignore`). A domain that no pod can enter
+holds 0 pods for ever, which makes 0 the minimum: every other domain then takes `maxSkew` pods and no
+more. The rest of the replicas stay pending, although there are nodes with plenty of room.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 4
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: kubernetes.io/hostname
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+---
+apiVersion: v1
+kind: Node
+metadata: {name: control-plane, labels: {kubernetes.io/hostname: control-plane}}
+spec: {taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}]}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: worker-1, labels: {kubernetes.io/hostname: worker-1}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: worker-2, labels: {kubernetes.io/hostname: worker-2}}
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 4
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: kubernetes.io/hostname
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+          nodeTaintsPolicy: Honor
+      containers: [{name: web, image: web}]
+---
+apiVersion: v1
+kind: Node
+metadata: {name: control-plane, labels: {kubernetes.io/hostname: control-plane}}
+spec: {taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}]}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: worker-1, labels: {kubernetes.io/hostname: worker-1}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: worker-2, labels: {kubernetes.io/hostname: worker-2}}
+```
+
+## How to fix
+Say `nodeTaintsPolicy: Honor` (Kubernetes 1.26), which leaves tainted nodes out of the counts, or tolerate
+the taint. A node with `unschedulable: true` but without the taint `node.kubernetes.io/unschedulable`,
+which `kubectl cordon` brings about, is counted all the same: uncordon it, or take it out of the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from policies.edits import Edit
+from policies.engine.terrain import (
+    Domain,
+    Obstacle,
+    Terrain,
+    counts_only_its_own,
+    listed,
+    nodes_are_added,
+    with_policies,
+)
+from policies.findings import Severity
+from policies.model.constraint import Constraint
+from policies.model.declared import DeclaredConstraint, Workload
+from policies.model.node import Node
+from policies.model.topology_keys import HOSTNAME
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.WARNING
+SEE = "https://github.com/kubernetes/kops/pull/18535"
+NEEDS_INVENTORY = True
+FIXABLE = True
+
+#: Which policy leaves out the nodes that an obstacle bars.
+_POLICIES = {Obstacle.TAINT: "nodeTaintsPolicy", Obstacle.AFFINITY: "nodeAffinityPolicy"}
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield each hard constraint that such a domain leaves too little room."""
+    replicas = context.repository.replicas(workload)
+    if context.inventory is None or not context.inventory.nodes or replicas is None:
+        return
+    hard = [entry for entry in workload.constraints if entry.is_hard]
+    if all(replicas.most <= entry.constraint.max_skew for entry in hard):
+        return
+    terrain = Terrain.of(workload, context.inventory, context.version)
+    for declared in hard:
+        constraint = declared.constraint
+        if constraint.topology_key == HOSTNAME and nodes_are_added(context.repository, context.inventory):
+            continue
+        domains = terrain.domains(constraint)
+        barred = [domain for domain in domains if not domain.usable]
+        if not barred or not terrain.usable or len(domains) < terrain.min_domains(constraint):
+            continue
+        room = terrain.room([terrain.family(constraint)], replicas.most)
+        if room is None or not counts_only_its_own(workload, declared, context.repository):
+            continue
+        yield Problem(
+            declared.path,
+            f"{_barred(terrain, constraint, barred)} hold the minimum at 0: with maxSkew "
+            f"{constraint.max_skew} at most {room} of {replicas.most} replicas can run",
+            _edits(terrain, declared, barred, room),
+        )
+
+
+def _barred(terrain: Terrain, constraint: Constraint, barred: list[Domain]) -> str:
+    nodes = [node for domain in barred for node in domain.counted]
+    reasons = sorted({_reason(terrain, node) for node in nodes})
+    found = f"{len(nodes)} node(s) that take none of its pods ({listed(reasons)})"
+    if constraint.topology_key == HOSTNAME:
+        return f"{found}, {listed(domain.value for domain in barred)},"
+    where = listed(domain.value for domain in barred)
+    return f"{found}, all there are in {constraint.topology_key} {where},"
+
+
+def _reason(terrain: Terrain, node: Node) -> str:
+    taint = terrain.taint(node)
+    if taint is not None:
+        return f"taint {taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
+    return "cordoned" if terrain.obstacle(node) is Obstacle.CORDON else "outside the pod's node affinity"
+
+
+def _edits(
+    terrain: Terrain, declared: DeclaredConstraint, barred: Iterable[Domain], room: int
+) -> tuple[Edit, ...]:
+    """Honor what bars the nodes, if the release can and there is more room then."""
+    better = terrain.room([terrain.family(with_policies(declared.constraint))], room + 1)
+    if better is not None or not terrain.behavior.inclusion_policies:
+        return ()
+    obstacles = {terrain.obstacle(node) for domain in barred for node in domain.counted}
+    return tuple(
+        Edit(declared.path.child(field), declared.raw.get(field), "Honor")
+        for obstacle, field in _POLICIES.items()
+        if obstacle in obstacles and declared.raw.get(field) != "Honor"
+    )

@@ -1,0 +1,82 @@
+"""A constraint whose `whenUnsatisfiable` is missing or not one of the two words there are.
+
+## What it finds
+An entry of `topologySpreadConstraints` whose `whenUnsatisfiable` is neither `DoNotSchedule` nor
+`ScheduleAnyway`, in just this spelling.
+
+## Why it matters
+The API server refuses the object. There is no default: one word keeps pods pending, the other lets them
+land unevenly, and nobody else can choose.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: scheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+
+## How to fix
+Write `ScheduleAnyway` to prefer an even spread, `DoNotSchedule` to insist on one and leave a pod pending
+otherwise.
+"""
+
+from __future__ import annotations
+
+from policies.findings import Severity
+from policies.model.api_rules import ApiRule
+from policies.rules.base import api_check
+
+SEVERITY = Severity.ERROR
+SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/"
+
+check = api_check(ApiRule.WHEN_UNSATISFIABLE_UNKNOWN)

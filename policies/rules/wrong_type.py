@@ -1,0 +1,83 @@
+"""A value of another type than its field has.
+
+## What it finds
+A value, in `topologySpreadConstraints` or in the labels and metadata around them, whose type is not the
+field's: text for a number, an object for a list, a number beyond what the API can hold.
+
+## Why it matters
+The API server cannot read the object and refuses it. In a chart the cause is mostly a quoted number, a
+label value such as `true` without quotes, or a list that a default has as `{}`.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: "1"
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web, canary: true}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web, canary: "true"}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+
+## How to fix
+Write numbers without quotes, label values that look like numbers or booleans with them, and lists and
+objects as such.
+"""
+
+from __future__ import annotations
+
+from policies.findings import Severity
+from policies.model.api_rules import ApiRule
+from policies.rules.base import api_check
+
+SEVERITY = Severity.ERROR
+SEE = "https://github.com/open-telemetry/opentelemetry-helm-charts/issues/746"
+
+check = api_check(ApiRule.WRONG_TYPE)

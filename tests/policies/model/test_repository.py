@@ -1,0 +1,130 @@
+"""Tests of what goes with workloads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from policies.model.repository import ReplicaRange, Repository, goes_with_workloads
+from policies.model.tools import Tool
+from tests.builders import a_workload
+from tests.policies.model.workloads import workload_of
+
+WEB = {"matchLabels": {"app": "web"}}
+CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+
+
+def _object(kind: str, group: str = "", *, namespace: str = "shop", **spec: Any) -> dict[str, Any]:
+    metadata = {"name": "it", "namespace": namespace}
+    return {"apiVersion": f"{group}/v1".lstrip("/"), "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def _scaler(**spec: Any) -> dict[str, Any]:
+    spec = {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, **spec}
+    return _object("HorizontalPodAutoscaler", "autoscaling", **spec)
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        pytest.param([], ReplicaRange(1, 1), id="unsaid: one"),
+        pytest.param([_scaler(minReplicas=2, maxReplicas=9)], ReplicaRange(2, 9), id="scaled 2 to 9"),
+        pytest.param([_scaler(maxReplicas=9)], ReplicaRange(1, 9), id="scaled up to 9"),
+        pytest.param([_scaler(minReplicas=9, maxReplicas=2)], ReplicaRange(9, 9), id="the wrong way round"),
+        pytest.param([_scaler(maxReplicas="9")], ReplicaRange(1, 1), id="a broken autoscaler"),
+        pytest.param([_scaler(scaleTargetRef=None, maxReplicas=9)], ReplicaRange(1, 1), id="of nothing"),
+    ],
+)
+def test_replicas(others: list[dict[str, Any]], expected: ReplicaRange) -> None:
+    """An autoscaler's limits stand in for the number that the workload says."""
+    workload = workload_of(a_workload())
+
+    assert expected == Repository.of([workload], others).replicas(workload)
+
+
+def test_replicas_of_a_daemon_set() -> None:
+    """A kind without replicas has no number of them."""
+    workload = workload_of(a_workload("DaemonSet"))
+
+    assert Repository.of([workload], []).replicas(workload) is None
+
+
+def test_what_selects_the_pods() -> None:
+    """Budgets and services of the namespace count if their selectors match; broken ones do not."""
+    others = [
+        _object("PodDisruptionBudget", "policy", selector=WEB, minAvailable=1),
+        _object("PodDisruptionBudget", "policy", selector={"matchLabels": {"app": "api"}}),
+        _object("PodDisruptionBudget", "policy", selector={"matchLabels": 7}),
+        _object("PodDisruptionBudget", "policy", selector=WEB, namespace="elsewhere"),
+        _object("Service", selector={"app": "web"}),
+        _object("Service", selector={"app": "api"}),
+        _object("Service", selector={"app": "web"}, namespace="elsewhere"),
+        _object("Service"),
+        {"apiVersion": "v1", "kind": "Service", "metadata": 7},
+        {"kind": "Service"},
+    ]
+    workload = workload_of(a_workload())
+    repository = Repository.of([workload], others)
+
+    assert [1] == [budget.min_available for budget in repository.budgets(workload)]
+    assert [("it", {"app": "web"})] == repository.services(workload)
+
+
+@pytest.mark.parametrize(
+    ("workload", "others", "tools", "adds_nodes"),
+    [
+        pytest.param({}, [], set(), False, id="none"),
+        pytest.param({}, [_object("NodePool", "karpenter.sh")], {Tool.KARPENTER}, True, id="Karpenter"),
+        pytest.param(
+            {"containers": [{"image": "cluster-autoscaler:v1.34.2"}]},
+            [],
+            {Tool.CLUSTER_AUTOSCALER},
+            True,
+            id="Cluster Autoscaler",
+        ),
+        pytest.param(
+            {},
+            [
+                {
+                    **_object("DeschedulerPolicy", "descheduler"),
+                    "a": "RemovePodsViolatingTopologySpreadConstraint",
+                }
+            ],
+            {Tool.DESCHEDULER},
+            False,
+            id="descheduler",
+        ),
+    ],
+)
+def test_tools(
+    workload: dict[str, Any],
+    others: list[dict[str, Any]],
+    tools: set[Tool],
+    adds_nodes: bool,  # noqa: FBT001
+) -> None:
+    """Tools are known by their objects, and which of them add nodes."""
+    repository = Repository.of([workload_of(a_workload(spec=workload))], others)
+
+    assert tools == repository.tools
+    assert adds_nodes == repository.adds_nodes
+
+
+@pytest.mark.parametrize(
+    ("obj", "expected"),
+    [
+        pytest.param(_scaler(maxReplicas=2), True, id="an autoscaler"),
+        pytest.param(_object("NodePool", "karpenter.sh"), True, id="a tool"),
+        pytest.param(CONFIG, True, id="the scheduler's configuration"),
+        pytest.param(_object("Secret"), False, id="a Secret"),
+        pytest.param({"kind": "Service"}, False, id="no version"),
+    ],
+)
+def test_goes_with_workloads(obj: dict[str, Any], expected: bool) -> None:  # noqa: FBT001
+    """What a repository does not take in need not be kept."""
+    assert expected == goes_with_workloads(obj)
+
+
+def test_keeps_scheduler_configurations() -> None:
+    """They are kept as they came."""
+    assert [CONFIG] == Repository.of([], [CONFIG, _object("Secret")]).scheduler_configs

@@ -1,0 +1,24 @@
+"""Workloads as rules see them, from raw API objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from policies.evaluation.context import AdmissionContext
+from policies.evaluation.linting import declare
+from policies.fields import FieldPath
+from policies.manifests import Document, ManifestObject
+from policies.model.declared import Workload
+from policies.syntax.lines import LineMap
+
+
+def workload_of(obj: dict[str, Any]) -> Workload:
+    """Return an object as a workload."""
+    document = Document(obj, "test.yaml", 0, _no_lines)
+    declared = declare(ManifestObject(obj, FieldPath(), document), AdmissionContext(policies=()))
+    assert declared is not None
+    return declared.workload
+
+
+def _no_lines() -> LineMap:
+    raise AssertionError("nobody asks where it stands")

@@ -1,0 +1,48 @@
+"""Ask one rule of manifests, without the rest of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from policies.evaluation.context import AdmissionContext
+from policies.evaluation.linting import declare
+from policies.manifests import ManifestObject, load, objects
+from policies.model.declared import Workload
+from policies.model.repository import Repository
+from policies.rules.base import Context, Problem, Rule, Subject, all_rules
+
+
+def problems_of_objects(
+    manifests: Iterable[ManifestObject], rule: Rule, context: Context
+) -> Iterator[tuple[ManifestObject, list[Problem]]]:
+    """Yield the workloads among manifests and what a rule finds in each; nothing for other rules."""
+    if rule.subject is not Subject.WORKLOAD:
+        return
+    entries = [(manifest, _workload(manifest)) for manifest in manifests]
+    repository = Repository.of(
+        (workload for _, workload in entries if workload is not None),
+        (manifest.value for manifest, workload in entries if workload is None),
+    )
+    around = replace(context, repository=repository)
+    for manifest, workload in entries:
+        if workload is not None:
+            yield manifest, list(rule.check(workload, around))
+
+
+def problems(rule: str, text: str, context: Context | None = None) -> list[Problem]:
+    """Return what a rule finds in the YAML of manifests."""
+    manifests = [entry for document in load(text, "test.yaml") for entry in objects(document)]
+    found = problems_of_objects(manifests, all_rules()[rule], context or Context())
+    return [problem for _, entries in found for problem in entries]
+
+
+def workloads(text: str) -> list[Workload]:
+    """Return the workloads of some YAML."""
+    manifests = (entry for document in load(text, "test.yaml") for entry in objects(document))
+    return [found for found in map(_workload, manifests) if found is not None]
+
+
+def _workload(manifest: ManifestObject) -> Workload | None:
+    found = declare(manifest, AdmissionContext(policies=()))
+    return None if found is None else found.workload

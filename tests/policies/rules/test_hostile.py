@@ -1,0 +1,87 @@
+"""Rules over objects in which anything may stand anywhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policies.evaluation.context import AdmissionContext
+from policies.evaluation.linting import lint
+from policies.fields import FieldPath
+from policies.manifests import Document, ManifestObject
+from policies.model.inventory import Inventory
+from policies.model.node import Node
+from policies.syntax.lines import LineMap
+from tests.hostile import broken_copies
+
+WORKLOAD: dict[str, Any] = yaml.safe_load("""
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 3
+  strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 25%, maxUnavailable: 0}}
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web, tier: front}}
+    spec:
+      nodeSelector: {disk: ssd}
+      tolerations: [{key: gpu, operator: Exists}]
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}
+      topologySpreadConstraints:
+        - maxSkew: 9
+          topologyKey: zone
+          whenUnsatisfiable: DoNotSchedule
+          minDomains: 2
+          labelSelector: {matchExpressions: [{key: pod-template-hash, operator: In, values: [a]}]}
+          matchLabelKeys: [pod-template-hash, app, app]
+        - maxSkew: 1
+          topologyKey: kubernetes.io/hostname
+          whenUnsatisfiable: DoNotSchedule
+      containers: [{name: web, image: web, resources: {requests: {cpu: 1}}}]
+""")
+OTHERS: list[dict[str, Any]] = list(
+    yaml.safe_load_all("""
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web, namespace: shop}
+spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, minReplicas: 2, maxReplicas: 9}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web, namespace: shop}
+spec: {minAvailable: 100%, selector: {matchLabels: {app: web}}}
+""")
+)
+NODES = tuple(
+    Node(name, {"zone": name, "disk": "ssd"}, (), unschedulable=False, allocatable={"cpu": 4000, "pods": 10})
+    for name in ("a", "b")
+)
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_rules_take_anything(data: st.DataObject) -> None:
+    """Whatever an object holds, a run ends with findings and not with an exception."""
+    objects = [WORKLOAD, *OTHERS]
+    position = data.draw(st.integers(0, len(objects) - 1))
+    objects[position] = data.draw(broken_copies(objects[position]))
+    manifests = [_manifest(obj, index) for index, obj in enumerate(objects)]
+
+    for inventory in (None, Inventory(NODES), Inventory(None, {"zone": ("a", "b")})):
+        result = lint(manifests, AdmissionContext(policies=()), inventory=inventory)
+        assert [] == [finding for finding in result.findings if not finding.message]
+
+
+def _manifest(obj: dict[str, Any], index: int) -> ManifestObject:
+    return ManifestObject(obj, FieldPath(), Document(obj, "test.yaml", index, _no_lines))
+
+
+def _no_lines() -> LineMap:
+    return LineMap(root=None, first_line=1)

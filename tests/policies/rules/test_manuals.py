@@ -1,0 +1,165 @@
+"""Every rule's manual: its form, and that its examples are what it says.
+
+A new rule needs no test here: its docstring is run. What does not fit an example has a table of its own
+beside this file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import NamedTuple
+
+import pytest
+
+from policies.edits import apply_edits
+from policies.evaluation.context import AdmissionContext
+from policies.evaluation.linting import Selection, lint
+from policies.fields import ErrorList
+from policies.findings import Finding, Severity
+from policies.manifests import Document, ManifestObject, load, objects
+from policies.model.inventory import Inventory
+from policies.model.node import read_node
+from policies.rules.base import Context, Rule, Subject, all_rules
+from tests.policies.rules.asking import problems_of_objects
+
+#: The headings of a manual, in their order.
+SECTIONS = ("What it finds", "Why it matters", "Fails", "Passes", "How to fix")
+#: Columns of a manual, as of every source file.
+WIDTH = 110
+
+_SECTION = re.compile(r"^## (.+)\n((?:(?!## ).*\n)*)", re.MULTILINE)
+_BLOCK = re.compile(r"```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+RULES = [pytest.param(rule, id=rule.id) for rule in all_rules().values()]
+
+
+class Example(NamedTuple):
+    """One YAML block of a manual: manifests, and the cluster that they are judged by."""
+
+    rule: Rule
+    manifests: list[ManifestObject]
+    inventory: Inventory | None
+
+    def findings(self, *, of: frozenset[str] | None = None) -> list[Finding]:
+        """Return what rules find, all of them unless told."""
+        selection = Selection(select=of)
+        return lint(
+            self.manifests, AdmissionContext(policies=()), selection=selection, inventory=self.inventory
+        ).findings
+
+
+def _sections(rule: Rule) -> dict[str, str]:
+    return dict(_SECTION.findall(rule.manual + "\n"))
+
+
+def _read(rule: Rule, block: str) -> Example:
+    found = [entry for document in load(block, f"{rule.id}.yaml") for entry in objects(document)]
+    nodes = [entry.value for entry in found if _is_node(entry)]
+    inventory = Inventory(tuple(read_node(node, ErrorList()) for node in nodes)) if nodes else None
+    return Example(rule, [entry for entry in found if not _is_node(entry)], inventory)
+
+
+def _is_node(entry: ManifestObject) -> bool:
+    return (entry.value.get("apiVersion"), entry.value.get("kind")) == ("v1", "Node")
+
+
+def _examples(section: str) -> list[object]:
+    return [
+        pytest.param(_read(rule, block), id=f"{rule.id} {section} {number}")
+        for rule in all_rules().values()
+        for number, block in enumerate(_BLOCK.findall(_sections(rule).get(section, "")), start=1)
+    ]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_form_of_a_manual(rule: Rule) -> None:
+    """A manual is one sentence and five sections, each with something in it, in lines that fit."""
+    first, second, *_ = rule.manual.split("\n")
+    sections = _sections(rule)
+
+    assert first.endswith(".")
+    assert "" == second
+    assert SECTIONS == tuple(sections)
+    assert [] == [name for name, text in sections.items() if not text.strip()]
+    assert [] == [line for line in rule.manual.split("\n") if len(line) > WIDTH]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_manual_has_examples(rule: Rule) -> None:
+    """There is at least one example on each side, and nothing else in those sections."""
+    sections = _sections(rule)
+    fails, passes = sections["Fails"], sections["Passes"]
+
+    assert _BLOCK.search(fails)
+    assert _BLOCK.search(passes)
+    assert "" == _BLOCK.sub("", fails + passes).strip()
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_declarations_of_a_rule(rule: Rule) -> None:
+    """A rule has an id of words, a severity, a link, and settings with defaults and descriptions."""
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)+", rule.id)
+    assert rule.severity in Severity
+    assert re.fullmatch(r"https://\S+", rule.see)
+    assert rule.subject in Subject
+    if rule.params is not None:
+        settings = rule.params()
+        names = [field.name for field in dataclasses.fields(settings)]
+        assert [] == [name for name in names if f"{name}:" not in (rule.params.__doc__ or "")]
+
+
+@pytest.mark.parametrize("example", _examples("Fails"))
+def test_fails(example: Example) -> None:
+    """What a manual gives as failing, the rule finds, at a field that can be shown."""
+    findings = example.findings(of=frozenset({example.rule.id}))
+
+    assert {example.rule.id} == {finding.rule for finding in findings}
+    assert [] == [finding for finding in findings if not finding.location.line]
+
+
+@pytest.mark.parametrize("example", _examples("Passes"))
+def test_passes(example: Example) -> None:
+    """What a manual gives as passing, the rule leaves alone, and nobody calls it an error."""
+    findings = example.findings()
+
+    assert [] == [finding for finding in findings if finding.rule == example.rule.id]
+    assert [] == [finding for finding in findings if finding.severity is Severity.ERROR]
+
+
+@pytest.mark.parametrize("example", _examples("Fails"))
+def test_needs_the_cluster(example: Example) -> None:
+    """A rule that must know the cluster has one in its examples, and is skipped without."""
+    alone = example._replace(inventory=None)
+
+    assert not example.rule.needs_inventory or example.inventory is not None
+    assert not example.rule.needs_inventory or [] == alone.findings(of=frozenset({example.rule.id}))
+
+
+@pytest.mark.parametrize("example", _examples("Fails"))
+def test_fixes(example: Example) -> None:
+    """What a rule would edit is no longer found after, and only rules that say so edit anything."""
+    rule = example.rule
+    context = Context(inventory=example.inventory, params=None if rule.params is None else rule.params())
+    edited = []
+    for entry, problems in problems_of_objects(example.manifests, rule, context):
+        edits = [edit for problem in problems for edit in problem.edits]
+        assert rule.fixable or not edits
+        if edits:
+            edited.append(_edited(entry, apply_edits(entry.value, edits)))
+
+    assert [] == example._replace(manifests=edited).findings(of=frozenset({rule.id}))
+
+
+@pytest.mark.parametrize("rule", [param for param in RULES if param.values[0].fixable])  # type: ignore[union-attr]
+def test_a_fixable_rule_fixes(rule: Rule) -> None:
+    """A rule that says it can be fixed shows at least one example that can."""
+    examples = [_read(rule, block) for block in _BLOCK.findall(_sections(rule)["Fails"])]
+
+    assert any(
+        finding.fixable for example in examples for finding in example.findings(of=frozenset({rule.id}))
+    )
+
+
+def _edited(entry: ManifestObject, value: dict[str, object]) -> ManifestObject:
+    document = Document(value, entry.document.file, entry.document.index, entry.document._find_lines)
+    return ManifestObject(value, entry.path, document)

@@ -1,0 +1,98 @@
+"""Constraints that have but one domain."""
+
+from __future__ import annotations
+
+import pytest
+
+from policies.model.inventory import Inventory
+from policies.model.node import Node
+from policies.model.taints import Taint
+from policies.rules.base import Context
+from tests.policies.rules.asking import problems
+
+GPU = (Taint("gpu", "", "NoSchedule"),)
+MANIFEST = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: web}}
+spec:
+  selector: {{matchLabels: {{app: web}}}}
+  template:
+    metadata: {{labels: {{app: web}}}}
+    spec:
+      {pod}
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {{matchLabels: {{app: web}}}}
+          {constraint}
+"""
+
+
+def _node(name: str, zone: str | None, taints: tuple[Taint, ...] = ()) -> Node:
+    labels = {"name": name} if zone is None else {"name": name, "zone": zone}
+    return Node(name, labels, taints, unschedulable=False, allocatable={})
+
+
+ONE = (_node("one", "a"), _node("two", "a"), _node("bare", None))
+TWO = (_node("one", "a"), _node("two", "b"))
+TAINTED = (_node("one", "a"), _node("two", "b", GPU))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "domains", "pod", "constraint", "expected"),
+    [
+        pytest.param(ONE, (), "", "", "has one domain: all 2 nodes with zone have the value a", id="2 in a"),
+        pytest.param(ONE[:1], (), "", "", "has one domain: one with zone has the value a", id="1 in a"),
+        pytest.param(TWO, (), "", "", None, id="1 in a, 1 in b"),
+        pytest.param(ONE, ("a", "b"), "", "", None, id="2 in a, a policy lists b"),
+        pytest.param(ONE[2:], (), "", "", None, id="none at all is topology-key-on-no-node's"),
+        pytest.param(None, ("a",), "", "", "has one domain, a: nothing to spread over", id="a is listed"),
+        pytest.param(None, (), "", "", None, id="nothing is known"),
+        pytest.param(ONE, (), "", "minDomains: 2", None, id="2 in a, minDomains 2: left to others"),
+        pytest.param(
+            TWO,
+            (),
+            "nodeSelector: {name: one}",
+            "",
+            "has one domain for these pods: of 2 nodes in 2 domains they may use 1, in a",
+            id="pinned to a",
+        ),
+        pytest.param(
+            TWO,
+            (),
+            "nodeSelector: {name: one}",
+            "nodeAffinityPolicy: Ignore",
+            None,
+            id="pinned, but both count",
+        ),
+        pytest.param(TAINTED, (), "", "", None, id="a tainted domain counts"),
+        pytest.param(
+            TAINTED,
+            (),
+            "",
+            "nodeTaintsPolicy: Honor",
+            "has one domain for these pods: of 2 nodes in 2 domains they may use 1, in a",
+            id="a tainted domain that does not",
+        ),
+        pytest.param(
+            TAINTED,
+            (),
+            "tolerations: [{operator: Exists}]",
+            "nodeTaintsPolicy: Honor",
+            None,
+            id="a tainted domain that is tolerated",
+        ),
+    ],
+)
+def test_domains(
+    nodes: tuple[Node, ...] | None, domains: tuple[str, ...], pod: str, constraint: str, expected: str | None
+) -> None:
+    """Only what the constraint itself takes in is a domain."""
+    inventory = Inventory(nodes, {"zone": domains} if domains else {})
+    found = problems(
+        "single-domain", MANIFEST.format(pod=pod, constraint=constraint), Context(inventory=inventory)
+    )
+
+    assert ([] if expected is None else [expected]) == [problem.message for problem in found]

@@ -1,0 +1,86 @@
+"""Constraints over a label that no node has."""
+
+from __future__ import annotations
+
+import pytest
+
+from policies.model.inventory import Inventory
+from policies.model.node import Node
+from policies.rules.base import Context
+from tests.policies.rules.asking import problems
+
+MANIFEST = """
+apiVersion: v1
+kind: Pod
+metadata: {{name: web, labels: {{app: web}}}}
+spec:
+  topologySpreadConstraints:
+    - maxSkew: 1
+      topologyKey: {key}
+      whenUnsatisfiable: {action}
+      labelSelector: {{matchLabels: {{app: web}}}}
+"""
+ZONE = "topology.kubernetes.io/zone"
+
+
+def _nodes(count: int) -> tuple[Node, ...]:
+    return tuple(
+        Node(f"n{number}", {ZONE: "a"}, (), unschedulable=False, allocatable={}) for number in range(count)
+    )
+
+
+@pytest.mark.parametrize(
+    ("nodes", "domains", "key", "action", "expected"),
+    [
+        pytest.param(_nodes(2), {}, ZONE, "DoNotSchedule", None, id="2 of 2 nodes have it"),
+        pytest.param(
+            _nodes(2),
+            {},
+            "Zone",
+            "DoNotSchedule",
+            f"none of the 2 nodes has the label Zone, so every pod stays pending; they have {ZONE}",
+            id="0 of 2, one spelled alike",
+        ),
+        pytest.param(
+            _nodes(1),
+            {},
+            "rack",
+            "ScheduleAnyway",
+            "the only node does not have the label rack, so it does nothing",
+            id="0 of 1, soft",
+        ),
+        pytest.param(_nodes(2), {"rack": ("1", "2")}, "rack", "DoNotSchedule", None, id="a policy lists it"),
+        pytest.param((), {}, "rack", "DoNotSchedule", None, id="a cluster without nodes"),
+        pytest.param(None, {}, "rack", "DoNotSchedule", None, id="nothing is known of the nodes"),
+    ],
+)
+def test_keys(
+    nodes: tuple[Node, ...] | None,
+    domains: dict[str, tuple[str, ...]],
+    key: str,
+    action: str,
+    expected: str | None,
+) -> None:
+    """A key is told if there are nodes, none has it, and nobody lists its domains."""
+    context = Context(inventory=Inventory(nodes, domains))
+    found = problems("topology-key-on-no-node", MANIFEST.format(key=key, action=action), context)
+
+    assert ([] if expected is None else [expected]) == [problem.message for problem in found]
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [
+        ("ScheduleAnyway", "it does nothing, and with it the other ScheduleAnyway constraint"),
+        ("DoNotSchedule", "every pod stays pending"),
+    ],
+)
+def test_other_constraints(action: str, expected: str) -> None:
+    """A node without one of the soft keys has no part in the score, so the other constraints are dead too."""
+    soft = MANIFEST.format(key=ZONE, action="ScheduleAnyway").partition("topologySpreadConstraints:")[2]
+    context = Context(inventory=Inventory(_nodes(2)))
+    (problem,) = problems(
+        "topology-key-on-no-node", MANIFEST.format(key="rack", action=action).rstrip() + soft, context
+    )
+
+    assert f"none of the 2 nodes has the label rack, so {expected}" == problem.message
