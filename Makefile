@@ -27,6 +27,7 @@ check: $(SETUP) ## Format, lint, types, import contracts, generated files, tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m policies.documents.generate --check
+	$(BIN)/python -m policies.evaluation.rule_reference --check
 	$(BIN)/python -m pytest
 
 bench: $(SETUP) ## Measure speed and memory as ratios
@@ -34,6 +35,7 @@ bench: $(SETUP) ## Measure speed and memory as ratios
 
 generate: $(SETUP) ## Write the generated files anew
 	$(BIN)/python -m policies.documents.generate
+	$(BIN)/python -m policies.evaluation.rule_reference
 
 clean: ## Remove the environment and every cache
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build *.egg-info

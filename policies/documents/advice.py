@@ -21,6 +21,7 @@ from policies.findings import Finding, Severity
 from policies.manifests import Document
 from policies.model.constraint import Constraint, WhenUnsatisfiable
 from policies.model.workload import KNOWN_KINDS
+from policies.rules.base import all_rules
 
 _SPEC = FieldPath().child("spec")
 _DEFAULTS = _SPEC.child("defaults")
@@ -41,7 +42,7 @@ class Surroundings:
 
 def policy_advice(document: Document, policy: SpreadPolicy, around: Surroundings) -> list[Finding]:
     """Return the warnings and notes on a policy without errors."""
-    found = [*_unused(document.value.get("spec", {})), *_scope(policy, around)]
+    found = [*_unknown_rules(policy.rules), *_scope(policy, around)]
     if policy.defaults is not None:
         found += _defaults(policy.defaults, around)
         found += _hard(policy.defaults.constraints, _DEFAULTS.child("constraints"))
@@ -77,11 +78,15 @@ def _located(document: Document, found: Iterable[_Advice]) -> list[Finding]:
     ]
 
 
-def _unused(spec: Mapping[str, Any]) -> Iterator[_Advice]:
-    for name in ("rules", "topology"):
-        if spec.get(name):
-            text = "is read but has no effect yet"
-            yield _Advice(Severity.WARNING, _SPEC.child(name), text, f"{name}-without-effect")
+def _unknown_rules(rules: Iterable[str]) -> Iterator[_Advice]:
+    # Another release may have it, so it is no error.
+    known = list(all_rules())
+    for name in rules:
+        if name not in known:
+            close = get_close_matches(name, known, 1)
+            hint = f"did you mean {close[0]}?" if close else "evenkeel rule lists them"
+            path = _SPEC.child("rules").key(name)
+            yield _Advice(Severity.WARNING, path, f"there is no rule of that id; {hint}", "rule-unknown")
 
 
 def _scope(policy: SpreadPolicy, around: Surroundings) -> Iterator[_Advice]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from policies.documents.rule_params import params_errors
 from policies.documents.schema import validator
 from policies.documents.schema_errors import FIELD_MISSING, schema_errors
 from policies.documents.spread_policy import API_VERSION, KIND, DefaultsSource
@@ -13,6 +14,7 @@ from policies.manifests import Document
 from policies.model.api_rules import ApiRule
 from policies.model.labels import label_key_errors, label_selector_errors, label_value_problems
 from policies.model.validation import constraint_errors
+from policies.rules.base import all_rules
 
 #: The kind of the scheduler's configuration, which people pass where a policy belongs.
 SCHEDULER_CONFIG_KIND = "KubeSchedulerConfiguration"
@@ -38,7 +40,12 @@ def policy_errors(value: object) -> list[FieldError]:
     foreign = kind_error(value)
     if foreign is not None:
         return [foreign]
-    by_model = [*_selector_errors(value), *_constraint_errors(value), *_topology_errors(value)]
+    by_model = [
+        *_selector_errors(value),
+        *_constraint_errors(value),
+        *_topology_errors(value),
+        *_params_errors(value),
+    ]
     paths = [error.path.segments for error in by_model]
     by_schema = [
         error
@@ -135,6 +142,19 @@ def _topology_errors(value: object) -> Iterator[FieldError]:
                 yield FieldError(
                     path.key(shown_name(key)).index(position), text, ErrorKind.INVALID, TOPOLOGY_INVALID
                 )
+
+
+def _params_errors(value: object) -> Iterator[FieldError]:
+    """Yield what is wrong with the settings of rules, by the types that the rules give."""
+    rules = _at(value, "spec", "rules")
+    if not isinstance(rules, dict) or not any(_at(raw, "params") for raw in rules.values()):
+        return
+    known = all_rules()
+    for name, raw in rules.items():
+        params = _at(raw, "params")
+        if name in known and isinstance(params, dict):
+            path = _SPEC.child("rules").key(shown_name(name)).child("params")
+            yield from params_errors(known[name].params, params, path)
 
 
 def _defaults_errors(value: object) -> Iterator[FieldError]:

@@ -1,4 +1,4 @@
-"""Write the JSON Schema of the SpreadPolicy document, or check that the checked-in one is current.
+"""Write the JSON Schemas of the documents, or check that the checked-in ones are current.
 
 ``python -m policies.documents.generate [--check]``
 """
@@ -6,24 +6,40 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
-from policies.documents.schema import SCHEMA_FILE, schema_text
+from policies.documents.schema import schema_texts
+
+#: How the command is called.
+MODULE = "policies.documents.generate"
 
 
 def main(arguments: list[str]) -> int:
-    """Write or check the schema; returns the exit code."""
+    """Write or check the schemas; returns the exit code."""
+    folder = Path(__file__).parent
+    files = {folder / name: text for name, text in schema_texts().items()}
+    return write_or_check(files, arguments, module=MODULE)
+
+
+def write_or_check(files: Mapping[Path, str], arguments: list[str], *, module: str) -> int:
+    """Write generated files, or with ``--check`` compare them; returns the exit code.
+
+    Args:
+        files: What each file should hold.
+        arguments: Of the command.
+        module: How the command is called.
+    """
     if arguments not in ([], ["--check"]):
-        sys.stderr.write("usage: python -m policies.documents.generate [--check]\n")
+        sys.stderr.write(f"usage: python -m {module} [--check]\n")
         return 2
-    path = Path(__file__).with_name(SCHEMA_FILE)
-    if not arguments:
-        path.write_text(schema_text(), encoding="utf-8")
-        return 0
-    if path.is_file() and path.read_text(encoding="utf-8") == schema_text():
-        return 0
-    sys.stderr.write(f"{path}: stale; run `make generate` and commit the result\n")
-    return 1
+    stale = [path for path, text in files.items() if not path.is_file() or path.read_text("utf-8") != text]
+    for path in stale:
+        if arguments:
+            sys.stderr.write(f"{path}: stale; run `make generate` and commit the result\n")
+        else:
+            path.write_text(files[path], encoding="utf-8")
+    return 1 if stale and arguments else 0
 
 
 if __name__ == "__main__":

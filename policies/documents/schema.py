@@ -1,4 +1,4 @@
-"""The JSON Schema of the SpreadPolicy document, generated from its types.
+"""The JSON Schemas of the documents, generated from their types.
 
 Property names are the attributes' in camelCase, descriptions are the ``Attributes`` section of the class,
 defaults are the attributes' own.
@@ -19,13 +19,16 @@ from typing import Any, get_args, get_origin, get_type_hints
 import jsonschema
 import orjson
 
+from policies.documents import lint_config
+from policies.documents.lint_config import LintConfig
 from policies.documents.spread_policy import API_VERSION, KIND, SpreadPolicy
 from policies.model.constraint import Constraint
 from policies.model.labels import LabelSelector, Operator
 from policies.model.validation import INT32_MAX
 
-#: The checked-in schema, in this package.
+#: The checked-in schemas, in this package.
 SCHEMA_FILE = "spreadpolicy.schema.json"
+LINT_CONFIG_FILE = "lintconfig.schema.json"
 #: The dialect.
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -125,20 +128,45 @@ def build_schema() -> dict[str, Any]:
     }
 
 
-def schema_text() -> str:
-    """Return the schema as the checked-in file has it."""
-    return orjson.dumps(build_schema(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+def build_lint_config_schema() -> dict[str, Any]:
+    """Return the schema of a LintConfig document."""
+    schema = _object(LintConfig)
+    named = {
+        "apiVersion": {"description": "The version of the document.", "const": lint_config.API_VERSION},
+        "kind": {"description": "The kind of the document.", "const": lint_config.KIND},
+    }
+    return {
+        "$schema": DIALECT,
+        "$id": f"https://evenkeel.dev/schemas/v1alpha1/{LINT_CONFIG_FILE}",
+        "title": lint_config.KIND,
+        **schema,
+        "required": list(named),
+        "properties": {**named, **schema["properties"]},
+    }
 
 
-def checked_in_text() -> str:
-    """Return the checked-in schema."""
-    return resources.files(__package__).joinpath(SCHEMA_FILE).read_text(encoding="utf-8")
+def schema_texts() -> dict[str, str]:
+    """Return each schema as the checked-in file of its name has it."""
+    option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    schemas = {SCHEMA_FILE: build_schema(), LINT_CONFIG_FILE: build_lint_config_schema()}
+    return {file: orjson.dumps(schema, option=option).decode() for file, schema in schemas.items()}
+
+
+def checked_in_text(file: str = SCHEMA_FILE) -> str:
+    """Return a checked-in schema."""
+    return resources.files(__package__).joinpath(file).read_text(encoding="utf-8")
 
 
 @lru_cache(maxsize=1)
 def validator() -> jsonschema.Draft202012Validator:
     """Return the validator of the document, made once."""
     return jsonschema.Draft202012Validator(build_schema())
+
+
+@lru_cache(maxsize=1)
+def lint_config_validator() -> jsonschema.Draft202012Validator:
+    """Return the validator of LintConfig documents, made once."""
+    return jsonschema.Draft202012Validator(build_lint_config_schema())
 
 
 def document_name(attribute: str) -> str:

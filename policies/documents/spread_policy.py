@@ -97,8 +97,9 @@ class SpreadPolicy:
         enforcement: What becomes of an object that breaks a rule. deny: it is refused. warn: it passes, and
             the person who applies it reads a warning. audit: it passes, and the audit log says so.
         defaults: Constraints for workloads that have none; without it, none are injected.
-        rules: Settings of single rules, by rule id. No rule reads them yet.
-        topology: What is known of the cluster's topology. Nothing reads it yet.
+        rules: Settings of single rules, by rule id; of several policies that hold an object, the first that
+            has some for a rule.
+        topology: What is known of the cluster's topology, for rules that must know where pods could go.
     """
 
     name: str

@@ -96,14 +96,14 @@ def rules(around: Surroundings, **spec: Any) -> list[str]:
         ),
         pytest.param(
             CLUSTER,
-            {"rules": {"a": {}}, "topology": {"domains": {"zone": ["a"]}}},
-            ["rules-without-effect", "topology-without-effect"],
-            id="what nothing evaluates yet",
+            {"rules": {"selector-misses-own-pods": {}, "selector-empty": {}}},
+            ["rule-unknown"],
+            id="a rule misspelled, of 2",
         ),
     ],
 )
 def test_policy_advice(around: Surroundings, spec: dict[str, Any], expected: list[str]) -> None:
-    """A policy is told what it switches off, needs and does not do yet."""
+    """A policy is told what it switches off, needs and does not know."""
     assert expected == rules(around, **spec)
 
 

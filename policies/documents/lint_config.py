@@ -1,0 +1,155 @@
+"""The LintConfig document, ``evenkeel.yaml``: how a repository is linted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from policies.errors import DocumentError, UsageError
+from policies.fields import ErrorKind, FieldError, FieldPath, shown
+from policies.manifests import load
+from policies.model.version import KubernetesVersion
+from policies.model.workload import parse_workload_kind
+
+#: The version and the kind of the document.
+API_VERSION = "evenkeel.dev/v1alpha1"
+KIND = "LintConfig"
+#: The name under which the document is found, in the folder of what is linted or above it.
+FILE_NAME = "evenkeel.yaml"
+
+
+class FailOn(StrEnum):
+    """The least finding that makes the exit code 1."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+    NEVER = "never"
+
+
+class Rendering(StrEnum):
+    """Whether a program of another project is run."""
+
+    AUTO = "auto"
+    OFF = "off"
+
+
+#: The rule that a value breaks which its field cannot have; ``schema_errors`` has the same.
+VALUE_INVALID = "value-invalid"
+_RULES = {"items": "rule"}
+_FILE = {"examples": ["evenkeel-baseline.json"]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintConfig:
+    """How a repository is linted, where the command line says nothing else. Paths count from this file.
+
+    Attributes:
+        paths: Files and folders that are read where the command line names none; without it, the folder
+            of this file.
+        exclude: What is left out of folders: patterns as in .gitignore.
+        select: The only rules that are asked; empty means all.
+        ignore: Rules that are not asked.
+        fail_on: The least finding that makes the exit code 1.
+        policies: SpreadPolicy files, or builtin:NAME. They set severities and parameters in their scope.
+        scheduler_config: The cluster's KubeSchedulerConfiguration file.
+        cluster: A file with the cluster's nodes, as "kubectl get nodes -o json" prints it.
+        kubernetes_version: The cluster's release, in quotes.
+        workload_kinds: Further kinds with a pod template, as GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]].
+        baseline: A file with findings that are not reported again, made by --write-baseline.
+        helm: Whether charts are rendered. auto: if helm is installed.
+        kustomize: Whether kustomizations are built. auto: if kustomize or kubectl is installed.
+    """
+
+    paths: tuple[str, ...] = field(default=(), metadata={"examples": [["deploy", "charts"]]})
+    exclude: tuple[str, ...] = field(default=(), metadata={"examples": [["tests/", "*.generated.yaml"]]})
+    select: tuple[str, ...] = field(default=(), metadata=_RULES)
+    ignore: tuple[str, ...] = field(default=(), metadata=_RULES)
+    fail_on: FailOn = FailOn.ERROR
+    policies: tuple[str, ...] = field(default=(), metadata={"examples": [["policy.yaml"]]})
+    scheduler_config: str | None = None
+    cluster: str | None = None
+    kubernetes_version: str | None = field(default=None, metadata={"examples": ["1.34"]})
+    workload_kinds: tuple[str, ...] = ()
+    baseline: str | None = field(default=None, metadata=_FILE)
+    helm: Rendering = Rendering.AUTO
+    kustomize: Rendering = Rendering.AUTO
+
+
+def load_lint_config(content: bytes, file: str) -> LintConfig:
+    """Read a LintConfig document.
+
+    Raises:
+        DocumentError: It is none; holds every problem as ``file:line: field: problem``.
+    """
+    documents = load(content, file)
+    if len(documents) != 1:
+        raise DocumentError([f"{file}: must hold one {KIND} document, got {len(documents)}"])
+    (document,) = documents
+    errors = config_errors(document.value)
+    if errors:
+        raise DocumentError(document.problems(errors))
+    return build(document.value)
+
+
+def config_errors(value: object) -> list[FieldError]:
+    """Return everything wrong with a LintConfig document."""
+    # jsonschema takes a sixth of the time that a run on one file may take.
+    from policies.documents.schema import lint_config_validator  # noqa: PLC0415
+    from policies.documents.schema_errors import schema_errors  # noqa: PLC0415
+
+    return [*schema_errors(lint_config_validator(), value), *_parsed_errors(value)]
+
+
+def build(value: Mapping[str, Any]) -> LintConfig:
+    """Build a configuration from a document without errors."""
+    return LintConfig(
+        paths=tuple(value.get("paths", ())),
+        exclude=tuple(value.get("exclude", ())),
+        select=tuple(value.get("select", ())),
+        ignore=tuple(value.get("ignore", ())),
+        fail_on=FailOn(value.get("failOn", FailOn.ERROR)),
+        policies=tuple(value.get("policies", ())),
+        scheduler_config=value.get("schedulerConfig"),
+        cluster=value.get("cluster"),
+        kubernetes_version=value.get("kubernetesVersion"),
+        workload_kinds=tuple(value.get("workloadKinds", ())),
+        baseline=value.get("baseline"),
+        helm=Rendering(value.get("helm", Rendering.AUTO)),
+        kustomize=Rendering(value.get("kustomize", Rendering.AUTO)),
+    )
+
+
+def _parsed_errors(value: object) -> Iterator[FieldError]:
+    """Yield what the schema cannot say."""
+    raw = value if isinstance(value, dict) else {}
+    for path, text in _texts(raw, "kubernetesVersion"):
+        try:
+            KubernetesVersion.parse(text)
+        except UsageError as error:
+            yield _invalid(path, str(error))
+    for path, text in _texts(raw, "workloadKinds"):
+        try:
+            parse_workload_kind(text)
+        except UsageError as error:
+            yield _invalid(path, str(error))
+    for name in ("paths", "exclude"):
+        for path, text in _texts(raw, name):
+            if not text or "\0" in text:
+                yield _invalid(path, f"must be a path, got {shown(text)}")
+
+
+def _texts(value: Mapping[str, Any], name: str) -> Iterator[tuple[FieldPath, str]]:
+    """Yield the texts of a field, one or a list of them; the schema tells of what is none."""
+    path, raw = FieldPath((name,)), value.get(name)
+    if isinstance(raw, str):
+        yield path, raw
+    for position, entry in enumerate(raw if isinstance(raw, list) else ()):
+        if isinstance(entry, str):
+            yield path.index(position), entry
+
+
+def _invalid(path: FieldPath, problem: str) -> FieldError:
+    return FieldError(path, problem, ErrorKind.INVALID, VALUE_INVALID)

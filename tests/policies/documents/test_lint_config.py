@@ -1,0 +1,56 @@
+"""The LintConfig document."""
+
+from __future__ import annotations
+
+import jsonschema
+import pytest
+
+from policies.documents.lint_config import FailOn, LintConfig, Rendering, load_lint_config
+from policies.documents.schema import build_lint_config_schema
+from policies.errors import DocumentError
+
+HEAD = "apiVersion: evenkeel.dev/v1alpha1\nkind: LintConfig\n"
+
+
+def test_every_field() -> None:
+    """Each field of the document is one of the value."""
+    text = HEAD + (
+        "paths: [a]\nexclude: [b]\nselect: [c]\nignore: [d]\nfailOn: note\npolicies: [e]\n"
+        "schedulerConfig: f\n"
+        "cluster: g\nkubernetesVersion: '1.30'\nworkloadKinds: [acme.io/Widget=spec.template]\nbaseline: h\n"
+        "helm: 'off'\nkustomize: 'off'\n"
+    )
+
+    assert LintConfig(
+        paths=("a",), exclude=("b",), select=("c",), ignore=("d",), fail_on=FailOn.NOTE, policies=("e",),
+        scheduler_config="f", cluster="g", kubernetes_version="1.30",
+        workload_kinds=("acme.io/Widget=spec.template",), baseline="h", helm=Rendering.OFF,
+        kustomize=Rendering.OFF,
+    ) == load_lint_config(text.encode(), "evenkeel.yaml")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        pytest.param("", 1, id="empty"),
+        pytest.param("kind: LintConfig\n", 1, id="without apiVersion"),
+        pytest.param(f"{HEAD}---\n{HEAD}", 1, id="2 documents"),
+        pytest.param(
+            f"{HEAD}selekt: []\nfailOn: x\nkubernetesVersion: y\nworkloadKinds: [z]\npaths: ['']\n",
+            5,
+            id="5 mistakes",
+        ),
+        pytest.param(f"{HEAD}kubernetesVersion: 1.30\n", 1, id="a version that is a number"),
+    ],
+)
+def test_mistakes(text: str, lines: int) -> None:
+    """Every mistake is told at once, with its line."""
+    with pytest.raises(DocumentError) as caught:
+        load_lint_config(text.encode(), "evenkeel.yaml")
+
+    assert lines == len(caught.value.problems)
+
+
+def test_the_schema() -> None:
+    """The schema is one of draft 2020-12."""
+    jsonschema.Draft202012Validator.check_schema(build_lint_config_schema())
