@@ -19,21 +19,22 @@ def render(findings: Iterable[Finding]) -> str:
 
     ``line`` counts from 1 and is null where the whole file is meant; ``field`` is empty for a whole document.
     """
-    report = {"version": VERSION, "findings": [_entry(finding) for finding in in_order(findings)]}
+    report = {"version": VERSION, "findings": [finding_fields(finding) for finding in in_order(findings)]}
     return orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
-def _entry(finding: Finding) -> dict[str, Any]:
+def finding_fields(finding: Finding) -> dict[str, Any]:
+    """Return what every JSON report says of a finding."""
     return {
         "severity": str(finding.severity),
-        "rule": finding.rule,
-        "file": _encodable(finding.location.file),
+        "rule": encodable(finding.rule),
+        "file": encodable(finding.location.file),
         "line": finding.location.line or None,
-        "field": _encodable(str(finding.path)),
-        "message": _encodable(finding.message),
+        "field": encodable(str(finding.path)),
+        "message": encodable(finding.message),
     }
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
     """Return text that UTF-8 can hold; file names may have bytes that are no characters."""
     return text.encode(errors="backslashreplace").decode()

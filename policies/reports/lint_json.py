@@ -1,0 +1,66 @@
+"""A run of the linter as one JSON object for programs, whose form ``lint.schema.json`` says."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import orjson
+
+from policies.findings import Finding, Severity
+from policies.reports.json import encodable, finding_fields
+from policies.reports.lint_run import LintRun
+from policies.reports.manual import remedy
+
+#: The form's name; its number changes when a field is renamed, goes away or means something else.
+SCHEMA = "evenkeel.dev/lint/v1"
+#: The JSON Schema of the form, in this package.
+SCHEMA_FILE = "lint.schema.json"
+
+
+def render(run: LintRun) -> str:
+    """Return the run as indented JSON; ``line`` is null where a whole file is meant."""
+    report = {
+        "schema": SCHEMA,
+        "tool": {"name": "evenkeel", "version": run.tool_version},
+        "kubernetesVersion": str(run.kubernetes_version),
+        "summary": _summary(run),
+        "findings": [_finding(finding, run) for finding in run.findings],
+        "suppressed": [
+            _finding(entry.finding, run) | {"reason": encodable(entry.reason)} for entry in run.suppressed
+        ],
+        "skipped": [
+            {"rule": rule, "reason": encodable(why)} for rule, why in sorted(run.result.skipped.items())
+        ],
+    }
+    return orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
+
+@cache
+def schema_text() -> str:
+    """Return the JSON Schema of the form."""
+    return resources.files(__package__).joinpath(SCHEMA_FILE).read_text(encoding="utf-8")
+
+
+def _summary(run: LintRun) -> dict[str, Any]:
+    return {
+        "files": len(run.files),
+        "workloads": run.result.workloads,
+        "errors": run.count(Severity.ERROR),
+        "warnings": run.count(Severity.WARNING),
+        "notes": run.count(Severity.NOTE),
+        "suppressed": len(run.result.suppressed),
+        "inBaseline": run.known,
+        "failed": run.failed,
+    }
+
+
+def _finding(finding: Finding, run: LintRun) -> dict[str, Any]:
+    rule = run.rules.get(finding.rule)
+    return finding_fields(finding) | {
+        "object": encodable(finding.title),
+        "fixable": finding.fixable,
+        "remedy": remedy(rule) if rule else None,
+        "see": rule.see if rule else None,
+    }

@@ -1,0 +1,90 @@
+"""A run of the linter as every report is given it: what was found, by which tool, and where the text is.
+
+A report of a run is a module with ``render(run) -> str``; ``lint_text`` takes the terminal's colors, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from policies.evaluation.linting import LintResult, Suppressed
+from policies.findings import Finding, Severity
+from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.reports.order import in_order, order
+from policies.rules.base import Rule, all_rules
+
+
+def no_source(_file: str) -> Sequence[str]:
+    """Return no lines: what a run without its texts knows of a file."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintRun:
+    """What a run found, and what reports tell besides.
+
+    Attributes:
+        result: What was found.
+        tool_version: Evenkeel's own version.
+        kubernetes_version: The release that the rules judged by.
+        files: The files that were read, as findings name them.
+        fail_on: The least finding that makes the run fail; None if none does.
+        known: How many findings were left out because a baseline holds them.
+        rules: The rules by their ids; findings may have other ids, such as that of an unreadable file.
+        source: Returns the lines of a file, as its findings name it; empty where they are not known. It is
+            asked for each finding, so it should remember them.
+    """
+
+    result: LintResult
+    tool_version: str
+    kubernetes_version: KubernetesVersion = KNOWN_VERSION
+    files: Collection[str] = ()
+    fail_on: Severity | None = Severity.ERROR
+    known: int = 0
+    rules: Mapping[str, Rule] = field(default_factory=all_rules)
+    source: Callable[[str], Sequence[str]] = no_source
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The findings in force, in the order in which every report tells them."""
+        return in_order(self.result.findings)
+
+    @property
+    def suppressed(self) -> list[Suppressed]:
+        """The findings out of force, in the same order."""
+        return sorted(self.result.suppressed, key=lambda entry: order(entry.finding))
+
+    def by_file(self) -> Iterator[tuple[str, list[Finding]]]:
+        """Yield each file that has findings, with them."""
+        for file, findings in groupby(self.findings, key=lambda finding: finding.location.file):
+            yield file, list(findings)
+
+    def count(self, severity: Severity) -> int:
+        """Return how many findings in force are as bad as this."""
+        return sum(finding.severity is severity for finding in self.result.findings)
+
+    def fails(self, least: Severity) -> bool:
+        """Tell whether a finding is as bad as this or worse."""
+        return any(is_as_bad(finding, least) for finding in self.result.findings)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run fails, as its exit code tells."""
+        return self.fail_on is not None and self.fails(self.fail_on)
+
+
+def is_as_bad(finding: Finding, least: Severity) -> bool:
+    """Tell whether a finding is as bad as a severity or worse."""
+    worst_first = list(Severity)
+    return worst_first.index(finding.severity) <= worst_first.index(least)
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a number of things.
+
+    >>> plural(1, "error"), plural(1200, "file")
+    ('1 error', '1,200 files')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

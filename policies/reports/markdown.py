@@ -1,0 +1,80 @@
+"""A run of the linter as a Markdown table, for a comment on a pull request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from policies.findings import Finding
+from policies.reports.lint_run import LintRun
+from policies.reports.lint_summary import asides, counts, looked_at
+from policies.reports.printable import one_line
+
+#: Characters of all rows. Arbitrary; GitHub takes comments of 65,536 characters, and this leaves room.
+MAX_LENGTH: Final = 50_000
+#: Characters of a text in a row, before it is escaped. Arbitrary; longer rows cannot be read.
+MAX_CELL: Final = 500
+_HEADER: Final = "| severity | where | rule | what |\n|---|---|---|---|\n"
+#: What Markdown, or a service's reading of it (``:emoji:``, ``#12``), would take for markup.
+_MARKUP: Final = re.compile(r"[\\`*_\[\]#!|~$]|:(?=\S)")
+_ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+#: Names after an at sign would be told of the comment: an empty comment of HTML keeps them apart.
+_AT: Final = "@<!-- -->"
+
+
+def render(run: LintRun) -> str:
+    """Return a heading, a row a finding as far as a comment holds them, and what else is to be told."""
+    findings = run.findings
+    rows = list(_rows(findings))
+    parts = [f"### evenkeel: {', '.join(counts(run).values()) or 'no findings'} in {looked_at(run)}\n"]
+    if rows:
+        parts.append(f"{_HEADER}{''.join(rows)}")
+    if len(rows) < len(findings):
+        parts.append(f"and {len(findings) - len(rows):,} more\n")
+    parts += [f"{_text(line)}\n" for line in asides(run)]
+    return "\n".join(parts)
+
+
+def _rows(findings: list[Finding]) -> Iterator[str]:
+    """Yield the rows that fit."""
+    room = MAX_LENGTH
+    for finding in findings:
+        row = _row(finding)
+        room -= len(row)
+        if room < 0:
+            return
+        yield row
+
+
+def _row(finding: Finding) -> str:
+    what = [_text(finding.message)]
+    if finding.path.segments:
+        what.insert(0, _code(str(finding.path)))
+    if finding.title:
+        what.insert(0, f"**{_text(finding.title)}**")
+    cells = (str(finding.severity), _code(str(finding.location)), _code(finding.rule), " ".join(what))
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _text(text: str) -> str:
+    r"""Return text that reads as itself.
+
+    >>> print(_text("a|b <i> *c*"))
+    a\|b &lt;i&gt; \*c\*
+    """
+    marked = _MARKUP.sub(r"\\\g<0>", one_line(text, MAX_CELL))
+    return "".join(_ENTITIES.get(char, char) for char in marked).replace("@", _AT)
+
+
+def _code(text: str) -> str:
+    r"""Return text as code, which has no markup but the end of it and the end of a cell.
+
+    >>> print(_code("a|`b`"))
+    `` a\|`b` ``
+    """
+    line = one_line(text, MAX_CELL).replace("|", r"\|")
+    longest = max(map(len, re.findall("`+", line)), default=0)
+    fence = "`" * (longest + 1)
+    blank = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{blank}{line}{blank}{fence}"

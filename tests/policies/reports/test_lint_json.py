@@ -1,0 +1,52 @@
+"""A run of the linter as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import jsonschema
+import pytest
+from hypothesis import given
+
+from policies.reports.lint_json import SCHEMA, render, schema_text
+from policies.reports.lint_run import LintRun
+from tests.policies.reports.lint_runs import CLEAN, HOSTILE_RUNS, RUN
+
+FORM = json.loads(schema_text())
+VALIDATOR = jsonschema.Draft202012Validator(FORM)
+
+
+def test_render(golden: Callable[[str, str], str]) -> None:
+    """Everything that is known of a run."""
+    actual = render(RUN)
+
+    assert golden("lint.json", actual) == actual
+
+
+def test_schema() -> None:
+    """The schema is one, and names the version that reports have."""
+    jsonschema.Draft202012Validator.check_schema(FORM)
+
+    assert SCHEMA == FORM["properties"]["schema"]["const"]
+
+
+@pytest.mark.parametrize("run", [RUN, CLEAN], ids=["everything", "nothing"])
+def test_schema_describes_every_field(run: LintRun) -> None:
+    """Reports have the fields of the schema, and no others: it closes every object."""
+    report = json.loads(render(run))
+
+    VALIDATOR.validate(report)
+    assert not VALIDATOR.is_valid(report | {"more": 1})
+    assert not VALIDATOR.is_valid(report | {"summary": {}})
+
+
+@given(HOSTILE_RUNS)
+def test_hostile(run: LintRun) -> None:
+    """Whatever stands in a manifest, the report is JSON of the form, with its texts as they were."""
+    report = json.loads(render(run))
+
+    VALIDATOR.validate(report)
+    assert [finding.message.encode(errors="backslashreplace").decode() for finding in run.findings] == [
+        finding["message"] for finding in report["findings"]
+    ]

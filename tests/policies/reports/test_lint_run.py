@@ -1,0 +1,42 @@
+"""What a run of the linter says of itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from policies.evaluation.linting import LintResult
+from policies.findings import Severity
+from tests.policies.reports.lint_runs import CLEAN, RUN
+
+#: A run without errors.
+MILD = replace(
+    RUN, result=LintResult([found for found in RUN.findings if found.severity is not Severity.ERROR])
+)
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "expected"),
+    [(None, False), (Severity.ERROR, False), (Severity.WARNING, True), (Severity.NOTE, True)],
+)
+def test_failed(fail_on: Severity | None, *, expected: bool) -> None:
+    """A run with a warning and a note fails where such as these, or less, are enough."""
+    assert expected == replace(MILD, fail_on=fail_on).failed
+
+
+def test_failed_without_findings() -> None:
+    """A run without findings never fails."""
+    assert not replace(CLEAN, fail_on=Severity.NOTE).failed
+
+
+def test_by_file() -> None:
+    """Files in the order of their names, each with its findings in the order of the lines."""
+    lines = [(file, [finding.location.line for finding in findings]) for file, findings in RUN.by_file()]
+
+    assert [("b.yaml", [0]), ("deploy/web.yaml", [5, 6, 7])] == lines
+
+
+def test_count() -> None:
+    """Only findings in force are counted."""
+    assert [2, 1, 1] == [RUN.count(severity) for severity in Severity]
