@@ -66,17 +66,35 @@ _CONSTRAINTS = [
 def review(phase: Phase) -> bytes:
     """Return a review of a 2 KiB pod: to be injected when mutating, with two constraints when validating."""
     constraints = _CONSTRAINTS if phase is Phase.VALIDATE else []
-    pod = _pod(constraints)
+    return _review(_pod(constraints), group="", kind="Pod")
+
+
+def applied() -> bytes:
+    """Return a review of a Deployment around the same pod, as a person applies it: rules are asked of it."""
+    pod = _pod(_CONSTRAINTS)
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": pod["spec"]}
+    deployment = {
+        "kind": "Deployment",
+        "apiVersion": "apps/v1",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": template},
+    }
+    return _review(deployment, group="apps", kind="Deployment")
+
+
+def _review(obj: dict[str, Any], *, group: str, kind: str) -> bytes:
+    resource = {"group": group, "version": "v1", "resource": f"{kind.lower()}s"}
+    named = {"group": group, "version": "v1", "kind": kind}
     request = {
         "uid": "105e2a77-8705-4fe7-8887-47df85f462bd",
-        "kind": {"group": "", "version": "v1", "kind": "Pod"},
-        "resource": {"group": "", "version": "v1", "resource": "pods"},
-        "requestKind": {"group": "", "version": "v1", "kind": "Pod"},
-        "requestResource": {"group": "", "version": "v1", "resource": "pods"},
+        "kind": named,
+        "resource": resource,
+        "requestKind": named,
+        "requestResource": resource,
         "namespace": "shop",
         "operation": "CREATE",
         "userInfo": {"username": "system:serviceaccount:kube-system:replicaset-controller"},
-        "object": pod,
+        "object": obj,
         "oldObject": None,
         "dryRun": False,
         "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"},

@@ -14,7 +14,6 @@ from policies.errors import UsageError
 from policies.evaluation.context import AdmissionContext
 from policies.model.version import KubernetesVersion
 from policies.model.workload import WorkloadKinds, parse_workload_kind
-from webhook.cluster.snapshot_file import SnapshotFile
 
 #: The built-in document in force where no policy is given.
 DEFAULT_POLICY = "builtin:default"
@@ -69,6 +68,9 @@ def build_context(settings: Sources, warn: Callable[[str], None]) -> AdmissionCo
             warn(f"policy {policy.name} injects into pods, but none is: no cluster is given (--cluster)")
     cluster = None
     if settings.cluster:
+        # Only who has a cluster pays for numpy.
+        from webhook.cluster.snapshot_file import SnapshotFile  # noqa: PLC0415
+
         source = SnapshotFile(Path(settings.cluster))
         cluster = source.index
         for problem in source.problems:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from policies.defaults.scheduler_config import SchedulerConfig
 from policies.documents.spread_policy import SpreadPolicy
+from policies.evaluation.known_cluster import KnownCluster
 from policies.evaluation.subject import Subject
 from policies.model.snapshot import Snapshot
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
@@ -27,6 +28,7 @@ class AdmissionContext:
         cluster: The cluster; None if none is connected.
         kubernetes_version: The cluster's release.
         kinds: The kinds of workload that are looked at.
+        known_cluster: What rules are given of it all.
     """
 
     policies: tuple[SpreadPolicy, ...]
@@ -34,6 +36,7 @@ class AdmissionContext:
     cluster: ClusterIndex | None = None
     kubernetes_version: KubernetesVersion = KNOWN_VERSION
     kinds: WorkloadKinds = field(default_factory=WorkloadKinds)
+    known_cluster: KnownCluster = field(default_factory=KnownCluster, init=False, repr=False, compare=False)
 
     @property
     def snapshot(self) -> Snapshot | None:

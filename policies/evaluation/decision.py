@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import date
 from enum import StrEnum
 
 from policies.documents.spread_policy import Enforcement
 from policies.evaluation.context import AdmissionContext
-from policies.evaluation.exemptions import INJECT_ANNOTATION, Exemptions, read_exemptions
-from policies.evaluation.forecast import DOES_NOT_FIT, Forecast, Within, forecast
+from policies.evaluation.exemptions import DOES_NOT_FIT, INJECT_ANNOTATION, Exemptions, read_exemptions
+from policies.evaluation.forecast import Forecast, forecast
 from policies.evaluation.injection import Injection, Skip, plan_injection
+from policies.evaluation.reviewing import (
+    API_RULES,
+    Violation,
+    Within,
+    api_violations,
+    rule_violations,
+)
 from policies.evaluation.subject import Subject
 from policies.fields import FieldError, shown
-from policies.model.api_rules import ApiRule
-from policies.model.merging import repeated_match_label_keys
 from policies.model.snapshot import SELECTING_OWNERS
 from policies.patch import AddOperation
 
 #: Strictest first: where several policies hold an object, the strictest counts.
 STRICTNESS = (Enforcement.DENY, Enforcement.WARN, Enforcement.AUDIT)
-#: The ids that an object may be exempt from.
-KNOWN_RULES: frozenset[str] = frozenset(ApiRule) | {DOES_NOT_FIT}
 
 
 class Verdict(StrEnum):
@@ -82,7 +86,13 @@ def decide_mutation(subject: Subject, context: AdmissionContext) -> Decision:
 
 
 def decide_validation(
-    subject: Subject, old: Subject | None, context: AdmissionContext, *, within: Within | None = None
+    subject: Subject,
+    old: Subject | None,
+    context: AdmissionContext,
+    *,
+    within: Within[Forecast] | None = None,
+    within_rules: Within[list[Violation]] | None = None,
+    today: date | None = None,
 ) -> Decision:
     """Decide whether an object may be stored.
 
@@ -91,51 +101,73 @@ def decide_validation(
         old: What is stored now, for an update; a rule that it breaks already does not hold the update up.
         context: The policies in force.
         within: Keeps the forecast of the next pod to the time that is left; None for no forecast.
+        within_rules: The same for the rules that look at every node; None to leave them out.
+        today: The day by which the expiry of exemptions is judged; None to let every exemption hold.
     """
     policies = context.policies_for(subject)
     if not policies:
         return ALLOWED
-    enforcement = min((policy.enforcement for policy in policies), key=STRICTNESS.index)
+    strictest = min((policy.enforcement for policy in policies), key=STRICTNESS.index)
     errors = subject.errors(subject.merge_state(old), strict=context.strict)
-    if errors and old is not None:
-        broken_before = {error.rule for error in old.errors(old.merge_state(old), strict=context.strict)}
-        errors = [error for error in errors if error.rule not in broken_before]
-    exemptions = read_exemptions(subject.annotations, subject.pod.annotations, KNOWN_RULES)
-    exempted = {
-        error.rule: exemptions.reasons[error.rule] for error in errors if error.rule in exemptions.reasons
-    }
-    audit = {"exempted": "; ".join(f"{rule}: {why}" for rule, why in exempted.items())} if exempted else {}
-    errors = [error for error in errors if error.rule not in exempted]
+    found = api_violations(_new(errors, old, context), policies, strictest) if errors else []
+    # Nobody who could mend it reads of an object that a controller creates.
+    by_person = subject.owner is None
+    if by_person:
+        found += rule_violations(
+            subject, old, context, errors=errors, policies=policies, strictest=strictest, within=within_rules
+        )
+    exemptions = read_exemptions(subject.annotations, subject.pod.annotations, today=today)
+    in_force = [violation for violation in found if violation.error.rule not in exemptions.reasons]
     advice: tuple[str, ...] = ()
-    # Nobody reads a warning on an object that a controller creates.
-    if subject.owner is None and enforcement is not Enforcement.AUDIT:
-        told = errors if enforcement is Enforcement.WARN else []
-        advice = tuple(f"evenkeel: {text}" for text in (*told, *_advice(subject, exemptions)))
-    decision = _decision(errors, enforcement, advice, audit) if errors or advice or audit else ALLOWED
-    if within is None or errors or DOES_NOT_FIT in exemptions.reasons:
+    if by_person and strictest is not Enforcement.AUDIT:
+        advice = tuple(f"evenkeel: {text}" for text in _advice(subject, exemptions))
+    decision = ALLOWED
+    if found or advice:
+        decision = _decision(in_force, advice, _audit(found, exemptions), by_person=by_person)
+    spoiled = decision.errors or any(violation.error.rule in API_RULES for violation in in_force)
+    if within is None or spoiled or DOES_NOT_FIT in exemptions.reasons:
         return decision
     unfit = forecast(subject, old, context, within=within)
-    return decision if unfit is None else _with_forecast(decision, unfit, enforcement)
+    return decision if unfit is None else _with_forecast(decision, unfit, strictest)
+
+
+def _new(errors: list[FieldError], old: Subject | None, context: AdmissionContext) -> list[FieldError]:
+    """Return the errors of rules that the stored object kept."""
+    if old is None:
+        return errors
+    broken_before = {error.rule for error in old.errors(old.merge_state(old), strict=context.strict)}
+    return [error for error in errors if error.rule not in broken_before]
+
+
+def _audit(found: list[Violation], exemptions: Exemptions) -> dict[str, str]:
+    """Return what the audit log keeps of violations: those in force, the notes, and why others are not."""
+    reasons = exemptions.reasons
+    lines: dict[str, dict[str, None]] = {"exempted": {}, "violations": {}, "notes": {}}
+    for violation in found:
+        rule = violation.error.rule
+        if rule in reasons:
+            lines["exempted"][f"{rule}: {reasons[rule]}"] = None
+        else:
+            lines["notes" if violation.is_note else "violations"][violation.text] = None
+    joints = {"exempted": "; "}
+    return {key: joints.get(key, "\n").join(texts) for key, texts in lines.items() if texts}
 
 
 def _decision(
-    errors: list[FieldError], enforcement: Enforcement, warnings: tuple[str, ...], audit: dict[str, str]
+    found: list[Violation], advice: tuple[str, ...], audit: dict[str, str], *, by_person: bool
 ) -> Decision:
-    if not errors:
-        return Decision(
-            verdict=Verdict.WARNED if warnings else Verdict.ALLOWED, warnings=warnings, audit=audit
-        )
-    audit["violations"] = "\n".join(map(str, errors))
-    rules = tuple(dict.fromkeys(error.rule for error in errors))
-    match enforcement:
-        case Enforcement.DENY:
-            return Decision(
-                verdict=Verdict.DENIED, errors=tuple(errors), warnings=warnings, audit=audit, rules=rules
-            )
-        case Enforcement.WARN:
-            return Decision(verdict=Verdict.WARNED, warnings=warnings, audit=audit, rules=rules)
-        case Enforcement.AUDIT:
-            return Decision(verdict=Verdict.ALLOWED, audit=audit, rules=rules)
+    """Return what becomes of an object for the violations in force."""
+    denied = tuple(entry.error for entry in found if entry.enforcement is Enforcement.DENY)
+    told = [entry for entry in found if entry.enforcement is Enforcement.WARN]
+    warnings = (*(f"evenkeel: {entry.text}" for entry in told), *advice) if by_person else ()
+    verdict = Verdict.WARNED if told or advice else Verdict.ALLOWED
+    return Decision(
+        verdict=Verdict.DENIED if denied else verdict,
+        errors=denied,
+        warnings=warnings,
+        audit=audit,
+        rules=tuple(dict.fromkeys(entry.error.rule for entry in found if not entry.is_note)),
+    )
 
 
 def _with_forecast(decision: Decision, unfit: Forecast, enforcement: Enforcement) -> Decision:
@@ -160,12 +192,6 @@ def _advice(subject: Subject, exemptions: Exemptions) -> list[str]:
         if written not in (None, "true", "false"):
             advice.append(f'{INJECT_ANNOTATION}: only "false" has an effect, got {shown(written)}')
             break
-    if not subject.kind.is_pod and subject.pod.constraints is not None:
-        repeats = repeated_match_label_keys(subject.pod.constraints, subject.kind.constraints_path)
-        advice += [
-            f"{path}: {key} is listed twice; since Kubernetes 1.34 no pod that carries it starts"
-            for path, key in repeats
-        ]
     return advice
 
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
+from functools import cache
+
+from policies.fields import shown_name
+from policies.model.api_rules import ApiRule
+from policies.rules.base import all_rules
 
 #: ``"false"`` on a workload, a pod or a namespace keeps default constraints away.
 INJECT_ANNOTATION = "evenkeel.dev/inject"
-#: ``rule-id: why``, one a line; the reason is required.
+#: ``rule-id: why`` or ``rule-id: why (until 2027-01-31)``, one a line; the reason is required.
 IGNORE_ANNOTATION = "evenkeel.dev/ignore"
+#: The rule that a workload breaks whose next pod fits nowhere, which only admission asks: the id under which
+#: an object can be exempt, and under which metrics and the audit log tell it.
+DOES_NOT_FIT = "does-not-fit"
 #: Lines of one such annotation that are read. Arbitrary; there are far fewer rules.
 MAX_ENTRIES = 100
 
@@ -21,37 +31,70 @@ class Exemptions:
     problems: tuple[str, ...]
 
 
+#: The end of a reason that has an expiry.
+_UNTIL = re.compile(r"(?P<reason>.*?)\s*\(\s*until\s+(?P<day>[^()]*?)\s*\)")
+
 #: What an object without the annotation has.
 NO_EXEMPTIONS = Exemptions({}, ())
 
 
+@cache
+def known_rules() -> frozenset[str]:
+    """Return every id that an object may be exempt from, at admission or in a file."""
+    return frozenset(all_rules()) | frozenset(ApiRule) | {DOES_NOT_FIT}
+
+
 def read_exemptions(
-    own: Mapping[str, str], template: Mapping[str, str], known_rules: frozenset[str]
+    own: Mapping[str, str],
+    template: Mapping[str, str],
+    known: frozenset[str] | None = None,
+    *,
+    today: date | None = None,
 ) -> Exemptions:
     """Read ``evenkeel.dev/ignore`` from an object's own annotations and from its template's.
 
-    An entry without a reason, or of an unknown rule, exempts from nothing.
+    An entry without a reason, of an unknown rule, or whose last day is over exempts from nothing.
 
-    >>> read_exemptions({IGNORE_ANNOTATION: "wrong-type: until May"}, {}, frozenset(["wrong-type"]))
-    Exemptions(reasons={'wrong-type': 'until May'}, problems=())
+    Args:
+        own: The object's annotations.
+        template: Its pod template's annotations.
+        known: The ids of rules; None for ``known_rules()``.
+        today: The day by which an expiry is judged; None to let every entry hold.
+
+    >>> read_exemptions({IGNORE_ANNOTATION: "wrong-type: moving house (until 2027-01-31)"}, {}).reasons
+    {'wrong-type': 'moving house (until 2027-01-31)'}
     """
     if IGNORE_ANNOTATION not in own and IGNORE_ANNOTATION not in template:
         return NO_EXEMPTIONS
     texts = dict.fromkeys(source.get(IGNORE_ANNOTATION, "") for source in (own, template))
+    rules = known_rules() if known is None else known
     reasons: dict[str, str] = {}
-    problems = []
+    problems: list[str] = []
     lines = [line for text in texts for line in text.split("\n", MAX_ENTRIES)[:MAX_ENTRIES]]
     for line in filter(None, map(str.strip, lines)):
         rule, _, reason = (part.strip() for part in line.partition(":"))
-        if rule not in known_rules:
-            problems.append(f"{IGNORE_ANNOTATION}: there is no rule {rule[:60]!r}")
-        elif not reason:
-            problems.append(
-                f"{IGNORE_ANNOTATION}: {rule} stays in force, for no reason is given; write {rule}: why"
-            )
-        else:
+        wrong = list(_wrong(rule, reason, today)) if rule in rules else [f"there is no rule {rule[:60]!r}"]
+        problems += (f"{IGNORE_ANNOTATION}: {problem}" for problem in wrong)
+        if not wrong:
             reasons[rule] = reason
     return Exemptions(reasons, tuple(problems))
+
+
+def _wrong(rule: str, reason: str, today: date | None) -> Iterator[str]:
+    """Yield why an entry exempts from nothing."""
+    until = _UNTIL.fullmatch(reason)
+    if not (until["reason"] if until else reason):
+        yield f"{rule} stays in force, for no reason is given; write {rule}: why"
+    if until is None:
+        return
+    try:
+        last = date.fromisoformat(until["day"])
+    except ValueError:
+        got = shown_name(until["day"][:40])
+        yield f"{rule} stays in force: its last day must be a date such as 2027-01-31, got {got}"
+        return
+    if today is not None and today > last:
+        yield f"{rule} is in force again: the exemption ended on {last}"
 
 
 def opts_out(annotations: Mapping[str, str]) -> bool:

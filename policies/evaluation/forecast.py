@@ -21,8 +21,6 @@ from policies.evaluation.upcoming import Upcoming, upcoming
 from policies.fields import ErrorList
 from policies.model.workload import descend
 
-#: The id under which an object can be exempt, and under which metrics and the audit log tell it.
-DOES_NOT_FIT = "does-not-fit"
 #: Constraints and requirements on nodes, together, that a judged pod may have. A requirement can cost 7 ms
 #: with 5,000 nodes, and everybody waits for it. Arbitrary; people write a handful.
 MAX_PARTS = 32

@@ -11,7 +11,6 @@ import sys
 import traceback
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -26,7 +25,10 @@ COMMANDS: Final[Mapping[str, str]] = {
     "certs": "Make and show the webhook's certificates.",
     "completion": "Print a shell's completion script.",
     "explain": "Explain where a pod would go, or why it fits nowhere and what would help.",
-    "policy": "Check and show SpreadPolicy and KubeSchedulerConfiguration documents.",
+    "fix": "Mend in manifests what lint finds and is safe to mend.",
+    "lint": "Find constraints that are invalid, dead or deadlocking, in files and folders.",
+    "policy": "Check, show and test SpreadPolicy and KubeSchedulerConfiguration documents.",
+    "rule": "Tell what a rule finds, why it matters, and how to fix it.",
     "score": "Tell on which nodes a pod would fit, and how they score.",
     "serve": "Serve the admission webhook.",
 }
@@ -76,7 +78,7 @@ def _no_color(context: click.Context, _parameter: click.Parameter, value: bool) 
 @click.group(
     cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
-@click.version_option(version("evenkeel"), prog_name="evenkeel", message="%(prog)s %(version)s")
+@click.version_option(package_name="evenkeel", prog_name="evenkeel", message="%(prog)s %(version)s")
 @click.option(
     "--no-color", is_flag=True, is_eager=True, expose_value=False, callback=_no_color,
     help="Never color the output, as NO_COLOR=1 does.",

@@ -1,8 +1,7 @@
-"""``evenkeel policy``: check, show and describe the documents that Evenkeel is configured with."""
+"""``evenkeel policy``: check, show, describe and test the documents that Evenkeel is configured with."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,18 +15,15 @@ from policies.documents.inspection import inspect, is_known
 from policies.documents.writing import policy_document
 from policies.errors import DocumentError
 from policies.fields import FieldPath, shown
-from policies.findings import Finding, Location, Severity
+from policies.findings import Finding, Severity
 from policies.manifests import Document, load
 from policies.reports import json as json_report
 from policies.reports import text as text_report
+from webhook.cli import policy_samples
 from webhook.cluster.snapshot_file import SnapshotFile
-
-#: The name that means standard input.
-STDIN = "-"
-#: What is read of a folder.
-SUFFIXES = frozenset({".yaml", ".yml", ".json"})
-#: The rule that a file breaks which cannot be read.
-UNREADABLE = "unreadable"
+from webhook.sources.texts import UNREADABLE, read_text, shown_file
+from webhook.sources.texts import unreadable as unreadable_finding
+from webhook.sources.walking import STDIN, SUFFIXES
 
 #: Exit codes: nothing wrong, a document has errors, an input cannot be read.
 CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
@@ -35,7 +31,10 @@ CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
 
 @click.group()
 def command() -> None:
-    """Check and show SpreadPolicy and KubeSchedulerConfiguration documents."""
+    """Check, show and test SpreadPolicy and KubeSchedulerConfiguration documents."""
+
+
+command.add_command(policy_samples.command)
 
 
 @command.command(short_help="Check documents for mistakes.")
@@ -107,22 +106,11 @@ def _read(name: str) -> bytes:
     """
     if name.startswith(loading.BUILTIN_PREFIX):
         return loading.builtin_bytes(name)
-    try:
-        return sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise DocumentError([f"{_shown_file(name)}: {reason}"]) from error
-
-
-def _shown_file(name: str) -> str:
-    """Return a file's name as messages use it: on one line."""
-    if name == STDIN:
-        return "<stdin>"
-    return name if name.isprintable() else shown(name)
+    return read_text(name, named=True).content
 
 
 def _scheduler(name: str) -> SchedulerConfig:
-    return load_scheduler_config(_read(name), _shown_file(name))
+    return load_scheduler_config(_read(name), shown_file(name))
 
 
 def _read_all(names: tuple[str, ...]) -> tuple[list[Document], list[Finding]]:
@@ -134,15 +122,19 @@ def _read_all(names: tuple[str, ...]) -> tuple[list[Document], list[Finding]]:
         before = len(documents), len(unreadable)
         for file in _files_below(name) if folder else [name]:
             try:
-                loaded = load(_read(file), _shown_file(file))
+                loaded = load(_read(file), shown_file(file))
             except DocumentError as error:
-                unreadable += (_unreadable(file, problem) for problem in error.problems)
+                unreadable += (unreadable_finding(shown_file(file), problem) for problem in error.problems)
                 continue
             documents += filter(is_known, loaded)
             if not folder:
                 unreadable += _strangers(loaded)
         if before == (len(documents), len(unreadable)):
-            unreadable.append(_unreadable(name, "holds no SpreadPolicy and no KubeSchedulerConfiguration"))
+            unreadable.append(
+                unreadable_finding(
+                    shown_file(name), "holds no SpreadPolicy and no KubeSchedulerConfiguration"
+                )
+            )
     return documents, unreadable
 
 
@@ -172,15 +164,6 @@ def _strangers(documents: list[Document]) -> Iterator[Finding]:
             problem = f"must be SpreadPolicy or KubeSchedulerConfiguration, got {shown(kind)}"
             path = FieldPath().child("kind")
             yield Finding(Severity.ERROR, document.location(path), path, problem, UNREADABLE)
-
-
-def _unreadable(file: str, problem: str) -> Finding:
-    """Return a problem that starts with its file and perhaps a line as a finding."""
-    rest = problem.removeprefix(f"{_shown_file(file)}:")
-    line, separator, message = rest.partition(": ")
-    at_line = bool(separator) and line.isdecimal()
-    location = Location(_shown_file(file), int(line) if at_line else 0)
-    return Finding(Severity.ERROR, location, FieldPath(), (message if at_line else rest).strip(), UNREADABLE)
 
 
 def _print(findings: list[Finding], report: str, count: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 from policies.evaluation.exemptions import IGNORE_ANNOTATION, read_exemptions
@@ -39,3 +41,32 @@ def test_an_object_s_and_its_template_s_count_together() -> None:
 
     assert {"wrong-type": "x", "unknown-field": "y"} == read_exemptions(own, template, RULES).reasons
     assert 1 == len(read_exemptions(template, template, RULES).problems)
+
+
+@pytest.mark.parametrize(
+    ("reason", "exempt"),
+    [
+        pytest.param("why (until 2027-01-31)", True, id="its last day"),
+        pytest.param("why (until 2027-01-30)", False, id="the day after"),
+        pytest.param("why (see x) (until 2027-02-01)", True, id="a day before, and other brackets"),
+        pytest.param("why ( until 2027-02-01 )", True, id="blanks"),
+        pytest.param("why (until May)", False, id="no date"),
+        pytest.param("why (until 2027-02-30)", False, id="no day of the calendar"),
+        pytest.param("(until 2027-02-01)", False, id="no reason"),
+        pytest.param("until May", True, id="words without brackets are only a reason"),
+    ],
+)
+def test_expiry(reason: str, exempt: object) -> None:
+    """An entry holds up to its last day; afterwards, or without a real date, it is told instead."""
+    own = {IGNORE_ANNOTATION: f"wrong-type: {reason}"}
+    read = read_exemptions(own, {}, RULES, today=date(2027, 1, 31))
+
+    assert exempt == bool(read.reasons)
+    assert (not exempt) == bool(read.problems)
+
+
+def test_expiry_without_a_day() -> None:
+    """Where nobody knows the day, entries hold."""
+    own = {IGNORE_ANNOTATION: "wrong-type: why (until 2001-01-01)"}
+
+    assert ["wrong-type"] == list(read_exemptions(own, {}, RULES).reasons)

@@ -1,0 +1,219 @@
+"""Mend what rules find and know how to mend, in the texts of files. Opens and writes none itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+from policies.documents.spread_policy import InjectAt, SpreadPolicy
+from policies.edits import Edit
+from policies.errors import DocumentError
+from policies.evaluation.context import AdmissionContext
+from policies.evaluation.exemptions import read_exemptions
+from policies.evaluation.injection import Injection, Skip, plan_injection
+from policies.evaluation.linting import (
+    Declared,
+    Gathered,
+    LintResult,
+    Selection,
+    gather,
+    lint_gathered,
+    problems_of,
+    rule_settings,
+)
+from policies.evaluation.mending import Mending, Repair, fitting
+from policies.evaluation.subject import Subject
+from policies.fields import FieldPath
+from policies.manifests import Document, load, objects
+from policies.model.inventory import Inventory
+from policies.patch import segments_of
+from policies.rewriting import Refusal
+from policies.rules import base
+from policies.rules.base import Context, Rule
+
+#: Rounds after which no further repair is looked for: one may make room for another. Arbitrary; no two rules
+#: need more than two.
+MAX_ROUNDS = 5
+#: What stands for a rule's id where a workload gets default constraints.
+INJECTION = "inject"
+#: Reasons for getting no defaults that the author of a manifest can do something about.
+_WORTH_A_WORD = frozenset({Skip.NO_OWN_SELECTOR, Skip.INVALID, Skip.NO_DEFAULTS})
+
+
+@dataclass(slots=True)
+class FixResult:
+    """What became of a run.
+
+    Attributes:
+        texts: The files that changed, with their new content.
+        made: What was mended.
+        refused: What could be mended but not written safely, and why.
+        skipped: Workloads that got no defaults, and why, a line each.
+        unreadable: What is wrong with files that cannot be read; they are left alone.
+        left: What lint finds afterwards.
+    """
+
+    texts: dict[str, bytes] = field(default_factory=dict)
+    made: list[Repair] = field(default_factory=list)
+    refused: list[tuple[Repair, Refusal]] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    left: LintResult = field(default_factory=LintResult)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixing:
+    """What files are mended by.
+
+    Attributes:
+        context: Policies, the release, the kinds.
+        selection: The rules that are asked.
+        inventory: What is known of the cluster's nodes and domains.
+        today: The day by which the expiry of exemptions is judged; None to let every exemption hold.
+        inject: Whether workloads without constraints get the policies' defaults.
+    """
+
+    context: AdmissionContext
+    selection: Selection = field(default_factory=Selection)
+    inventory: Inventory | None = None
+    today: date | None = None
+    inject: bool = False
+
+    def fix(self, files: Mapping[str, bytes]) -> FixResult:
+        """Mend files that are applied together, round after round until nothing is left to mend."""
+        result = FixResult()
+        loaded: dict[str, list[Document]] = {}
+        for file, content in files.items():
+            try:
+                loaded[file] = load(content, file)
+            except DocumentError as error:
+                result.unreadable += error.problems
+        for _ in range(MAX_ROUNDS):
+            gathered = _gather(loaded, self.context)
+            result.refused, result.skipped = [], []
+            if not self._one_round(gathered, loaded, files, result):
+                break
+        gathered = _gather(loaded, self.context)
+        result.left = lint_gathered(
+            gathered,
+            gathered.repository,
+            self.context,
+            selection=self.selection,
+            inventory=self.inventory,
+            today=self.today,
+        )
+        return result
+
+    def _one_round(
+        self,
+        gathered: Gathered,
+        loaded: dict[str, list[Document]],
+        files: Mapping[str, bytes],
+        result: FixResult,
+    ) -> bool:
+        """Mend what can be mended at once; return whether anything was."""
+        wanted: dict[str, list[Repair]] = {}
+        for repair in self._repairs(gathered, result):
+            wanted.setdefault(repair.location.file, []).append(repair)
+        progress = False
+        for file, repairs in wanted.items():
+            mending = Mending(result.texts.get(file, files[file]), loaded[file])
+            able = list(fitting(repairs, self.context, mending.refused))
+            if able:
+                mending.make(able)
+            result.refused += mending.refused
+            if mending.made:
+                result.made += mending.made
+                result.texts[file] = mending.content
+                loaded[file] = load(mending.content, file)
+                progress = True
+        return progress
+
+    def _repairs(self, gathered: Gathered, result: FixResult) -> Iterator[Repair]:
+        """Yield what there is to mend, workload after workload."""
+        rules = [
+            rule
+            for rule in self.selection.rules()
+            if rule.fixable
+            and rule.subject is base.Subject.WORKLOAD
+            and not (rule.needs_inventory and self.inventory is None)
+        ]
+        version = self.context.kubernetes_version
+        around = Context(version=version, repository=gathered.repository, inventory=self.inventory)
+        for entry in gathered.declared:
+            policies = self.context.policies_for(entry.subject)
+            if self.context.policies and not policies:
+                continue  # In nobody's scope, as at admission.
+            yield from self._of_rules(entry, rules, around, policies)
+            if self.inject:
+                yield from self._injection(entry, policies, result)
+
+    def _of_rules(
+        self, entry: Declared, rules: list[Rule], around: Context, policies: list[SpreadPolicy]
+    ) -> Iterator[Repair]:
+        own, template = entry.subject.annotations, entry.subject.pod.annotations
+        exempt = read_exemptions(own, template, today=self.today).reasons
+        for rule in rules:
+            if rule.id in exempt:
+                continue
+            for problem in problems_of(entry.workload, rule, around, rule_settings(policies, rule.id).params):
+                if problem.edits:
+                    yield Repair(
+                        location=entry.manifest.location(problem.path),
+                        title=entry.workload.title,
+                        path=problem.path,
+                        rule=rule.id,
+                        message=problem.message,
+                        edits=problem.edits,
+                        entry=entry,
+                    )
+
+    def _injection(
+        self, entry: Declared, policies: list[SpreadPolicy], result: FixResult
+    ) -> Iterator[Repair]:
+        plan = plan_for_file(entry.subject, policies, self.context)
+        location = entry.manifest.location(FieldPath())
+        if isinstance(plan, Skip) and plan in _WORTH_A_WORD:
+            result.skipped.append(f"{location}: {entry.workload.title} gets no default constraints: {plan}")
+        if isinstance(plan, Injection):
+            yield Repair(
+                location=location,
+                title=entry.workload.title,
+                path=FieldPath(),
+                rule=INJECTION,
+                message=f"gets the {len(plan.constraints)} default constraint(s) of policy {plan.policy}",
+                edits=injection_edits(plan, entry.subject),
+                entry=entry,
+            )
+
+
+def plan_for_file(
+    subject: Subject, policies: list[SpreadPolicy], context: AdmissionContext
+) -> Injection | Skip | None:
+    """Return what a workload in a file gets: what admission would give it, or its pods.
+
+    A pod gets nothing: which pods its constraints should count is known in the cluster only.
+    """
+    if subject.kind.is_pod:
+        return None
+    return plan_injection(subject, [_at_workloads(policy) for policy in policies], context)
+
+
+def injection_edits(plan: Injection, subject: Subject) -> tuple[Edit, ...]:
+    """Return the very patch of admission as edits."""
+    operations = plan.patch(subject)
+    return tuple(
+        Edit(FieldPath(segments_of(operation["path"])), None, operation["value"]) for operation in operations
+    )
+
+
+def _at_workloads(policy: SpreadPolicy) -> SpreadPolicy:
+    if policy.defaults is None or policy.defaults.at is not InjectAt.PODS:
+        return policy
+    return replace(policy, defaults=replace(policy.defaults, at=InjectAt.WORKLOADS))
+
+
+def _gather(loaded: Mapping[str, list[Document]], context: AdmissionContext) -> Gathered:
+    every = (document for documents in loaded.values() for document in documents)
+    return gather((manifest for document in every for manifest in objects(document)), context)

@@ -1,0 +1,108 @@
+"""Which rules are asked of which objects, and what becomes of a finding."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from policies.documents.loading import build
+from policies.evaluation.context import AdmissionContext
+from policies.evaluation.linting import EXEMPTION_WITHOUT_EFFECT, LintResult, Selection, lint
+from policies.findings import Severity
+from policies.manifests import load, objects
+from tests.builders import a_policy
+
+RULE = "max-skew-not-positive"
+OWN = "selector-misses-own-pod"
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: shop%s}
+spec:
+  topologySpreadConstraints: [{maxSkew: 0, topologyKey: a/b, whenUnsatisfiable: DoNotSchedule}]
+"""
+EXEMPT = POD % ", annotations: {evenkeel.dev/ignore: 'max-skew-not-positive: why (until 2027-01-31)'}"
+
+
+def linted(text: str, **spec: Any) -> LintResult:
+    policies = (build(a_policy(**spec)),) if spec else ()
+    manifests = [entry for document in load(text, "a.yaml") for entry in objects(document)]
+    context = AdmissionContext(policies=policies)
+    return lint(manifests, context, selection=Selection(select=frozenset({RULE})), today=date(2027, 1, 31))
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        pytest.param({}, [Severity.ERROR], id="no policy: the rule's own severity"),
+        pytest.param({"rules": {RULE: {"severity": "note"}}}, [Severity.NOTE], id="a policy's severity"),
+        pytest.param(
+            {"rules": {"selector-empty": {"severity": "note"}}}, [Severity.ERROR], id="of another rule"
+        ),
+        pytest.param({"scope": {"excludeNamespaces": ["shop"]}}, [], id="in nobody's scope"),
+    ],
+)
+def test_policies(spec: dict[str, Any], expected: list[Severity]) -> None:
+    """The policies that hold an object say how bad a finding is; what none holds is not judged."""
+    assert expected == [finding.severity for finding in linted(POD % "", **spec).findings]
+
+
+def test_exemptions() -> None:
+    """An exemption holds on its last day; one that is over is a finding of its own."""
+    held, over = linted(EXEMPT), linted(EXEMPT.replace("01-31", "01-30"))
+
+    assert ([], 1) == (held.findings, len(held.suppressed))
+    assert {RULE, EXEMPTION_WITHOUT_EFFECT} == {finding.rule for finding in over.findings}
+
+
+OPEN = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: %s}}
+    spec:
+      topologySpreadConstraints: %s
+      containers: [{name: web, image: web}]
+"""
+ENTRY = "topologyKey: a/b, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}"
+PATCH = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {template: {spec: {topologySpreadConstraints: [{topologyKey: a/b, %s}]}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(OPEN % ("web", f"[{{maxSkew: 0, {ENTRY}}}]"), {RULE}, id="nothing is open: maxSkew 0"),
+        pytest.param(OPEN % ("web", f"[{{maxSkew: '${{SKEW}}', {ENTRY}}}]"), set(), id="maxSkew is open"),
+        pytest.param(
+            OPEN % ("web", "[{maxSkew: 0, " + ENTRY.replace("web", "'${APP}'") + "}]"),
+            {RULE},
+            id="the selector is open, maxSkew 0 is not",
+        ),
+        pytest.param(OPEN % ("web", "'{{ .Values.spread }}'"), set(), id="the list is open"),
+        pytest.param(
+            OPEN % ("'${APP}'", f"[{{maxSkew: 1, {ENTRY}}}]"), set(), id="what the selector meets is open"
+        ),
+        pytest.param(OPEN % ("api", f"[{{maxSkew: 1, {ENTRY}}}]"), {OWN}, id="the selector misses the pod"),
+        pytest.param(PATCH % "maxSkew: 2", set(), id="a patch: the rest stands elsewhere"),
+        pytest.param(PATCH % "$patch: delete", set(), id="a patch with a directive"),
+        pytest.param(PATCH % "maxSkew: 0", {RULE}, id="a patch with maxSkew 0"),
+    ],
+)
+def test_what_is_still_open(text: str, expected: set[str]) -> None:
+    """What another tool fills in or merges later is not judged; what it cannot change is."""
+    manifests = [entry for document in load(text, "a.yaml") for entry in objects(document)]
+    ignore = frozenset({"revision-key-missing"})
+    found = lint(manifests, AdmissionContext(policies=()), selection=Selection(ignore=ignore))
+
+    assert expected == {finding.rule for finding in found.findings}

@@ -1,0 +1,73 @@
+"""Repairs of one file, together."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from policies.edits import Edit
+from policies.evaluation.context import AdmissionContext
+from policies.evaluation.linting import Declared, declare
+from policies.evaluation.mending import Mending, Repair, fitting, worse_for
+from policies.fields import FieldPath
+from policies.manifests import load, objects
+from policies.model.workload import WorkloadKinds
+from policies.rewriting import Refusal
+from tests.builders import a_constraint, a_workload
+
+CONTEXT = AdmissionContext(policies=())
+REPLICAS = FieldPath(("spec", "replicas"))
+
+
+def a_declared(text: str) -> Declared:
+    (document,) = load(text, "f")
+    (manifest,) = objects(document)
+    entry = declare(manifest, CONTEXT)
+    assert entry
+    return entry
+
+
+def spread(*constraints: dict[str, Any]) -> dict[str, Any]:
+    return a_workload(spec={"topologySpreadConstraints": list(constraints)})
+
+
+def a_repair(entry: Declared, path: FieldPath, new: Any) -> Repair:
+    edits = (Edit(path, None, new),)
+    where = entry.manifest.location(path)
+    return Repair(location=where, title="t", path=path, rule="r", message="m", edits=edits, entry=entry)
+
+
+def test_contradiction() -> None:
+    """Of two repairs of one field the first is made, the other waits and is not refused."""
+    entry = a_declared(json.dumps(a_workload()))
+    repairs = [a_repair(entry, REPLICAS, number) for number in (2, 3)]
+    refused: list[tuple[Repair, Refusal]] = []
+
+    assert repairs[:1] == list(fitting(repairs, CONTEXT, refused))
+    assert [] == refused
+
+
+def test_one_in_the_way() -> None:
+    """A repair that cannot be written is told, and the others of the file are written."""
+    text = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {paused: !!bool true}}"
+    entry = a_declared(text)
+    paths = [FieldPath(("spec", name)) for name in ("replicas", "paused", "revisionHistoryLimit")]
+    repairs = [a_repair(entry, path, 3) for path in paths]
+    mending = Mending(text.encode(), [entry.manifest.document])
+    mending.make(repairs)
+
+    assert text.replace("true", "true, replicas: 3, revisionHistoryLimit: 3").encode() == mending.content
+    assert [repairs[0], repairs[2]] == mending.made
+    assert [repairs[1]] == [repair for repair, _ in mending.refused]
+
+
+def test_never_worse() -> None:
+    """A repair that would make an object invalid is refused; what is wrong with it anyhow stops none."""
+    web = spread(a_constraint(topologyKey="zone"), a_constraint(maxSkew=0))
+    path = WorkloadKinds().find("apps", "Deployment").constraints_path  # type: ignore[union-attr]  # it is known
+    entry = a_declared(json.dumps(web))
+    fields = {"maxSkew": 0, "topologyKey": "rack"}
+    edits = {name: (Edit(path.index(0).child(name), None, value),) for name, value in fields.items()}
+    worse = {name: worse_for(entry, edit, CONTEXT) for name, edit in edits.items()}
+
+    assert {"maxSkew": True, "topologyKey": False} == {name: bool(text) for name, text in worse.items()}

@@ -1,0 +1,302 @@
+"""The rules of the linter over one object under review."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from typing import Any
+
+import pytest
+
+from policies.evaluation.context import AdmissionContext
+from policies.evaluation.decision import Decision, Verdict, decide_validation
+from policies.evaluation.reviewing import (
+    API_RULES,
+    CERTAIN,
+    MAX_CONSTRAINTS,
+    MAX_REPLICAS,
+    NOT_ASKED,
+    reviewing_rules,
+)
+from policies.evaluation.subject import Subject
+from policies.rules.base import all_rules
+from tests.builders import a_constraint, a_pod, a_policy, a_workload, kind_of
+from tests.policies.evaluation.clusters import ZONE_KEY, a_node
+from tests.policies.evaluation.contexts import a_context
+
+BY_REVISION = {"matchLabelKeys": ["pod-template-hash"]}
+#: An error that the object alone proves, one that may be no mistake, a warning, and a note.
+CERTAIN_ERROR = a_constraint(labelSelector=None)
+ERROR = a_constraint(labelSelector={"matchLabels": {"app": "api"}})
+WARNING = a_constraint(topologyKey="zone", **BY_REVISION)
+NOTE = a_constraint(whenUnsatisfiable="ScheduleAnyway", maxSkew=5, **BY_REVISION)
+GOOD = a_constraint(**BY_REVISION)
+WARN_OF_IT = {"topology-key-unqualified"}
+
+
+def a_deployment(*constraints: dict[str, Any], replicas: int = 3, **metadata: Any) -> dict[str, Any]:
+    obj = a_workload(spec={"topologySpreadConstraints": list(constraints)}, **metadata)
+    obj["spec"]["replicas"] = replicas
+    return obj
+
+
+def review(
+    obj: dict[str, Any],
+    context: AdmissionContext | None = None,
+    *,
+    old: dict[str, Any] | None = None,
+    today: date | None = None,
+    within: Callable[[Any], Any] | None = lambda work: work(),
+) -> Decision:
+    def subject(raw: dict[str, Any]) -> Subject:
+        kind = kind_of(raw["kind"], raw["apiVersion"].rpartition("/")[0])
+        return Subject.read(raw, kind, "shop")
+
+    before = None if old is None else subject(old)
+    return decide_validation(subject(obj), before, context or a_context(), within_rules=within, today=today)
+
+
+def test_rules_that_are_asked() -> None:
+    """All that look at a workload are, but for those known from reading it, and those that need others."""
+    asked = {rule.id for rule in reviewing_rules()}
+
+    assert asked.isdisjoint(API_RULES | NOT_ASKED)
+    assert CERTAIN <= asked
+    assert all_rules().keys() >= CERTAIN | NOT_ASKED
+    assert {"selector-misses-own-pod", "single-domain", "revision-key-missing"} <= asked
+
+
+@pytest.mark.parametrize(
+    ("constraint", "enforcement", "verdict", "errors", "warnings", "audited"),
+    [
+        pytest.param(CERTAIN_ERROR, "deny", Verdict.DENIED, 1, 0, "violations", id="certain: deny"),
+        pytest.param(CERTAIN_ERROR, "warn", Verdict.WARNED, 0, 1, "violations", id="certain: warn"),
+        pytest.param(CERTAIN_ERROR, "audit", Verdict.ALLOWED, 0, 0, "violations", id="certain: audit"),
+        pytest.param(ERROR, "deny", Verdict.WARNED, 0, 1, "violations", id="an error that may be none: deny"),
+        pytest.param(WARNING, "deny", Verdict.WARNED, 0, 1, "violations", id="a warning: deny"),
+        pytest.param(WARNING, "audit", Verdict.ALLOWED, 0, 0, "violations", id="a warning: audit"),
+        pytest.param(GOOD, "deny", Verdict.ALLOWED, 0, 0, None, id="nothing"),
+    ],
+)
+def test_what_becomes_of_a_finding(
+    *,
+    constraint: dict[str, Any],
+    enforcement: str,
+    verdict: Verdict,
+    errors: int,
+    warnings: int,
+    audited: str | None,
+) -> None:
+    """An error is enforced, a warning denies nothing, and the audit log has all of it."""
+    decision = review(a_deployment(constraint), a_context(a_policy(enforcement=enforcement)))
+
+    assert (verdict, errors, warnings) == (decision.verdict, len(decision.errors), len(decision.warnings))
+    assert ([audited] if audited else []) == list(decision.audit)
+    assert bool(audited) == bool(decision.rules)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "rule", "settings", "verdict"),
+    [
+        pytest.param(ERROR, "selector-misses-own-pod", {"severity": "error"}, Verdict.DENIED, id="an error"),
+        pytest.param(
+            WARNING,
+            "topology-key-unqualified",
+            {"enforcement": "deny"},
+            Verdict.DENIED,
+            id="a warning denies",
+        ),
+        pytest.param(
+            CERTAIN_ERROR, "selector-missing", {"enforcement": "warn"}, Verdict.WARNED, id="an error warns"
+        ),
+        pytest.param(
+            CERTAIN_ERROR, "selector-missing", {"severity": "note"}, Verdict.ALLOWED, id="an error is noted"
+        ),
+        pytest.param(
+            a_constraint(maxSkew=0),
+            "max-skew-not-positive",
+            {"enforcement": "warn"},
+            Verdict.WARNED,
+            id="a rule of the API warns",
+        ),
+    ],
+)
+def test_settings_of_a_rule(
+    constraint: dict[str, Any], rule: str, settings: dict[str, str], verdict: Verdict
+) -> None:
+    """What a policy says of a rule itself comes before everything else."""
+    decision = review(a_deployment(constraint), a_context(a_policy(rules={rule: settings})))
+
+    assert verdict is decision.verdict
+    assert (rule in decision.rules) != ("notes" in decision.audit)
+
+
+def test_notes_are_for_the_audit_log_alone() -> None:
+    """Nobody is told of a note, and no metric counts it."""
+    rules = {"topology-key-unqualified": {"severity": "note"}}
+    decision = review(a_deployment(WARNING), a_context(a_policy(rules=rules)))
+
+    assert (Verdict.ALLOWED, (), ()) == (decision.verdict, decision.warnings, decision.rules)
+    assert decision.audit["notes"].startswith("topology-key-unqualified: spec.template.spec.")
+
+
+@pytest.mark.parametrize(
+    ("obj", "rules"),
+    [
+        pytest.param(a_pod(spec={"topologySpreadConstraints": [WARNING]}), WARN_OF_IT, id="a bare pod"),
+        pytest.param(
+            a_pod(spec={"topologySpreadConstraints": [WARNING]}, owner=("apps/v1", "ReplicaSet", "web-1")),
+            set(),
+            id="a controller's pod",
+        ),
+        pytest.param(
+            a_pod(
+                spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]},
+                owner=("apps/v1", "ReplicaSet", "w"),
+            ),
+            {"max-skew-not-positive"},
+            id="a controller's broken pod",
+        ),
+        pytest.param(a_deployment(WARNING), WARN_OF_IT, id="a Deployment"),
+        pytest.param(
+            a_deployment(*(WARNING | {"topologyKey": f"k{n}"} for n in range(MAX_CONSTRAINTS)), WARNING),
+            set(),
+            id="more constraints than anybody writes",
+        ),
+        pytest.param(
+            a_deployment(*[{}] * 300),
+            {
+                "max-skew-not-positive",
+                "topology-key-missing",
+                "when-unsatisfiable-unknown",
+                "constraint-repeated",
+            },
+            id="300 broken ones",
+        ),
+    ],
+)
+def test_what_is_asked(obj: dict[str, Any], rules: set[str]) -> None:
+    """Rules are asked of what a person applies; what was found in reading it is told once, of everything."""
+    decision = review(obj)
+
+    assert rules >= set(decision.rules)
+    assert bool(rules) == bool(decision.rules)
+    assert len(decision.errors) == len({str(error) for error in decision.errors})
+
+
+@pytest.mark.parametrize(
+    ("spec", "verdict"),
+    [
+        pytest.param({}, Verdict.DENIED, id="the default scheduler"),
+        pytest.param({"schedulerName": "volcano"}, Verdict.WARNED, id="another scheduler"),
+    ],
+)
+def test_certainty_depends_on_the_scheduler(spec: dict[str, Any], verdict: Verdict) -> None:
+    """What another scheduler makes of a constraint is not certain."""
+    obj = a_workload(spec={"topologySpreadConstraints": [CERTAIN_ERROR], **spec})
+
+    assert verdict is review(obj).verdict
+
+
+def test_certainty_depends_on_the_controller() -> None:
+    """What a custom controller fills in is not certain: it warns."""
+    obj = a_workload("CloneSet", "apps.kruise.io", spec={"topologySpreadConstraints": [CERTAIN_ERROR]})
+
+    assert Verdict.WARNED is review(obj).verdict
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rules"),
+    [
+        pytest.param(a_deployment(GOOD), a_deployment(WARNING), WARN_OF_IT, id="good before"),
+        pytest.param(a_deployment(WARNING), a_deployment(WARNING, replicas=4), set(), id="as bad as before"),
+        pytest.param(
+            a_deployment(WARNING), a_deployment(WARNING, annotations={"a": "b"}), set(), id="another field"
+        ),
+        pytest.param(
+            a_deployment(WARNING), a_deployment(CERTAIN_ERROR), {"selector-missing"}, id="another rule"
+        ),
+        pytest.param(
+            a_deployment(WARNING, replicas=1),
+            a_deployment(a_constraint(topologyKey="zone")),
+            {"revision-key-missing"},
+            id="one rule broken before, one kept",
+        ),
+    ],
+)
+def test_updates(old: dict[str, Any], new: dict[str, Any], rules: set[str]) -> None:
+    """An update is held to the rules that the stored object kept."""
+    assert rules == set(review(new, old=old).rules)
+
+
+def test_updates_of_a_pod_are_held_to_no_rule() -> None:
+    """The constraints of a pod that is there cannot change."""
+    spec = {"topologySpreadConstraints": [ERROR]}
+
+    assert () == review(a_pod(spec=spec), old=a_pod(labels={"app": "api"}, spec=spec)).rules
+
+
+@pytest.mark.parametrize(
+    ("today", "verdict"), [(date(2026, 1, 31), Verdict.ALLOWED), (date(2026, 2, 1), Verdict.DENIED)]
+)
+def test_exemptions(today: date, verdict: Verdict) -> None:
+    """A rule is switched off for an object until the last day that its annotation names."""
+    annotations = {"evenkeel.dev/ignore": "selector-missing: moving house (until 2026-01-31)"}
+    decision = review(a_deployment(CERTAIN_ERROR, annotations=annotations), today=today)
+
+    assert verdict is decision.verdict
+    assert (verdict is Verdict.ALLOWED) == ("exempted" in decision.audit)
+
+
+ONE_ZONE = [a_node(f"n{number}", "zone-a") for number in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "replicas", "found"),
+    [
+        pytest.param(ONE_ZONE, 3, True, id="2 nodes in one zone"),
+        pytest.param([*ONE_ZONE, a_node("n3", "zone-b")], 3, False, id="3 nodes in 2 zones"),
+        pytest.param([], 3, False, id="a cluster that has yet to get nodes"),
+        pytest.param(None, 3, False, id="no cluster"),
+        pytest.param(ONE_ZONE, MAX_REPLICAS + 1, False, id="too many replicas to look at nodes"),
+    ],
+)
+def test_nodes(cluster: list[dict[str, Any]] | None, replicas: int, found: bool) -> None:  # noqa: FBT001
+    """Rules that look at nodes are asked where there are some; they warn."""
+    decision = review(a_deployment(GOOD, replicas=replicas), a_context(cluster=cluster))
+
+    assert found == ("single-domain" in decision.rules)
+    assert (Verdict.WARNED if found else Verdict.ALLOWED) is decision.verdict
+
+
+def test_nodes_without_time() -> None:
+    """Without time, or nobody who keeps it, the rules that look at nodes are left out."""
+    context = a_context(cluster=ONE_ZONE)
+
+    assert () == review(a_deployment(GOOD), context, within=None).rules
+    assert () == review(a_deployment(GOOD), context, within=lambda _work: None).rules
+
+
+def test_listed_domains_need_no_time() -> None:
+    """The domains that a policy lists are known without any node."""
+    context = a_context(a_policy(topology={"domains": {ZONE_KEY: ["zone-a"]}}))
+
+    assert ("single-domain",) == review(a_deployment(GOOD), context, within=None).rules
+
+
+def test_the_worst_is_told_first() -> None:
+    """Of many warnings a person reads the first: errors, what the linter calls one, then one of each rule."""
+    context = a_context(a_policy(rules={"selector-missing": {"enforcement": "warn"}}))
+    unqualified = [a_constraint(topologyKey=key, **BY_REVISION) for key in ("zone", "region")]
+    deployment = a_deployment(*unqualified, a_constraint(), ERROR | BY_REVISION, CERTAIN_ERROR)
+    deployment["spec"]["template"]["spec"]["topologySpreadConstraints"][3]["topologyKey"] = "rack"
+    deployment["spec"]["template"]["spec"]["topologySpreadConstraints"][4]["topologyKey"] = "row"
+    told = [text.split(": ")[1] for text in review(deployment, context).warnings]
+
+    assert [
+        "selector-missing",
+        "selector-misses-own-pod",
+        "revision-key-missing",
+        "topology-key-unqualified",
+        "topology-key-unqualified",
+    ] == told

@@ -1,0 +1,193 @@
+"""``evenkeel fix``: what is written where, and how it exits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from policies.errors import EvenkeelError
+from webhook.cli.main import command
+
+OLD_ZONE, ZONE = "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"
+WEB = f"""\
+# who knows why
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name:   "web"}}   # a name
+spec:
+    replicas: 1
+    selector: {{matchLabels: {{app: web}}}}
+    template:
+        metadata: {{labels: {{app: web}}}}
+        spec:
+            topologySpreadConstraints:
+            -   maxSkew: 1
+                topologyKey: {OLD_ZONE}   # old
+                whenUnsatisfiable: ScheduleAnyway
+                labelSelector: {{matchLabels: {{app: web}}}}
+            containers: [{{name: web, image: web}}]
+"""
+FIXED = WEB.replace(OLD_ZONE, ZONE)
+BARE = (
+    "".join(
+        line for line in WEB.splitlines(keepends=True) if "name:   " in line or not line.startswith(" " * 12)
+    )
+    + "            containers: [{name: web, image: web}]\n"
+)
+RENAMES = ("--select", "topology-key-deprecated")
+
+
+@pytest.fixture
+def fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return what runs the command in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def fix(*args: str, stdin: str | bytes = "") -> Result:
+        return CliRunner().invoke(command, ["fix", *args], input=stdin)
+
+    return fix
+
+
+def test_writes_back(fix: Any) -> None:
+    """The file changes where it must, and nothing is left to do; a second run finds nothing."""
+    file = Path("web.yaml")
+    file.write_text(WEB)
+    first, second = fix(*RENAMES), fix(*RENAMES)
+
+    assert FIXED == file.read_text()
+    assert (0, 0) == (first.exit_code, second.exit_code)
+    assert first.stdout.startswith("web.yaml:13: Deployment web: ")
+    assert "fixed 1 problem in 1 file\n" == first.stderr
+    assert ("", "nothing to fix\n") == (second.stdout, second.stderr)
+
+
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
+def test_line_ends_stay(fix: Any, newline: bytes) -> None:
+    """Bytes that are not edited are not touched."""
+    Path("web.yaml").write_bytes(WEB.encode("utf-8-sig").replace(b"\n", newline))
+    fix(*RENAMES)
+
+    assert FIXED.encode("utf-8-sig").replace(b"\n", newline) == Path("web.yaml").read_bytes()
+
+
+def test_diff(fix: Any) -> None:
+    """--diff prints what would change, writes nothing, and exits with 1; with 0 when nothing would."""
+    Path("web.yaml").write_text(WEB)
+    Path("done.yaml").write_text(FIXED)
+    result = fix("--diff", *RENAMES)
+
+    assert WEB == Path("web.yaml").read_text()
+    assert 1 == result.exit_code
+    assert ["--- a/web.yaml", "+++ b/web.yaml"] == result.stdout.splitlines()[:2]
+    assert "would fix 1 problem in 1 file" in result.stderr
+    assert (0, "") == ((done := fix("--diff", "done.yaml", *RENAMES)).exit_code, done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("stdin", "stdout"),
+    [
+        pytest.param(WEB, FIXED, id="fixed"),
+        pytest.param(FIXED, FIXED, id="nothing to fix"),
+        pytest.param("# nothing\n", "# nothing\n", id="no object: passed on"),
+    ],
+)
+def test_stdin(fix: Any, stdin: str, stdout: str) -> None:
+    """A pipe gets the whole text on stdout, and words on stderr only."""
+    result = fix("-", *RENAMES, stdin=stdin)
+
+    assert (0, stdout) == (result.exit_code, result.stdout)
+
+
+def test_stdin_with_diff(fix: Any) -> None:
+    """A pipe may ask for the difference."""
+    assert "--- a/<stdin>\n" in fix("-", "--diff", *RENAMES, stdin=WEB).stdout
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "code"), [("error", 1), ("never", 0)], ids=["an error is left", "nothing counts"]
+)
+def test_what_is_left(fix: Any, fail_on: str, code: int) -> None:
+    """What cannot be mended counts as it does for lint."""
+    Path("web.yaml").write_text(WEB.replace("maxSkew: 1", "maxSkew: 0"))
+    result = fix("web.yaml", "--fail-on", fail_on)
+
+    assert code == result.exit_code
+    assert "left: evenkeel lint tells" in result.stderr
+
+
+def test_refusal_is_told(fix: Any) -> None:
+    """A value that others share is left alone, with its line."""
+    shared = WEB.replace(OLD_ZONE, f"&zone {OLD_ZONE}")
+    Path("web.yaml").write_text(shared)
+    result = fix(*RENAMES)
+
+    assert shared == Path("web.yaml").read_text()
+    assert (
+        "web.yaml:13: Deployment web: not fixed (topology-key-deprecated): line 13: an anchor"
+        in result.stderr
+    )
+
+
+def test_inject(fix: Any) -> None:
+    """Workloads without constraints get the policy's, in the layout of their file."""
+    Path("web.yaml").write_text(BARE)
+    result = fix("--inject", "--policy", "builtin:soft-spread", "--ignore", "soft-constraint-outweighed")
+    text = Path("web.yaml").read_text()
+
+    assert 0 == result.exit_code
+    assert (
+        'metadata: {name:   "web", annotations: {evenkeel.dev/injected-by: soft-spread}}   # a name' in text
+    )
+    assert "            topologySpreadConstraints:\n" in text
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        pytest.param(("--inject",), 2, id="no defaults to inject"),
+        pytest.param(("-", "web.yaml"), 2, id="stdin and a file"),
+        pytest.param(("missing.yaml",), 2, id="no such file"),
+        pytest.param(("--select", "no-such-rule"), 2, id="no such rule"),
+    ],
+)
+def test_bad_usage(fix: Any, args: tuple[str, ...], code: int) -> None:
+    """Bad usage is told, never by a traceback."""
+    Path("web.yaml").write_text(WEB)
+    result = fix(*args)
+
+    assert isinstance(result.exception, EvenkeelError | SystemExit)
+    assert WEB == Path("web.yaml").read_text()
+    assert code == result.exit_code or isinstance(result.exception, EvenkeelError)
+
+
+def test_broken_files_stop_no_other(fix: Any) -> None:
+    """A file that cannot be read makes exit code 2; the others are mended."""
+    Path("a.yaml").write_text("kind: [")
+    Path("web.yaml").write_text(WEB)
+    result = fix(*RENAMES)
+
+    assert 2 == result.exit_code
+    assert FIXED == Path("web.yaml").read_text()
+    assert "a.yaml:1: " in result.stderr
+
+
+def test_one_that_cannot_be_written_stops_no_other(fix: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that cannot be replaced is told and makes exit code 2; the others are mended."""
+    for name in ("a.yaml", "b.yaml"):
+        Path(name).write_text(WEB)
+    whole = Path.replace
+
+    def replace(self: Path, target: Path) -> Path:
+        if target.name == "a.yaml":
+            raise PermissionError(13, "Permission denied")
+        return whole(self, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    result = fix(*RENAMES)
+
+    assert (2, WEB, FIXED) == (result.exit_code, Path("a.yaml").read_text(), Path("b.yaml").read_text())
+    assert "a.yaml: Permission denied\n" in result.stderr
+    assert "fixed 1 problem in 1 file" in result.stderr

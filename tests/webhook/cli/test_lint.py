@@ -1,0 +1,234 @@
+"""`evenkeel lint`, as people type it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from webhook.cli.lint import command
+
+GOOD = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: web}]
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+"""
+BAD = GOOD.replace("maxSkew: 1", "maxSkew: 0")
+#: Asks for one rule only, so that further rules do not disturb.
+ONE = ("--select", "max-skew-not-positive")
+EXEMPT = BAD.replace(
+    "{name: web}\n", "{name: web, annotations: {evenkeel.dev/ignore: 'max-skew-not-positive: why%s'}}\n", 1
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with a good, a bad and a broken file."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"good": GOOD, "bad": BAD, "broken": "kind: a\n b: c: d\n"}.items():
+        (tmp_path / f"{name}.yaml").write_text(text)
+    return tmp_path
+
+
+def lint(*arguments: str, stdin: str | bytes = "") -> Result:
+    return CliRunner().invoke(command, arguments, input=stdin, catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        pytest.param(["good.yaml"], 0, id="0: clean"),
+        pytest.param(["bad.yaml"], 1, id="1: an error"),
+        pytest.param(["bad.yaml", "--fail-on", "never"], 0, id="0: never fail"),
+        pytest.param(["bad.yaml", "broken.yaml"], 2, id="2: a file cannot be read"),
+        pytest.param(["broken.yaml", "--fail-on", "never"], 2, id="2: cannot be read, even so"),
+        pytest.param(["."], 2, id="2: a folder with a broken file"),
+        pytest.param(["nowhere.yaml"], 2, id="2: no such file"),
+        pytest.param(["bad.yaml", "--ignore", "max-skew-not-positive"], 0, id="0: the rule is ignored"),
+    ],
+)
+def test_exit_codes(folder: Path, arguments: list[str], code: int) -> None:
+    """0 clean, 1 findings, 2 what cannot be read."""
+    select = () if "--ignore" in arguments else ONE
+    assert code == lint(*arguments, *select).exit_code
+
+
+def test_a_broken_file_holds_nothing_up(folder: Path) -> None:
+    """The others are linted, and the broken one is told with its line."""
+    output = lint(".", *ONE).output
+
+    assert "bad.yaml:12: error max-skew-not-positive: " in output
+    assert "broken.yaml:2: error unreadable: " in output
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(BAD.encode(), id="YAML"),
+        pytest.param(b"\xef\xbb\xbf" + BAD.replace("\n", "\r\n").encode(), id="BOM and CRLF"),
+        pytest.param(BAD.encode("utf-16"), id="UTF-16"),
+        pytest.param(
+            b"apiVersion: v1\nkind: List\nitems:\n- " + BAD.replace("\n", "\n  ").strip().encode(),
+            id="a List",
+        ),
+    ],
+)
+def test_stdin(folder: Path, content: bytes) -> None:
+    """Standard input is read however it is written."""
+    result = lint("-", *ONE, stdin=content)
+
+    assert 1 == result.exit_code
+    assert "<stdin>:1" in result.output
+
+
+def test_ten_thousand_documents(folder: Path) -> None:
+    """A long stream is read, and the last finding has its line."""
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\n"
+    result = lint("-", *ONE, "-o", "json", stdin=pod * 10_000 + BAD)
+
+    report = json.loads(result.stdout)
+    assert [40_012] == [finding["line"] for finding in report["findings"]]
+    assert 10_001 == report["summary"]["workloads"]
+
+
+def test_an_alias_bomb(folder: Path) -> None:
+    """It is one line, and quick."""
+    levels = [f"a{n + 1}: &a{n + 1} [{', '.join([f'*a{n}'] * 10)}]" for n in range(9)]
+    result = lint("-", stdin="kind: Pod\na0: &a0 [x]\n" + "\n".join(levels))
+
+    assert 2 == result.exit_code
+    assert "aliases stand for more than 100,000 values" in result.output
+
+
+def test_exemptions(folder: Path) -> None:
+    """An exemption holds to its last day; then the finding is back, and the annotation is told."""
+    (folder / "bad.yaml").write_text(EXEMPT % "")
+    (folder / "later.yaml").write_text(EXEMPT % " (until 9999-12-31)")
+    (folder / "over.yaml").write_text(EXEMPT % " (until 2020-01-31)")
+    result = lint("bad.yaml", "later.yaml", "over.yaml", *ONE, "-o", "json")
+
+    report = json.loads(result.stdout)
+    assert ["over.yaml"] * 2 == [finding["file"] for finding in report["findings"]]
+    assert {"max-skew-not-positive", "exemption-without-effect"} == {
+        finding["rule"] for finding in report["findings"]
+    }
+    assert 2 == report["summary"]["suppressed"]
+
+
+def test_baseline(folder: Path) -> None:
+    """What the baseline holds is left out, though its lines moved; what is new is not."""
+    assert 0 == lint("bad.yaml", *ONE, "--write-baseline", "base.json").exit_code
+    (folder / "moved.yaml").write_text(f"# a\n# b\n{BAD}")
+    (folder / "new.yaml").write_text(BAD.replace("{name: web}", "{name: api}", 1))
+
+    assert 0 == lint("moved.yaml", *ONE, "--baseline", "base.json").exit_code
+    assert 1 == lint("new.yaml", *ONE, "--baseline", "base.json").exit_code
+    assert 1 == lint("bad.yaml", "moved.yaml", *ONE, "--baseline", "base.json").exit_code
+    assert "1 of its findings are gone" in lint("good.yaml", "--baseline", "base.json").stderr
+
+
+def test_several_reports(folder: Path) -> None:
+    """One is printed, the others go to files."""
+    result = lint("bad.yaml", *ONE, "-o", "text", "-o", "json=a.json", "-o", "sarif=a.sarif")
+
+    assert 1 == result.exit_code
+    assert "bad.yaml:12: " in result.stdout
+    assert 1 == len(json.loads((folder / "a.json").read_text())["findings"])
+    assert "2.1.0" == json.loads((folder / "a.sarif").read_text())["version"]
+
+
+def test_a_policy(folder: Path) -> None:
+    """A policy changes severities in its scope; outside every scope nothing is asked."""
+    policy = """\
+apiVersion: evenkeel.dev/v1alpha1
+kind: SpreadPolicy
+metadata: {name: a}
+spec:
+  scope: {kinds: [%s]}
+  rules: {max-skew-not-positive: {severity: note}}
+"""
+    (folder / "in.yaml").write_text(policy % "Deployment")
+    (folder / "out.yaml").write_text(policy % "StatefulSet")
+
+    inside = json.loads(lint("bad.yaml", *ONE, "--policy", "in.yaml", "-o", "json").stdout)["findings"]
+    outside = json.loads(lint("bad.yaml", *ONE, "--policy", "out.yaml", "-o", "json").stdout)["findings"]
+    assert ["note"] == [finding["severity"] for finding in inside]
+    assert [] == outside
+
+
+def test_a_cluster(folder: Path) -> None:
+    """With nodes, or with domains in a policy, every rule is asked; else the summary says which were not."""
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"zone": "a"}}}
+    (folder / "nodes.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node]}))
+
+    assert "not asked" in lint("good.yaml").output
+    assert "not asked" not in lint("good.yaml", "--cluster", "nodes.json").output
+    result = lint("good.yaml", "--cluster", "nodes.json", "--select", "topology-key-on-no-node")
+    assert 1 == result.exit_code
+
+
+def test_a_config(folder: Path) -> None:
+    """evenkeel.yaml gives what the command line does not, unless nobody is to look for it."""
+    text = "apiVersion: evenkeel.dev/v1alpha1\nkind: LintConfig\nselect: [max-skew-not-positive]\n"
+    text += "exclude: [bro*]\n"
+    (folder / "evenkeel.yaml").write_text(f"{text}failOn: never\n")
+
+    assert 0 == lint().exit_code
+    assert 1 == lint("--fail-on", "error").exit_code
+    assert 2 == lint("--no-config").exit_code
+
+
+def test_list_rules() -> None:
+    """Every rule is a line."""
+    lines = lint("--list-rules").output.splitlines()
+
+    assert "max-skew-not-positive" in [line.split()[0] for line in lines]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--select", "zzz"], ["-o", "yaml"], ["--kubernetes-version", "x"], ["--config", "a", "--no-config"]],
+)
+def test_bad_usage(folder: Path, arguments: list[str]) -> None:
+    """Bad usage is a line and exit code 2."""
+    code = "import sys; sys.argv[0] = 'evenkeel'; from webhook.cli.main import run; run()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "lint", "good.yaml", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (2, 1) == (done.returncode, len(done.stderr.splitlines()))
+
+
+def test_a_lint_imports_no_heavy_module(folder: Path) -> None:
+    """A lint without a cluster and a policy does not wait for the libraries of other commands."""
+    code = "import sys; sys.argv[0] = 'evenkeel'; from webhook.cli.main import run; run()"
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", code, "lint", "bad.yaml"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+
+    assert "policies.rules.base" in loaded
+    assert set() == loaded & {
+        "numpy", "flask", "kubernetes", "cryptography", "jsonschema", "rich", "ruamel.yaml", "pathspec",
+    }  # fmt: skip

@@ -1,0 +1,67 @@
+"""``evenkeel policy test`` as a user runs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.builders import a_constraint, a_policy, a_workload
+from tests.webhook.sources.test_suites import a_suite
+from webhook.cli.policy import command
+
+BAD = a_workload(spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]})
+MAX_SKEW = "spec.template.spec.topologySpreadConstraints[0].maxSkew"
+DENIED = "denied (max-skew-not-positive)"
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "code", "lines"),
+    [
+        pytest.param(
+            {"denied__a__yaml": BAD, "allowed__b__yaml": a_workload()},
+            [],
+            0,
+            [
+                "ok    {}/allowed.b.yaml: allowed",
+                f"ok    {{}}/denied.a.yaml: {DENIED}",
+                "2 samples: 2 as expected, 0 not",
+            ],
+            id="0: as expected",
+        ),
+        pytest.param(
+            {"allowed__a__yaml": [BAD, a_workload()], "denied__b__yaml": BAD},
+            ["--quiet"],
+            1,
+            [
+                "FAIL  {}/allowed.a.yaml: expected allowed, got denied (max-skew-not-positive)",
+                f"      {MAX_SKEW}: must be greater than zero, got 0",
+                "2 samples: 1 as expected, 1 not",
+            ],
+            id="1: one of two is not",
+        ),
+        pytest.param({}, [], 2, ["0 samples: 0 as expected, 0 not"], id="2: no sample"),
+    ],
+)
+def test_test(
+    tmp_path: Path, files: dict[str, object], options: list[str], code: int, lines: list[str]
+) -> None:
+    """Samples are listed with what became of them, and the exit code says whether that was expected."""
+    folder = a_suite(tmp_path / "suite", policy__yaml=a_policy(), **files)
+    result = CliRunner().invoke(command, ["test", *options, str(tmp_path)])
+
+    assert code == result.exit_code
+    assert [line.format(folder) for line in lines] == result.stdout.splitlines()
+    assert (code == 2) == bool(result.stderr)
+
+
+def test_other_suites_are_judged_all_the_same(tmp_path: Path) -> None:
+    """A suite that cannot be read does not keep others from being judged."""
+    a_suite(tmp_path / "a", policy__yaml="?")
+    a_suite(tmp_path / "b", policy__yaml=a_policy(), denied__a__yaml=BAD)
+    result = CliRunner().invoke(command, ["test", str(tmp_path), str(tmp_path / "gone")])
+
+    assert 2 == result.exit_code
+    assert "1 sample: 1 as expected, 0 not" in result.stdout
+    assert 2 == len({line.partition(": ")[2].partition(":")[0] for line in result.stderr.splitlines()})

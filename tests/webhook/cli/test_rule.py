@@ -1,0 +1,32 @@
+"""`evenkeel rule`: manuals for people."""
+
+from __future__ import annotations
+
+import pytest
+from click.testing import CliRunner
+
+from policies.errors import UsageError
+from policies.rules.base import all_rules
+from webhook.cli.rule import command
+
+
+def test_a_manual() -> None:
+    """The manual is printed as it stands, with its severity and where the pain is shown."""
+    rule = all_rules()["selector-misses-own-pod"]
+    output = CliRunner().invoke(command, [rule.id]).output
+
+    assert rule.manual.strip() in output
+    assert rule.see in output
+
+
+def test_every_rule() -> None:
+    """Without an id, every rule is a line."""
+    lines = CliRunner().invoke(command, []).output.splitlines()
+
+    assert list(all_rules()) == [line.partition(":")[0] for line in lines]
+
+
+def test_an_unknown_rule() -> None:
+    """It is told with those that are close."""
+    with pytest.raises(UsageError, match="selector-misses-own-pod"):
+        CliRunner().invoke(command, ["selector-misses"], catch_exceptions=False)

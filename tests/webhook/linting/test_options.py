@@ -1,0 +1,113 @@
+"""What a run is told, by the command line and by evenkeel.yaml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from policies.documents.lint_config import FailOn, LintConfig, Rendering
+from policies.errors import DocumentError, UsageError
+from webhook.linting.options import check_all_rules, check_rules, find_config, lint_options, with_given
+
+HEAD = "apiVersion: evenkeel.dev/v1alpha1\nkind: LintConfig\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with a configuration and two folders more."""
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "c").mkdir()
+    text = "paths: [a]\npolicies: [policy.yaml, 'builtin:audit']\nbaseline: base.json\nexclude: [x]\n"
+    (tmp_path / "evenkeel.yaml").write_text(HEAD + text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_found_above(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The nearest document above what is read counts, with paths from its own folder."""
+    monkeypatch.chdir(folder / "a")
+    options = lint_options(("b",), None)
+
+    assert ("b",) == options.paths
+    assert ("../policy.yaml", "builtin:audit") == options.config.policies
+    assert "../base.json" == options.config.baseline
+    assert (folder, ("x",)) == options.exclude
+    assert (".",) == lint_options((), None).paths
+
+
+@pytest.mark.parametrize(
+    ("paths", "file", "expected"),
+    [
+        pytest.param((), None, ("a",), id="the document's paths"),
+        pytest.param((), "", (".",), id="no document: the working folder"),
+        pytest.param(("-",), None, ("-",), id="stdin"),
+        pytest.param(("c", "a/b"), None, ("c", "a/b"), id="2 paths with 1 document"),
+    ],
+)
+def test_paths(folder: Path, paths: tuple[str, ...], file: str | None, expected: tuple[str, ...]) -> None:
+    """The command line's paths come first."""
+    assert expected == lint_options(paths, file).paths
+
+
+def test_two_documents(folder: Path) -> None:
+    """Paths below different documents need a choice."""
+    (folder / "c" / "evenkeel.yaml").write_text(HEAD)
+
+    assert "c/evenkeel.yaml" == find_config(("c",))
+    with pytest.raises(UsageError, match="--config"):
+        find_config(("a", "c"))
+
+
+def test_another_file_of_that_name(folder: Path) -> None:
+    """A manifest that happens to have the name is none."""
+    (folder / "c" / "evenkeel.yaml").write_text("kind: Deployment\n")
+
+    assert "evenkeel.yaml" == find_config(("c",))
+
+
+def test_a_broken_document(folder: Path) -> None:
+    """It is refused with its lines."""
+    (folder / "evenkeel.yaml").write_text(HEAD + "selekt: []\nfailOn: x\n")
+    with pytest.raises(DocumentError) as caught:
+        lint_options((), None)
+
+    assert 2 == len(caught.value.problems)
+
+
+def test_given_options_come_first() -> None:
+    """What the command line says replaces what the document says, option by option."""
+    config = LintConfig(select=("a",), ignore=("b",), cluster="x", fail_on=FailOn.NOTE)
+    merged = with_given(config, select=("c",), fail_on="never", cluster=None, baseline="d")
+
+    assert LintConfig(select=("c",), ignore=("b",), cluster="x", baseline="d", fail_on=FailOn.NEVER) == merged
+
+
+def test_given_rendering() -> None:
+    """What the command line says of helm and kustomize is the same value that the document's text becomes."""
+    merged = with_given(LintConfig(helm=Rendering.OFF), helm="auto", kustomize="off")
+
+    assert merged.helm is Rendering.AUTO
+    assert merged.kustomize is Rendering.OFF
+
+
+@pytest.mark.parametrize(
+    ("rule", "hint"),
+    [
+        pytest.param("selector-mises-own-pod", "selector-misses-own-pod", id="a slip"),
+        pytest.param("max-skew", "max-skew-not-positive", id="a part of the id"),
+        pytest.param("zzz", "--list-rules", id="nothing close"),
+    ],
+)
+def test_unknown_rules(rule: str, hint: str) -> None:
+    """A rule that does not exist is told with those that are close."""
+    with pytest.raises(UsageError, match=hint):
+        check_rules("--select", [rule])
+
+
+def test_all_unknown_rules_at_once() -> None:
+    """Every id is told, of both options."""
+    with pytest.raises(UsageError) as caught:
+        check_all_rules(LintConfig(select=("x", "y"), ignore=("z", "selector-empty")))
+
+    assert 3 == len(str(caught.value).splitlines())

@@ -1,0 +1,96 @@
+"""One process or two: the findings are the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from policies.evaluation.context import AdmissionContext
+from policies.evaluation.linting import Selection
+from webhook.linting import run
+from webhook.linting.run import Job, Outcome, lint_texts
+from webhook.sources import parsing
+from webhook.sources.texts import Text
+
+DEPLOYMENT = b"""\
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web-%d, namespace: shop}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: %d
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+      containers: [{name: web, image: web}]
+"""
+#: Makes a rule look at workloads of the other half.
+BUDGET = b"""\
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: all, namespace: shop}
+spec: {maxUnavailable: 0, selector: {matchLabels: {app: web}}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def always_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let small texts be cut and shared between processes."""
+    monkeypatch.setattr(parsing, "PIECE", 1000)
+    monkeypatch.setattr(run, "WORTH_TWO", 0)
+
+
+def outcome(texts: list[Text], processes: int) -> Outcome:
+    job = Job(context=AdmissionContext(policies=()), selection=Selection(), processes=processes)
+    return lint_texts(texts, job, lambda _read: None)
+
+
+def stream(count: int) -> bytes:
+    return b"".join(DEPLOYMENT % (number, number % 2) for number in range(count))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        pytest.param([Text("a.yaml", stream(20) + BUDGET)], id="1 file, its budget at the end"),
+        pytest.param([Text("a.yaml", BUDGET + stream(20))], id="1 file, its budget at the start"),
+        pytest.param([Text(f"{name}.yaml", stream(3)) for name in "abcdef"], id="6 files"),
+        pytest.param(
+            [Text("a.yaml", stream(9) + b"---\nkind: [\n"), Text("b.yaml", stream(9))], id="1 broken"
+        ),
+        pytest.param([Text("a.yaml", b"kind: x\n  y: z: 0\n"), Text("b.yaml", stream(9))], id="broken first"),
+    ],
+)
+def test_two_processes(texts: list[Text]) -> None:
+    """Findings, their lines, and what else is told do not depend on the number of processes."""
+    one, two = outcome(texts, 1), outcome(texts, 2)
+
+    assert one.result.findings
+    assert set(map(str, one.result.findings)) == set(map(str, two.result.findings))
+    assert len(one.result.findings) == len(two.result.findings)
+    assert one.result.workloads == two.result.workloads
+    assert one.result.skipped == two.result.skipped
+    assert (one.notes, one.problems) == (two.notes, two.problems)
+
+
+def test_progress() -> None:
+    """Every byte is told once."""
+    texts, told = [Text("a.yaml", stream(20))], list[int]()
+    for processes in (1, 2):
+        job = Job(context=AdmissionContext(policies=()), selection=Selection(), processes=processes)
+        lint_texts(texts, job, told.append)
+
+    assert 2 * len(texts[0].content) == sum(told)
+
+
+def test_a_file_that_breaks_off() -> None:
+    """Of a file that cannot be read, no part is judged."""
+    texts = [Text("a.yaml", stream(9) + b"---\nkind: [\n")]
+
+    assert [0, 0] == [outcome(texts, processes).result.workloads for processes in (1, 2)]

@@ -1,0 +1,53 @@
+"""What Git ignores is left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from webhook.sources.ignoring import ignored_in
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with patterns at its root and in a folder."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "deploy" / "web").mkdir(parents=True)
+    (tmp_path / "dist").mkdir()
+    (tmp_path / ".gitignore").write_text("*.tmp.yaml\n/secret.yaml\ndist/\n")
+    (tmp_path / "deploy" / ".gitignore").write_text("!keep.tmp.yaml\n*.json\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        pytest.param("a.yaml", False, id="no pattern"),
+        pytest.param("a.tmp.yaml", True, id="the root's pattern"),
+        pytest.param("secret.yaml", True, id="an anchored pattern"),
+        pytest.param("deploy/secret.yaml", False, id="an anchored pattern, further down"),
+        pytest.param("deploy/keep.tmp.yaml", False, id="taken back by the inner folder"),
+        pytest.param("deploy/web/a.tmp.yaml", True, id="the root's, 2 levels down"),
+        pytest.param("deploy/web/a.json", True, id="the inner folder's, 1 level down"),
+        pytest.param("a.json", False, id="the inner folder's, outside it"),
+    ],
+)
+def test_nested_patterns(repository: Path, path: str, expected: object) -> None:
+    """The innermost folder with a pattern that fits decides."""
+    ignored = ignored_in((repository / path).parent)
+
+    assert expected == ignored.holds(repository / path)
+
+
+def test_a_folder_that_is_ignored_and_named(repository: Path) -> None:
+    """Who names an ignored folder means it."""
+    assert not ignored_in(repository / "dist").holds(repository / "dist" / "a.tmp.yaml")
+
+
+def test_without_a_repository(tmp_path: Path) -> None:
+    """Above a folder that is in no repository, nothing counts."""
+    (tmp_path / ".gitignore").write_text("*\n")
+    (tmp_path / "inner").mkdir()
+
+    assert not ignored_in(tmp_path / "inner").holds(tmp_path / "inner" / "a.yaml")

@@ -1,0 +1,89 @@
+"""Texts become objects; what is none is passed over, what is broken is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from policies.fields import FieldPath
+from webhook.sources import parsing
+from webhook.sources.parsing import parse, pieces
+from webhook.sources.texts import Text
+
+POD = b"apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "objects", "notes", "problems"),
+    [
+        pytest.param(POD, 1, 0, 0, id="1 object"),
+        pytest.param(POD + b"---\n" + POD, 2, 0, 0, id="2 documents"),
+        pytest.param(b"\xef\xbb\xbf" + POD.replace(b"\n", b"\r\n"), 1, 0, 0, id="BOM and CRLF"),
+        pytest.param((POD.decode()).encode("utf-16"), 1, 0, 0, id="UTF-16"),
+        pytest.param(b"replicas: 1\n", 0, 0, 0, id="no object: not a word"),
+        pytest.param(b"a: b: c\n", 0, 0, 0, id="broken, but nothing that could be an object"),
+        pytest.param(b"kind: a\n  b: c: d\n", 0, 0, 1, id="broken"),
+        pytest.param(b"kind: Pod\nkind: Pod\n", 0, 0, 1, id="a key twice"),
+        pytest.param(b"kind: Pod\nspec:\n\ta: 1\n", 0, 0, 1, id="a tab"),
+        pytest.param(b"kind: Pod\n{{- if .x }}\na: 1\n{{- end }}\n", 0, 1, 0, id="a template: a note"),
+        pytest.param(b"kind: List\nitems: [{kind: Pod, apiVersion: v1}, 1]\n", 1, 0, 0, id="a List"),
+        pytest.param(b"kind: [a]\n---\nkind: Pod\n", 0, 0, 0, id="kind without apiVersion"),
+        pytest.param(
+            b"kind: Pod\na: &a [1,1,1,1,1,1,1,1,1,1]\n"
+            + b"".join(
+                b"%s: &%s [%s]\n" % (new, new, b",".join([b"*" + old] * 10))
+                for old, new in zip(b"a b c d e f".split(), b"b c d e f g".split(), strict=True)
+            ),
+            0, 0, 1, id="1,000,000 values of aliases",
+        ),
+    ],
+)  # fmt: skip
+def test_parse(content: bytes, objects: int, notes: int, problems: int) -> None:
+    """A text of a folder gives objects, notes or problems."""
+    parsed = parse(Text("a.yaml", content))
+
+    assert (objects, notes, problems) == (len(parsed.objects), len(parsed.notes), len(parsed.problems))
+
+
+def test_a_file_given_by_name_that_holds_nothing() -> None:
+    """It is told, because somebody thought that it holds something."""
+    assert ["a.yaml: holds no Kubernetes object"] == parse(Text("a.yaml", b"a: 1", named=True)).notes
+
+
+def test_lines_of_what_a_tool_made() -> None:
+    """Nobody has the text, so a finding is about the file as a whole."""
+    (entry,) = parse(Text("a.yaml", POD, rendered=True)).objects
+
+    assert "a.yaml" == str(entry.location(FieldPath(("metadata", "name"))))
+
+
+def test_a_long_stream_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces end between documents, and together are the text with its lines."""
+    monkeypatch.setattr(parsing, "PIECE", 100)
+    stream = b"".join(b"---\n# %d\n%s" % (number, POD) for number in range(20)) + b"---\na:\n  - b: [\n"
+
+    parts = list(pieces(Text("a.yaml", stream)))
+    parsed = [parse(part) for part in parts]
+    lines = [entry.location(FieldPath()).line for each in parsed for entry in each.objects]
+
+    assert len(parts) > 5
+    assert stream == b"".join(part.content for part in parts)
+    assert [3 + 5 * number for number in range(len(lines))] == lines
+    (problem,) = parsed[-1].problems
+    assert problem.location.line >= 5 * 20
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b'{"kind": "Pod"}' * 50, id="JSON"),
+        pytest.param((b"---\n" + POD).decode().encode("utf-16") * 3, id="UTF-16"),
+        pytest.param(
+            b"%YAML 1.1\n" + (b"---\n" + POD) * 20, id="a directive, which holds for every document"
+        ),
+    ],
+)
+def test_what_is_not_cut(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    """What cannot be read in parts stays whole."""
+    monkeypatch.setattr(parsing, "PIECE", 100)
+
+    assert 1 == len(list(pieces(Text("a.yaml", content))))

@@ -1,0 +1,57 @@
+"""What is read of folders, and in which order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from webhook.sources.walking import find
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder with files of many sorts."""
+    monkeypatch.chdir(tmp_path)
+    for name in (
+        "b.yaml", "a.yml", "c.json", "d.txt", ".hidden.yaml", ".github/x.yaml", "z/y.yaml",
+        "kust/kustomization.yaml",
+        "chart/Chart.yaml", "chart/values.yaml", "chart/templates/t.yaml", "chart/charts/sub/Chart.yaml",
+    ):  # fmt: skip
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    return tmp_path
+
+
+def test_a_folder(folder: Path) -> None:
+    """Suffixes count; hidden files, links to folders and a chart's templates are left out; sorted."""
+    found = find(["."])
+
+    expected = ["a.yml", "b.yaml", "c.json", "chart/Chart.yaml", "chart/values.yaml", "z/y.yaml"]
+    assert expected == list(found.files)
+    assert ["chart"] == found.charts
+    assert ["kust/kustomization.yaml"] == found.kustomizations
+
+
+def test_a_path_that_is_given(folder: Path) -> None:
+    """A file given by name is read whatever it is, once, and messages use the name that was given."""
+    found = find(["d.txt", "./z", "-", "d.txt", ".hidden.yaml"])
+
+    assert ["d.txt", "./z/y.yaml", "-", ".hidden.yaml"] == list(found.files)
+    assert {"d.txt", "-", ".hidden.yaml"} == found.named
+
+
+def test_exclude(folder: Path) -> None:
+    """Excluded patterns are as in .gitignore, from their own folder."""
+    found = find(["."], exclude=(folder, ("chart/", "*.json", "/z", "kust")))
+
+    assert ["a.yml", "b.yaml"] == list(found.files)
+    assert ([], []) == (found.charts, found.kustomizations)
+
+
+def test_a_folder_without_files(folder: Path) -> None:
+    """A folder that gives nothing is told."""
+    (folder / "empty").mkdir()
+
+    assert ["empty"] == find(["empty", "z"]).empty

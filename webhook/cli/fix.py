@@ -1,0 +1,205 @@
+"""``evenkeel fix``: mend in files what lint finds and knows how to mend, and change nothing else in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import click
+
+from policies.documents.lint_config import FailOn, LintConfig, Rendering
+from policies.errors import DocumentError, UsageError
+from policies.evaluation.baseline import read_baseline
+from policies.evaluation.fixing import Fixing, FixResult
+from policies.findings import Finding, Severity
+from policies.reports import diff
+from policies.reports.lint_run import plural
+from webhook.cli import lint
+from webhook.linting.job import build_job
+from webhook.linting.options import LintOptions, check_all_rules, lint_options, with_given
+from webhook.sources.gathering import Tools, gather_texts
+from webhook.sources.parsing import parse
+from webhook.sources.texts import Text, read_text, shown_file
+from webhook.sources.walking import STDIN
+from webhook.sources.writing import write_back
+
+#: Exit codes: as lint's on what fix leaves behind.
+CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
+#: The severities, least first.
+_SEVERITIES: Final = (Severity.NOTE, Severity.WARNING, Severity.ERROR)
+#: The options of lint that mean the same here.
+_OF_LINT: Final = frozenset(
+    {
+        "select", "ignore", "fail_on", "policies", "cluster", "kubernetes_version", "workload_kinds",
+        "scheduler_config", "baseline", "config_file", "no_config",
+    }
+)  # fmt: skip
+#: How gathering ends the note on what is not rendered, in the words of an option that lint has.
+_OFF: Final = (": --helm=off", ": --kustomize=off")
+
+#: Shown below the options as it stands: click wraps everything else.
+_EXAMPLES = """\b
+evenkeel fix --diff
+evenkeel fix deploy --select revision-key-missing
+evenkeel fix --inject --policy builtin:soft-spread web.yaml
+evenkeel fix - < web.yaml > fixed.yaml
+"""
+
+
+@dataclass(slots=True)
+class _Read:
+    """What was read: the texts that may be mended by the names of their files, and whether some cannot be."""
+
+    texts: dict[str, bytes]
+    broken: bool
+
+
+@click.command(epilog=_EXAMPLES, params=[option for option in lint.command.params if option.name in _OF_LINT])
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--diff", "show_diff", is_flag=True, help="Print what would change, and write nothing.")
+@click.option(
+    "--inject", is_flag=True, help="Write the policies' default constraints into workloads without."
+)
+@click.pass_context
+def command(
+    context: click.Context, /, *, paths: tuple[str, ...], show_diff: bool, inject: bool, **given: Any
+) -> None:
+    """Mend what is safe to mend in manifests, and change nothing else in them.
+
+    PATH is a file, a folder, or - for standard input, whose result goes to standard output; by default the
+    working folder. Comments, order, quotes and indentation stay. What cannot be written safely, such as a
+    value that others share by an anchor, is left alone and told. Charts' templates and what kustomizations
+    build are not mended, the files that kustomizations list are.
+
+    With --inject a workload without constraints gets those that the admission webhook would give it, or its
+    pods.
+
+    Exit codes: 0 nothing is left that is as bad as --fail-on, 1 something is, or with --diff something would
+    change, 2 bad usage or a file that cannot be read or written (the others are mended all the same), 3 could
+    not run.
+    """
+    piped = STDIN in paths
+    if piped and len(paths) > 1:
+        raise UsageError("standard input is fixed alone: give only -")
+    options = _options(paths, given)
+    today = datetime.now(UTC).date()
+    job = build_job(options.config, today=today, warn=_note)
+    if inject and not any(policy.defaults for policy in job.context.policies):
+        raise UsageError("--inject needs a policy with defaults: --policy FILE, such as builtin:soft-spread")
+    read = _read(options)
+    fixing = Fixing(
+        context=job.context, selection=job.selection, inventory=job.inventory, today=today, inject=inject
+    )
+    result = fixing.fix(read.texts)
+    if show_diff or piped:
+        _print_texts(read.texts, result, show_diff=show_diff)
+    else:
+        _write(read, result)
+    left = _left(result, options.config)
+    _tell(result, left, only_shown=show_diff, to_stderr=show_diff or piped)
+    if read.broken:
+        context.exit(BAD_INPUT)
+    would_change = show_diff and bool(result.texts)
+    context.exit(FINDINGS if would_change or _fails(left, options.config.fail_on) else CLEAN)
+
+
+def _options(paths: tuple[str, ...], given: dict[str, Any]) -> LintOptions:
+    """Return the options of the command line, and of the document where that says nothing."""
+    file, no_config = given.pop("config_file"), given.pop("no_config")
+    if file is not None and no_config:
+        raise UsageError("give either --config or --no-config")
+    for name in ("select", "ignore"):
+        listed = (rule.strip() for text in given[name] for rule in text.split(","))
+        given[name] = tuple(filter(None, listed))
+    options = lint_options(paths, "" if no_config else file)
+    config = with_given(options.config, **given)
+    check_all_rules(config)
+    if [*options.paths, config.cluster, *config.policies].count(STDIN) > 1:
+        raise UsageError("standard input can be read only once: give a file for all but one")
+    return LintOptions(paths=options.paths, config=config, exclude=options.exclude)
+
+
+def _read(options: LintOptions) -> _Read:
+    """Return the texts that hold objects; tell what is passed over, and what is wrong with others."""
+    tools = Tools(helm=Rendering.OFF, kustomize=Rendering.OFF)
+    gathered = gather_texts(options.paths, tools=tools, exclude=options.exclude)
+    problems, notes = list(gathered.problems), list(gathered.notes)
+    texts: dict[str, bytes] = {}
+    for text in gathered.texts:
+        parsed = parse(text)
+        problems += parsed.problems
+        notes += parsed.notes
+        if parsed.objects or _is_piped(text):
+            texts[text.file] = text.content
+    for note in notes:
+        _note(note.removesuffix(_OFF[0]).removesuffix(_OFF[1]))
+    for problem in problems:
+        click.echo(str(problem), err=True)
+    return _Read(texts, bool(problems))
+
+
+def _is_piped(text: Text) -> bool:
+    """Tell whether a text came by a pipe: it goes on, whatever it holds."""
+    return text.file == shown_file(STDIN)
+
+
+def _left(result: FixResult, config: LintConfig) -> list[Finding]:
+    """Return what lint would find now."""
+    if not config.baseline:
+        return result.left.findings
+    content = read_text(config.baseline, named=True).content
+    return read_baseline(content, shown_file(config.baseline)).new(result.left.findings)
+
+
+def _write(read: _Read, result: FixResult) -> None:
+    """Write the files; one that cannot be written is told, and the others are written all the same."""
+    for file, content in list(result.texts.items()):
+        try:
+            write_back(file, old=read.texts[file], new=content)
+        except (OSError, DocumentError) as error:
+            reason = f"{file}: {error.strerror}" if isinstance(error, OSError) else str(error)
+            click.echo(reason, err=True)
+            read.broken = True
+            del result.texts[file]
+            result.made = [repair for repair in result.made if repair.location.file != file]
+
+
+def _print_texts(files: Mapping[str, bytes], result: FixResult, *, show_diff: bool) -> None:
+    for file, content in files.items():
+        fixed = result.texts.get(file, content)
+        click.echo(diff.render(file, content, fixed) if show_diff else fixed, nl=False)
+
+
+def _tell(result: FixResult, left: list[Finding], *, only_shown: bool, to_stderr: bool) -> None:
+    """Say what was mended, what was not, and what is left."""
+    for repair in result.made:
+        click.echo(str(repair), err=to_stderr)
+    for repair, refusal in result.refused:
+        where = f"line {refusal.line}: " if refusal.line else ""
+        text = f"{repair.location}: {repair.title}: not fixed ({repair.rule}): {where}{refusal.problem}"
+        click.echo(text, err=True)
+    for line in (*result.skipped, _summary(result, left, only_shown=only_shown)):
+        click.echo(line, err=True)
+
+
+def _summary(result: FixResult, left: list[Finding], *, only_shown: bool) -> str:
+    text = "nothing to fix"
+    if result.made:
+        verb = "would fix" if only_shown else "fixed"
+        text = f"{verb} {plural(len(result.made), 'problem')} in {plural(len(result.texts), 'file')}"
+    if result.refused:
+        text += f", {len(result.refused):,} cannot be written safely"
+    return f"{text}; {plural(len(left), 'finding')} left: evenkeel lint tells" if left else text
+
+
+def _fails(left: list[Finding], fail_on: FailOn) -> bool:
+    if fail_on is FailOn.NEVER:
+        return False
+    failing = _SEVERITIES[_SEVERITIES.index(Severity(fail_on)) :]
+    return any(finding.severity in failing for finding in left)
+
+
+def _note(text: str) -> None:
+    click.echo(f"evenkeel: {text}", err=True)

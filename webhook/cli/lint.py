@@ -1,0 +1,244 @@
+"""``evenkeel lint``: the rules over manifests of a repository."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import click
+import orjson
+
+from policies.documents.lint_config import FailOn, LintConfig
+from policies.errors import UsageError
+from policies.evaluation.baseline import Baseline, read_baseline
+from policies.findings import Finding, Severity
+from policies.model.version import KNOWN_VERSION
+from policies.reports import lint_text
+from policies.reports.lint_run import LintRun, plural
+from policies.rules.base import all_rules
+from webhook.linting.job import build_job
+from webhook.linting.options import LintOptions, check_all_rules, lint_options, with_given
+from webhook.linting.outputs import FORMATS, Output, parse_outputs, render, write_file
+from webhook.linting.run import Job, Outcome, lint_texts
+from webhook.linting.sources import lines_of
+from webhook.sources.gathering import Texts, gather_texts
+from webhook.sources.texts import read_text, shown_file
+from webhook.sources.walking import STDIN
+
+#: Exit codes: nothing bad enough, findings, an input cannot be read.
+CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
+#: Bytes from which a run shows its progress. Arbitrary; they take about a second.
+LONG: Final = 2**22
+
+#: Shown below the options as it stands: click wraps everything else.
+_EXAMPLES = """\b
+evenkeel lint                                       # the working folder, or what evenkeel.yaml says
+evenkeel lint deploy charts/web -o text -o sarif=lint.sarif
+helm template shop | evenkeel lint -
+evenkeel lint --policy policy.yaml --cluster cluster.json --fail-on warning
+evenkeel lint --write-baseline evenkeel-baseline.json
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option(
+    "-o", "--format", "formats", multiple=True, metavar="FORMAT[=FILE]",
+    help=f"Report: {', '.join(FORMATS)}; with a file it goes there. May be repeated.  [default: text]",
+)  # fmt: skip
+@click.option("--select", multiple=True, metavar="RULES", help="Ask only these rules, separated by commas.")
+@click.option("--ignore", multiple=True, metavar="RULES", help="Do not ask these rules.")
+@click.option(
+    "--fail-on", type=click.Choice([str(level) for level in FailOn]),
+    help="Least finding for exit code 1.  [default: error]",
+)  # fmt: skip
+@click.option(
+    "--policy", "policies", multiple=True, metavar="FILE",
+    help="SpreadPolicy that sets severities, parameters, scope and domains, or builtin:NAME.",
+)  # fmt: skip
+@click.option(
+    "--cluster", metavar="FILE",
+    help="Nodes of the cluster, for the rules that need them: `kubectl get nodes -o json` prints them.",
+)  # fmt: skip
+@click.option(
+    "--kubernetes-version", metavar="VERSION", help=f"The cluster's release.  [default: {KNOWN_VERSION}]"
+)
+@click.option(
+    "--workload-kind", "workload_kinds", multiple=True, metavar="KIND",
+    help="Further kind with a pod template: GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]].",
+)  # fmt: skip
+@click.option("--scheduler-config", metavar="FILE", help="The cluster's KubeSchedulerConfiguration.")
+@click.option("--baseline", metavar="FILE", help="Leave out the findings that this file holds.")
+@click.option("--write-baseline", metavar="FILE", help="Write every finding to a baseline file and end.")
+@click.option(
+    "--config", "config_file", metavar="FILE",
+    help="LintConfig document.  [default: the nearest evenkeel.yaml in or above what is read]",
+)  # fmt: skip
+@click.option("--no-config", is_flag=True, help="Look for no evenkeel.yaml.")
+@click.option("--helm", type=click.Choice(["auto", "off"]), help="Render charts.  [default: auto]")
+@click.option(
+    "--kustomize", type=click.Choice(["auto", "off"]), help="Build kustomizations.  [default: auto]"
+)
+@click.option("--list-rules", is_flag=True, help="Print the rules and end; `evenkeel rule ID` tells more.")
+@click.pass_context
+def command(
+    context: click.Context, /, *, paths: tuple[str, ...], list_rules: bool, **given: Any
+) -> None:  # click calls it
+    """Find constraints that are invalid, dead, deadlocking or unwise, before a cluster sees them.
+
+    PATH is a file, a folder, or - for standard input; by default the working folder. Folders give their
+    .yaml, .yml and .json files but those that Git ignores; charts are rendered and kustomizations built where
+    helm, kustomize or kubectl are installed.
+
+    Exit codes: 0 no finding as bad as --fail-on, 1 findings, 2 bad usage or a file that cannot be read (the
+    others are linted all the same), 3 could not run.
+    """
+    if list_rules:
+        _list_rules()
+        return
+    context.exit(_lint(context, paths, given))
+
+
+def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> int:
+    outputs = parse_outputs(given.pop("formats"))
+    written = given.pop("write_baseline")
+    options = _options(paths, given)
+    # Nearly everything that is read is kept to the end, and the end is near.
+    with _uncollected():
+        texts = gather_texts(options.paths, tools=options.tools, exclude=options.exclude)
+        job = build_job(options.config, today=datetime.now(UTC).date(), warn=_note)
+        with _progress(texts) as advance:
+            outcome = lint_texts(texts.texts, job, advance)
+        problems = [*texts.problems, *outcome.problems]
+        for note in [*texts.notes, *outcome.notes]:
+            _note(note)
+        if written:
+            _write_baseline(written, outcome, problems)
+            return BAD_INPUT if problems else CLEAN
+        run = _run(texts, outcome, job, options.config)
+        run.result.findings += problems
+        needs_version = any(output.form != "text" for output in outputs)
+        _report(replace(run, tool_version=_version()) if needs_version else run, outputs, context)
+    if problems:
+        return BAD_INPUT
+    return FINDINGS if run.failed else CLEAN
+
+
+def _options(paths: tuple[str, ...], given: dict[str, Any]) -> LintOptions:
+    """Return the options of the command line, and of the document where that says nothing."""
+    file, no_config = given.pop("config_file"), given.pop("no_config")
+    if file is not None and no_config:
+        raise UsageError("give either --config or --no-config")
+    for name in ("select", "ignore"):
+        listed = (rule.strip() for text in given[name] for rule in text.split(","))
+        given[name] = tuple(filter(None, listed))
+    options = lint_options(paths, "" if no_config else file)
+    options = replace(options, config=with_given(options.config, **given))
+    check_all_rules(options.config)
+    inputs = [*options.paths, options.config.cluster, *options.config.policies]
+    if inputs.count(STDIN) > 1:
+        raise UsageError("standard input can be read only once: give a file for all but one")
+    return options
+
+
+def _run(texts: Texts, outcome: Outcome, job: Job, config: LintConfig) -> LintRun:
+    """Return the run for the reports, without what the baseline knows."""
+    result, known = outcome.result, 0
+    if config.baseline:
+        baseline = read_baseline(read_text(config.baseline, named=True).content, shown_file(config.baseline))
+        new = baseline.new(result.findings)
+        known = len(result.findings) - len(new)
+        gone = sum(baseline.counts.values()) - known
+        if gone:
+            _note(f"{shown_file(config.baseline)}: {gone:,} of its findings are gone: write it anew")
+        result.findings[:] = new
+    return LintRun(
+        result=result,
+        tool_version="",
+        kubernetes_version=job.context.kubernetes_version,
+        files=list(dict.fromkeys(text.file for text in texts.texts)),
+        fail_on=None if config.fail_on is FailOn.NEVER else Severity(config.fail_on),
+        known=known,
+        rules={rule.id: rule for rule in job.selection.rules()},
+        source=lines_of(texts.texts),
+    )
+
+
+def _report(run: LintRun, outputs: tuple[Output, ...], context: click.Context) -> None:
+    """Write every report; a person reads at least the summary."""
+    color = sys.stdout.isatty() and context.color is not False
+    for output in outputs:
+        report = render(output, run, color=color and not output.file)
+        if output.file:
+            write_file(output.file, report)
+        else:
+            click.echo(report.encode(errors="backslashreplace"), nl=False)
+    if Output("text") not in outputs:
+        color = sys.stderr.isatty() and context.color is not False
+        click.echo(lint_text.summary(run, color=color), nl=False, err=True)
+
+
+def _write_baseline(file: str, outcome: Outcome, problems: list[Finding]) -> None:
+    document = Baseline.of(outcome.result.findings).document()
+    write_file(file, orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode())
+    for problem in problems:
+        click.echo(str(problem), err=True)
+    click.echo(f"{plural(len(outcome.result.findings), 'finding')} written to {shown_file(file)}", err=True)
+
+
+def _version() -> str:
+    # Takes a tenth of the time that a run on one file may take.
+    from importlib.metadata import version  # noqa: PLC0415
+
+    return version("evenkeel")
+
+
+def _list_rules() -> None:
+    """Print every rule: its id, its severity, what it needs, and its summary."""
+    rules = all_rules().values()
+    width = max(len(rule.id) for rule in rules)
+    for rule in rules:
+        marks = [mark for mark, holds in (("cluster", rule.needs_inventory), ("fix", rule.fixable)) if holds]
+        click.echo(f"{rule.id:<{width}}  {rule.severity:<7}  {','.join(marks):<11}  {rule.summary}")
+
+
+def _note(text: str) -> None:
+    click.echo(f"evenkeel: {text}", err=True)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep Python from looking for garbage, of which there is hardly any."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@contextmanager
+def _progress(texts: Texts) -> Iterator[Callable[[int], None]]:
+    """Show a bar on a terminal while there is much to read; gives what moves it, by bytes."""
+    total = sum(len(text.content) for text in texts.texts)
+    if total < LONG or not sys.stderr.isatty():
+        yield lambda _read: None
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import Progress  # noqa: PLC0415
+
+    # It must not start a thread: the second process is a copy of this one.
+    with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
+        task = bar.add_task("Linting", total=total)
+
+        def advance(read: int) -> None:
+            bar.update(task, advance=read)
+            bar.refresh()
+
+        yield advance

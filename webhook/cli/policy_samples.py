@@ -1,0 +1,77 @@
+"""``evenkeel policy test``: samples that say what should become of them, judged as the webhook judges."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import click
+
+from policies.errors import DocumentError
+from policies.evaluation.sampling import Judged, judge_sample
+from policies.reports.lint_run import plural
+from policies.reports.printable import one_line
+from webhook.sources.suites import Sample, find_suites, read_suite
+
+#: Exit codes: all samples are as expected, some are not, a suite cannot be read.
+CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
+
+
+@click.command(name="test", short_help="Judge samples that say what should become of them.")
+@click.argument("folders", nargs=-1, required=True, metavar="DIR...")
+@click.option("-q", "--quiet", is_flag=True, help="Print what is not as expected, and the sum.")
+@click.pass_context
+def command(context: click.Context, *, folders: tuple[str, ...], quiet: bool) -> None:
+    """Test policies with samples, as admission would judge them.
+
+    Every folder in or below DIR that holds policy.yaml (the policies under test) or suite.yaml (which names
+    them: `policies: [builtin:default]`) is a suite. Its other files are samples whose names start with what
+    must become of them: allowed, warned, denied or injected, as in denied.too-tight.yaml. The annotation
+    evenkeel.dev/expect lists the rules that a sample must break. The objects of cluster.yaml, such as Nodes
+    and ReplicaSets, make up the cluster, and so do Services, Namespaces and Nodes beside a sample's workload.
+
+    Exit codes: 0 every sample is as expected, 1 some are not, 2 a suite cannot be read (the others are judged
+    all the same).
+    """
+    judged = failed = 0
+    problems: list[str] = []
+    for folder in dict.fromkeys(folders):
+        try:
+            suites = find_suites(folder)
+        except DocumentError as error:
+            problems += error.problems
+            continue
+        for suite in suites:
+            try:
+                samples = read_suite(suite)
+            except DocumentError as error:
+                problems += error.problems
+                continue
+            judged += len(samples)
+            failed += sum(not _judge(sample, quiet=quiet) for sample in samples)
+    for problem in problems:
+        click.echo(f"evenkeel: {problem}", err=True)
+    click.echo(f"{plural(judged, 'sample')}: {judged - failed:,} as expected, {failed:,} not")
+    context.exit(BAD_INPUT if problems else FINDINGS if failed else CLEAN)
+
+
+def _judge(sample: Sample, *, quiet: bool) -> bool:
+    """Judge a sample and print what became of it; return whether that is what should have."""
+    today = datetime.now(UTC).date()
+    as_expected = True
+    for manifest, kind in sample.workloads:
+        result = judge_sample(manifest.value, kind, sample.context, today=today)
+        missed = result.misses(sample.expected)
+        as_expected = as_expected and not missed
+        if missed or not quiet:
+            _print(sample, result, missed)
+    return as_expected
+
+
+def _print(sample: Sample, result: Judged, missed: str) -> None:
+    rules = f" ({', '.join(result.rules)})" if result.rules else ""
+    mark, color = ("FAIL", "red") if missed else ("ok", "green")
+    what = missed or str(result.verdict)
+    click.echo(f"{click.style(f'{mark:<4}', fg=color)}  {one_line(sample.file)}: {what}{rules}")
+    if missed:
+        for text in result.texts:
+            click.echo(f"      {one_line(text)}")

@@ -1,0 +1,78 @@
+"""From options to what texts are judged by; libraries that only some options need are imported for those."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+
+from policies.documents.lint_config import LintConfig
+from policies.documents.spread_policy import SpreadPolicy
+from policies.evaluation.context import AdmissionContext
+from policies.evaluation.known_cluster import listed_domains
+from policies.evaluation.linting import Selection
+from policies.model.inventory import Inventory
+from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.model.workload import WorkloadKinds, parse_workload_kind
+from webhook.linting.run import Job
+from webhook.sources.texts import read_text
+
+
+def build_job(config: LintConfig, *, today: date, warn: Callable[[str], None]) -> Job:
+    """Return what texts are judged by.
+
+    Args:
+        config: The options.
+        today: The day.
+        warn: Told, a line at a time, what was left out of the cluster's file.
+
+    Raises:
+        OSError: A file cannot be opened.
+        DocumentError: A file is not what it should be.
+        UsageError: Options that do not go together.
+    """
+    context = AdmissionContext(
+        policies=_policies(config.policies),
+        kubernetes_version=KubernetesVersion.parse(config.kubernetes_version or str(KNOWN_VERSION)),
+        kinds=WorkloadKinds(map(parse_workload_kind, config.workload_kinds)),
+    )
+    if config.scheduler_config:
+        from policies.defaults.scheduler_config import load_scheduler_config  # noqa: PLC0415
+
+        content = read_text(config.scheduler_config, named=True).content
+        context = replace(context, scheduler=load_scheduler_config(content, config.scheduler_config))
+    context, inventory = _with_cluster(context, config.cluster, warn)
+    return Job(
+        context=context,
+        selection=Selection(
+            select=frozenset(config.select) if config.select else None, ignore=frozenset(config.ignore)
+        ),
+        inventory=inventory,
+        today=today,
+    )
+
+
+def _policies(names: tuple[str, ...]) -> tuple[SpreadPolicy, ...]:
+    if not names:
+        return ()
+    from policies.documents.loading import load_policies  # noqa: PLC0415  # jsonschema
+
+    return load_policies(names, lambda name: read_text(name, named=True).content)
+
+
+def _with_cluster(
+    context: AdmissionContext, file: str | None, warn: Callable[[str], None]
+) -> tuple[AdmissionContext, Inventory | None]:
+    """Return the context with the cluster, and what is known of its nodes and domains."""
+    domains = listed_domains(context.policies)
+    if not file:
+        return context, Inventory(domains=domains) if domains else None
+    from pathlib import Path  # noqa: PLC0415
+
+    from webhook.cluster.snapshot_file import SnapshotFile  # noqa: PLC0415  # numpy
+
+    source = SnapshotFile(Path("/dev/stdin" if file == "-" else file))
+    for problem in source.problems:
+        warn(problem)
+    nodes = source.index.nodes.listed()
+    return replace(context, cluster=source.index), Inventory(nodes=nodes, domains=domains)

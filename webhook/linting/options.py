@@ -1,0 +1,184 @@
+"""What a run of the linter is told: by the command line, or else by the LintConfig above the files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from policies.documents.lint_config import FILE_NAME, FailOn, LintConfig, Rendering, load_lint_config
+from policies.errors import DocumentError, UsageError
+from policies.rules.base import all_rules
+from webhook.sources.gathering import Tools
+from webhook.sources.kustomizations import absolute
+from webhook.sources.texts import read_text, shown_file
+from webhook.sources.walking import STDIN
+
+#: What stands before the name of a built-in policy.
+_BUILTIN = "builtin:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintOptions:
+    """What a run is told.
+
+    Attributes:
+        paths: Files, folders or ``-``.
+        config: The other options, with paths that count from the working folder.
+        exclude: Patterns of what is left out, and the folder they count from.
+    """
+
+    paths: tuple[str, ...]
+    config: LintConfig
+    exclude: tuple[Path, tuple[str, ...]] | None = None
+
+    @property
+    def tools(self) -> Tools:
+        """Which programs may be run."""
+        return Tools(helm=self.config.helm, kustomize=self.config.kustomize)
+
+
+def lint_options(paths: tuple[str, ...], file: str | None) -> LintOptions:
+    """Return what a run is told before the command line's own options count.
+
+    Args:
+        paths: What the command line names.
+        file: The LintConfig file that it names; None to look for one, empty for none.
+
+    Raises:
+        DocumentError: The file cannot be used.
+        UsageError: The paths lie below different ones.
+    """
+    name = find_config(paths) if file is None else file
+    if not name:
+        return LintOptions(paths=paths or (".",), config=LintConfig())
+    config = load_lint_config(read_text(name, named=True).content, shown_file(name))
+    folder = Path(name).parent
+    own = tuple(_from(folder, path) for path in config.paths) or (_shown(folder),)
+    config = replace(
+        config,
+        policies=tuple(
+            path if path.startswith(_BUILTIN) else _from(folder, path) for path in config.policies
+        ),
+        scheduler_config=_maybe_from(folder, config.scheduler_config),
+        cluster=_maybe_from(folder, config.cluster),
+        baseline=_maybe_from(folder, config.baseline),
+    )
+    return LintOptions(paths=paths or own, config=config, exclude=(absolute(folder), config.exclude))
+
+
+def find_config(paths: tuple[str, ...]) -> str | None:
+    """Return the nearest ``evenkeel.yaml`` in or above what is to be read, None if there is none.
+
+    Raises:
+        UsageError: The paths lie below different ones.
+    """
+    found: dict[str | None, str] = {}
+    for path in paths or (".",):
+        found.setdefault(_above("." if path == STDIN else path), path)
+    if len(found) > 1:
+        each = ", ".join(f"{path}: {config or 'none'}" for config, path in found.items())
+        raise UsageError(f"the paths have different {FILE_NAME} files ({each}); name one with --config")
+    return next(iter(found))
+
+
+def check_rules(option: str, ids: Iterable[str]) -> None:
+    """Make sure that rules exist.
+
+    Args:
+        option: Where the ids were given, for the message.
+        ids: The ids.
+
+    Raises:
+        UsageError: Any does not; names every one, with the ids that are close to it.
+    """
+    known = list(all_rules())
+    problems = []
+    for rule in ids:
+        if rule not in known:
+            # Part of a name is what people remember.
+            close = get_close_matches(rule[:100], known, 3) or [name for name in known if rule in name][:3]
+            hint = f"did you mean {' or '.join(close)}?" if close else "evenkeel lint --list-rules lists them"
+            problems.append(f"{option}: there is no rule {rule[:60]!r}; {hint}")
+    if problems:
+        raise UsageError("\n".join(problems))
+
+
+def check_all_rules(config: LintConfig) -> None:
+    """Make sure that the rules which are selected and ignored exist; raises as ``check_rules``."""
+    problems: list[str] = []
+    for option, ids in (("--select", config.select), ("--ignore", config.ignore)):
+        try:
+            check_rules(option, ids)
+        except UsageError as error:
+            problems.append(str(error))
+    if problems:
+        raise UsageError("\n".join(problems))
+
+
+def with_given(
+    config: LintConfig,
+    *,
+    select: tuple[str, ...] = (),
+    ignore: tuple[str, ...] = (),
+    policies: tuple[str, ...] = (),
+    workload_kinds: tuple[str, ...] = (),
+    fail_on: str | None = None,
+    **texts: str | None,
+) -> LintConfig:
+    """Return a configuration with what the command line says in place of what the document says."""
+    lists = LintConfig(
+        select=select or config.select,
+        ignore=ignore or config.ignore,
+        policies=policies or config.policies,
+        workload_kinds=workload_kinds or config.workload_kinds,
+    )
+    given: dict[str, Any] = {name: text for name, text in texts.items() if text is not None}
+    given |= {name: Rendering(given[name]) for name in ("helm", "kustomize") if name in given}
+    return replace(
+        config,
+        select=lists.select,
+        ignore=lists.ignore,
+        policies=lists.policies,
+        workload_kinds=lists.workload_kinds,
+        fail_on=config.fail_on if fail_on is None else FailOn(fail_on),
+        **given,
+    )
+
+
+def _above(path: str) -> str | None:
+    """Return the nearest document in a folder or above it, as a path from the working folder."""
+    start = absolute(path)
+    try:
+        folder = start if start.is_dir() else start.parent
+        for parent in (folder, *folder.parents):
+            if (parent / FILE_NAME).is_file() and _is_ours(parent / FILE_NAME):
+                return _shown(parent / FILE_NAME)
+    except (OSError, ValueError):
+        return None
+    return None
+
+
+def _is_ours(file: Path) -> bool:
+    """Tell whether a file of that name is a LintConfig, and no manifest of Evenkeel itself."""
+    try:
+        return b"LintConfig" in file.read_bytes()
+    except OSError as error:
+        raise DocumentError([f"{file}: {error.strerror}"]) from error
+
+
+def _shown(path: Path) -> str:
+    """Return a path as people would type it here: relative below the working folder, else whole."""
+    shown = os.path.relpath(absolute(path))
+    return str(absolute(path)) if shown.startswith(f"..{os.sep}..") else shown
+
+
+def _from(folder: Path, path: str) -> str:
+    return _shown(folder / path)
+
+
+def _maybe_from(folder: Path, path: str | None) -> str | None:
+    return None if path is None else _from(folder, path)

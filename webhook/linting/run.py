@@ -1,0 +1,241 @@
+"""Lint texts, in two processes where there are two cores and the work is worth it.
+
+Each process reads a half of the texts. What the rules must know of the other half goes over a pipe before
+any rule is asked, so the findings are the same as those of one process.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import date
+from multiprocessing.connection import Connection
+from typing import Any, Final
+
+from policies.evaluation.context import AdmissionContext
+from policies.evaluation.linting import Gathered, LintResult, Selection, folder_of, gather, lint_gathered
+from policies.findings import Finding
+from policies.model.declared import Workload
+from policies.model.inventory import Inventory
+from policies.model.repository import Repository, goes_with_workloads
+from policies.model.tools import runs_cluster_autoscaler
+from webhook.sources.parsing import parse, pieces
+from webhook.sources.texts import Text
+
+#: Bytes of all texts from which a second process is worth its start. Arbitrary; reading a megabyte takes a
+#: quarter of a second, starting a process a hundredth, and telling it what the other knows about as much.
+WORTH_TWO: Final = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What every text is judged by.
+
+    Attributes:
+        context: Policies, release and kinds.
+        selection: Which rules are asked.
+        inventory: The cluster's nodes or domains.
+        today: The day by which exemptions expire.
+        processes: How many processes may work, 1 or 2; None for as many as there are cores.
+    """
+
+    context: AdmissionContext
+    selection: Selection
+    inventory: Inventory | None = None
+    today: date | None = None
+    processes: int | None = None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run found.
+
+    Attributes:
+        result: The findings.
+        notes: What was passed over and why, a line each.
+        problems: What cannot be read.
+    """
+
+    result: LintResult = field(default_factory=LintResult)
+    notes: list[str] = field(default_factory=list)
+    problems: list[Finding] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Half:
+    """What a process read.
+
+    Attributes:
+        gathered: The objects.
+        outcome: What was told while they were read.
+        broken: Files that cannot be read; what was read of them in parts does not count.
+    """
+
+    gathered: Gathered
+    outcome: Outcome
+    broken: set[str]
+
+    def drop(self, broken: set[str]) -> None:
+        """Take out what was read of broken files."""
+        if broken:
+            gathered = self.gathered
+            gathered.declared = [
+                entry for entry in gathered.declared if entry.manifest.document.file not in broken
+            ]
+            gathered.others = [entry for entry in gathered.others if entry.document.file not in broken]
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """What the rules of one process must know of what the other has read."""
+
+    workloads: list[Workload]
+    others: list[tuple[dict[str, Any], str]]
+    broken: set[str]
+
+
+def lint_texts(texts: Iterable[Text], job: Job, advance: Callable[[int], None]) -> Outcome:
+    """Ask the rules of every workload of the texts.
+
+    Args:
+        texts: What to read.
+        job: What to judge by.
+        advance: Called now and then with the number of bytes read since the last call.
+    """
+    parts = [part for text in texts for part in pieces(text)]
+    if _processes(parts, job) < 2:
+        half = _read(parts, job, advance)
+        half.drop(half.broken)
+        return _judge(half, half.gathered.repository, job)
+    first, second = _halves(parts)
+    return _lint_beside(first, second, job, advance)
+
+
+def _processes(parts: list[Text], job: Job) -> int:
+    if len(parts) < 2 or sum(len(part.content) for part in parts) < WORTH_TWO:
+        return 1
+    # A process with threads cannot be copied safely.
+    if threading.active_count() > 1 or "fork" not in multiprocessing.get_all_start_methods():
+        return 1
+    return job.processes or len(os.sched_getaffinity(0))
+
+
+def _halves(parts: list[Text]) -> tuple[list[Text], list[Text]]:
+    """Cut a list of texts where about half of the bytes are before."""
+    whole, before = sum(len(part.content) for part in parts), 0
+    for position, part in enumerate(parts):
+        before += len(part.content)
+        if before * 2 >= whole:
+            return parts[: position + 1], parts[position + 1 :]
+    return parts, []
+
+
+def _lint_beside(first: list[Text], second: list[Text], job: Job, advance: Callable[[int], None]) -> Outcome:
+    fork = multiprocessing.get_context("fork")
+    ours, theirs = fork.Pipe()
+    worker = fork.Process(target=_work, args=(second, job, theirs), daemon=True)
+    worker.start()
+    theirs.close()
+    try:
+        half = _read(first, job, advance)
+        # The worker tells first: if both did, both would wait for a reader.
+        beside: _Beside = ours.recv()
+        ours.send(_told(half))
+        outcome = _judge_beside(half, beside, job, comes_first=True)
+        advance(sum(len(part.content) for part in second))
+        other: Outcome = ours.recv()
+    finally:
+        ours.close()
+        worker.join()
+    return _joined(outcome, other)
+
+
+def _work(texts: list[Text], job: Job, pipe: Connection) -> None:
+    """Do the second process' part."""
+    # Ctrl-C reaches both; the first one says so.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    half = _read(texts, job, lambda _read: None)
+    pipe.send(_told(half))
+    beside: _Beside = pipe.recv()
+    pipe.send(_judge_beside(half, beside, job, comes_first=False))
+    # The first process waits for this one's end, and freeing a million values one by one takes a while.
+    os._exit(0)
+
+
+def _read(parts: list[Text], job: Job, advance: Callable[[int], None]) -> _Half:
+    outcome = Outcome()
+    broken: set[str] = set()
+    gathered = Gathered()
+    for part in parts:
+        parsed = parse(part)
+        # At once, while the processor still has the objects at hand.
+        found = gather(parsed.objects, job.context)
+        gathered.declared += found.declared
+        gathered.others += found.others
+        outcome.notes += parsed.notes
+        outcome.problems += parsed.problems
+        if parsed.problems:
+            broken.add(part.file)
+        advance(len(part.content))
+    return _Half(gathered, outcome, broken)
+
+
+def _told(half: _Half) -> _Beside:
+    others = [
+        (entry.value, folder_of(entry)) for entry in half.gathered.others if goes_with_workloads(entry.value)
+    ]
+    return _Beside([_stripped(entry.workload) for entry in half.gathered.declared], others, half.broken)
+
+
+def _stripped(workload: Workload) -> Workload:
+    """Return a workload without its pods' spec, which rules ask only of their own workload."""
+    if runs_cluster_autoscaler(workload):
+        return workload
+    obj: Any = {**workload.obj}
+    *way, last = workload.kind.template or ("spec",)
+    node = obj
+    for name in way:
+        if not isinstance(node.get(name), dict):
+            break
+        node[name] = {**node[name]}
+        node = node[name]
+    else:
+        node.pop(last, None)
+    return replace(workload, obj=obj, constraints=(), errors=())
+
+
+def _judge_beside(half: _Half, beside: _Beside, job: Job, *, comes_first: bool) -> Outcome:
+    half.drop(half.broken | beside.broken)
+    own = [entry.workload for entry in half.gathered.declared]
+    other_values = [(entry.value, folder_of(entry)) for entry in half.gathered.others]
+    first, second = (own, beside.workloads) if comes_first else (beside.workloads, own)
+    objects = [*other_values, *beside.others] if comes_first else [*beside.others, *other_values]
+    values, folders = (value for value, _ in objects), (folder for _, folder in objects)
+    return _judge(half, Repository.of([*first, *second], values, folders), job)
+
+
+def _judge(half: _Half, repository: Repository, job: Job) -> Outcome:
+    half.outcome.result = lint_gathered(
+        half.gathered,
+        repository,
+        job.context,
+        selection=job.selection,
+        inventory=job.inventory,
+        today=job.today,
+    )
+    return half.outcome
+
+
+def _joined(first: Outcome, second: Outcome) -> Outcome:
+    first.notes += second.notes
+    first.problems += second.problems
+    result = first.result
+    result.findings += second.result.findings
+    result.suppressed += second.result.suppressed
+    result.skipped |= second.result.skipped
+    result.workloads += second.result.workloads
+    return first

@@ -1,0 +1,28 @@
+"""The lines of the texts that were read, for reports that show them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+
+from policies.errors import DocumentError
+from policies.syntax.encoding import decoded
+from webhook.sources.texts import Text
+
+_BREAK = re.compile(r"\r\n|\r|\n")
+
+
+def lines_of(texts: Iterable[Text]) -> Callable[[str], Sequence[str]]:
+    """Return what returns the lines of a file, by the name that findings use; none for what a tool made."""
+    by_file = {text.file: text.content for text in texts if not text.rendered}
+
+    @lru_cache(maxsize=1)
+    def lines(file: str) -> Sequence[str]:
+        try:
+            text = decoded(by_file.get(file, b""), file)
+        except DocumentError:
+            return ()
+        return _BREAK.split(text.removeprefix("\ufeff"))
+
+    return lines

@@ -1,0 +1,65 @@
+"""The texts that a command reads, with the names that messages use. Opens files; parses nothing."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from policies.errors import DocumentError
+from policies.fields import FieldPath, shown
+from policies.findings import Finding, Location, Severity
+from webhook.sources.walking import STDIN
+
+#: The rule that a file breaks which cannot be read.
+UNREADABLE: Final = "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One text with manifests.
+
+    Attributes:
+        file: The name that messages use.
+        content: Its bytes.
+        named: Whether it was given by name, so that finding nothing in it is worth a word.
+        rendered: Whether a tool made it: then its lines are nobody's.
+        first_line: How many lines of the file stand before it, for a part of a file.
+    """
+
+    file: str
+    content: bytes
+    named: bool = False
+    rendered: bool = False
+    first_line: int = 0
+
+
+def shown_file(name: str) -> str:
+    """Return a file's name as messages use it: on one line."""
+    if name == STDIN:
+        return "<stdin>"
+    return name if name.isprintable() else shown(name)
+
+
+def read_text(name: str, *, named: bool) -> Text:
+    """Read a file, or standard input for ``-``.
+
+    Raises:
+        DocumentError: It cannot be opened.
+    """
+    try:
+        content = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise DocumentError([f"{shown_file(name)}: {reason}"]) from error
+    return Text(shown_file(name), content, named=named)
+
+
+def unreadable(file: str, problem: str) -> Finding:
+    """Return a problem that starts with its file and perhaps a line as a finding."""
+    rest = problem.removeprefix(f"{file}:")
+    line, separator, message = rest.partition(": ")
+    at_line = bool(separator) and line.isdecimal()
+    location = Location(file, int(line) if at_line else 0)
+    return Finding(Severity.ERROR, location, FieldPath(), (message if at_line else rest).strip(), UNREADABLE)

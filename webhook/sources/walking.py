@@ -1,0 +1,122 @@
+"""Find what there is to read below folders, in an order that is always the same. Reads no manifest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from webhook.sources.ignoring import Ignored, ignored_in
+
+#: The name that means standard input.
+STDIN: Final = "-"
+#: What is read of a folder.
+SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
+#: The file that makes a folder a Helm chart.
+CHART: Final = "Chart.yaml"
+#: The files that make a folder a kustomization.
+KUSTOMIZATIONS: Final = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
+#: Folders of a chart that hold no manifests: templates, and further charts that the outer one renders.
+_OF_CHART: Final = frozenset({"templates", "charts"})
+
+
+@dataclass(slots=True)
+class Found:
+    """What there is to read.
+
+    Attributes:
+        files: The files, and ``-``; without repeats.
+        named: Those of them that were given by name.
+        charts: The folders of Helm charts.
+        kustomizations: The kustomization files.
+        empty: Folders without any file to read.
+    """
+
+    files: dict[str, None] = field(default_factory=dict)
+    named: set[str] = field(default_factory=set)
+    charts: list[str] = field(default_factory=list)
+    kustomizations: list[str] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
+
+
+def find(paths: Iterable[str], *, exclude: tuple[Path, tuple[str, ...]] | None = None) -> Found:
+    """Find the files that paths stand for.
+
+    Hidden files and folders, and what Git ignores, are left out of folders; a path that is given is always
+    meant. A link to a folder is not followed.
+
+    Args:
+        paths: Files, folders or ``-``, in the order in which they are read.
+        exclude: Patterns as in ``.gitignore`` for what else is left out, and the folder they count from.
+    """
+    found = Found()
+    for path in dict.fromkeys(paths):
+        if path == STDIN or not _is_folder(path):
+            found.files[path] = None
+            found.named.add(path)
+            continue
+        folder = Path(path).absolute()
+        folder = Path(os.path.normpath(folder))
+        ignored = ignored_in(folder)
+        if exclude is not None and exclude[1]:
+            ignored = ignored.with_patterns(*exclude)
+        before = len(found.files) + len(found.charts)
+        _walk(path, folder, ignored, found)
+        if before == len(found.files) + len(found.charts):
+            found.empty.append(path)
+    return found
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _walk(shown: str, folder: Path, ignored: Ignored, found: Found) -> None:
+    """Take in a folder.
+
+    Args:
+        shown: The folder as it was given, which is what messages use.
+        folder: The same as an absolute path.
+        ignored: The patterns in force.
+        found: Takes the files.
+    """
+    try:
+        with os.scandir(folder) as scan:
+            entries = sorted(scan, key=lambda entry: entry.name)
+    except OSError:
+        # A folder that may not be read is a file that cannot be read: it is told when that is tried.
+        found.files[shown] = None
+        return
+    names = {entry.name for entry in entries}
+    is_chart = CHART in names
+    if is_chart:
+        found.charts.append(shown)
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        path = folder / entry.name
+        below = _joined(shown, entry.name)
+        if entry.is_dir(follow_symlinks=False):
+            if (is_chart and entry.name in _OF_CHART) or ignored.holds(path, is_folder=True):
+                continue
+            _walk(below, path, ignored.below(path), found)
+        elif _is_wanted(entry) and not (ignored.specs and ignored.holds(path)):
+            if entry.name in KUSTOMIZATIONS:
+                found.kustomizations.append(below)
+            else:
+                found.files[below] = None
+
+
+def _is_wanted(entry: os.DirEntry[str]) -> bool:
+    return (
+        entry.name in KUSTOMIZATIONS or os.path.splitext(entry.name)[1] in SUFFIXES  # noqa: PTH122  # half the time
+    ) and entry.is_file()
+
+
+def _joined(folder: str, name: str) -> str:
+    return name if folder == "." else os.path.join(folder, name)  # noqa: PTH118  # keeps "./" and "..", as given

@@ -1,0 +1,32 @@
+"""Write a file back at one stroke: whoever reads it finds the old content or the new, never a part."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from policies.errors import DocumentError
+
+
+def write_back(file: str, *, old: bytes, new: bytes) -> None:
+    """Put a new content in the place of the one that was read; mode and links are kept.
+
+    Raises:
+        DocumentError: The file is no longer what was read.
+        OSError: It cannot be written.
+    """
+    # A link goes on pointing where it points.
+    path = Path(file).resolve(strict=True)
+    if path.read_bytes() != old:
+        raise DocumentError([f"{file}: has changed since it was read, so it is left alone"])
+    mode = path.stat().st_mode & 0o7777
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(new)
+            os.fchmod(stream.fileno(), mode)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
