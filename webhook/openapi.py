@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from webhook.admission.review import API_VERSION
+from webhook.linting.schemas import lint_schemas
 from webhook.scoring.explain_schemas import EXPLAIN_SCHEMAS
 from webhook.scoring.schema_forms import Schema
 from webhook.scoring.schemas import SCHEMAS
@@ -48,7 +49,7 @@ _REFUSALS: Final[Mapping[int, str]] = {
     415: "The body is not application/json.",
     500: "The server failed; its log says why.",
 }
-_BUSY: Final = {503: "As much is being scored as may be at once."}
+_BUSY: Final = {503: "As many requests are being answered as may be at once."}
 
 
 def document() -> dict[str, Any]:
@@ -66,6 +67,10 @@ def document() -> dict[str, Any]:
             "/v1/explain": {
                 "post": _scoring("explain", "Explain where a pod would go, or why nowhere.", "Explanation")
             },
+            "/v1/lint": {
+                "post": _posted("lint", "Ask the linter's rules of objects.", "LintRequest", "LintReport")
+                | {"tags": ["manifests"]}
+            },
             "/validate": {"post": _admission("validate", "Check an object.")},
             "/mutate": {"post": _admission("mutate", "Inject default constraints into a new object.")},
             "/livez": {"get": _page("livez", "Whether the process lives.")},
@@ -74,7 +79,13 @@ def document() -> dict[str, Any]:
             "/openapi.json": {"get": _page("openapi", "This document.")},
         },
         "components": {
-            "schemas": {**SCHEMAS, **EXPLAIN_SCHEMAS, "Error": _ERROR, "AdmissionReview": _REVIEW}
+            "schemas": {
+                **SCHEMAS,
+                **EXPLAIN_SCHEMAS,
+                **lint_schemas(),
+                "Error": _ERROR,
+                "AdmissionReview": _REVIEW,
+            }
         },
     }
 

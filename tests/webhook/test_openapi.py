@@ -91,3 +91,30 @@ def test_real_errors(state: ServerState, fields: dict[str, Any]) -> None:
 
     assert 400 == answer.status_code
     _validator("Error").validate(answer.json)
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        pytest.param([], id="nothing"),
+        pytest.param([a_workload(spec={"topologySpreadConstraints": [SOFT, {}]})], id="findings"),
+        pytest.param({"apiVersion": "v1", "kind": "List", "items": [a_pod()]}, id="a List"),
+        pytest.param(
+            [
+                a_workload(
+                    annotations={"evenkeel.dev/ignore": "max-skew-not-positive: why"},
+                    spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]},
+                )
+            ],
+            id="suppressed",
+        ),
+    ],
+)
+def test_real_lint_answers(state: ServerState, objects: object) -> None:
+    """Lint requests that the schema allows get reports as the schema says."""
+    request = {"objects": objects}
+    _validator("LintRequest").validate(request)
+    answer = create_app(state).test_client().post("/v1/lint", json=request)
+
+    assert 200 == answer.status_code
+    _validator("LintReport").validate(answer.json)

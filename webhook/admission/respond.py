@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -10,8 +11,9 @@ import orjson
 
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.decision import IGNORED, Decision, Verdict, decide_mutation, decide_validation
+from policies.evaluation.reviewing import API_RULES, error_text
 from policies.evaluation.subject import Subject
-from policies.fields import MAX_ERRORS
+from policies.fields import MAX_ERRORS, FieldError
 from webhook.admission.budget import Budget
 from webhook.admission.review import API_VERSION, Review
 
@@ -48,6 +50,7 @@ class Reply(NamedTuple):
         rules: The ids of the broken rules, in the order they were found, without repeats.
         forecast_s: Seconds that the verdict on the next pod took; None if none was made.
         forecast_skipped: Whether one was wanted and there was too little time.
+        rules_skipped: Whether the rules that look at every node were wanted and there was too little time.
     """
 
     body: bytes
@@ -63,9 +66,17 @@ class Reply(NamedTuple):
     rules: tuple[str, ...]
     forecast_s: float | None = None
     forecast_skipped: bool = False
+    rules_skipped: bool = False
 
 
-def respond(body: bytes, phase: Phase, context: AdmissionContext, *, budget: Budget | None = None) -> Reply:
+def respond(
+    body: bytes,
+    phase: Phase,
+    context: AdmissionContext,
+    *,
+    budget: Budget | None = None,
+    rules_budget: Budget | None = None,
+) -> Reply:
     """Answer one review.
 
     Args:
@@ -73,12 +84,13 @@ def respond(body: bytes, phase: Phase, context: AdmissionContext, *, budget: Bud
         phase: Which webhook is asked.
         context: What it is decided by.
         budget: The time that is left for a verdict on the next pod; None for no such verdict.
+        rules_budget: The time that is left for rules that look at every node; None to leave them out.
 
     Raises:
         ReviewError: The body is no AdmissionReview.
     """
     review = Review.parse(body)
-    decision = decide(review, phase, context, budget=budget)
+    decision = decide(review, phase, context, budget=budget, rules_budget=rules_budget)
     name = review.name or _generated_name(review)
     return Reply(
         body=orjson.dumps(
@@ -100,11 +112,17 @@ def respond(body: bytes, phase: Phase, context: AdmissionContext, *, budget: Bud
         rules=decision.rules,
         forecast_s=budget.spent_s if budget else None,
         forecast_skipped=budget.skipped if budget else False,
+        rules_skipped=rules_budget.skipped if rules_budget else False,
     )
 
 
 def decide(
-    review: Review, phase: Phase, context: AdmissionContext, *, budget: Budget | None = None
+    review: Review,
+    phase: Phase,
+    context: AdmissionContext,
+    *,
+    budget: Budget | None = None,
+    rules_budget: Budget | None = None,
 ) -> Decision:
     """Decide on one review; deletions, subresources and kinds without pods are let through at once."""
     if review.sub_resource or review.obj is None or review.operation not in ("CREATE", "UPDATE"):
@@ -118,7 +136,14 @@ def decide(
     old = None
     if review.operation == "UPDATE" and review.old_object is not None:
         old = Subject.read(review.old_object, kind, review.namespace)
-    return decide_validation(subject, old, context, within=budget.within if budget else None)
+    return decide_validation(
+        subject,
+        old,
+        context,
+        within=budget.within if budget else None,
+        within_rules=rules_budget.within if rules_budget else None,
+        today=datetime.now(UTC).date(),
+    )
 
 
 def _response(review: Review, decision: Decision, name: str) -> dict[str, Any]:
@@ -146,15 +171,20 @@ def _told(warnings: tuple[str, ...]) -> list[str]:
 def _denial(review: Review, decision: Decision, name: str) -> dict[str, Any]:
     """Return the status of a refusal. With reason Invalid kubectl would print the causes alone."""
     causes = [
-        {"reason": str(error.kind), "field": str(error.path), "message": error.problem}
+        {"reason": _reason(error), "field": str(error.path), "message": error.problem}
         for error in decision.errors
     ]
     return {
         "code": 403,
         "reason": "Forbidden",
-        "message": "\n".join(map(str, decision.errors)) + _rest(decision),
+        "message": "\n".join(map(error_text, decision.errors)) + _rest(decision),
         "details": {"kind": review.kind, "name": name, "causes": causes},
     }
+
+
+def _reason(error: FieldError) -> str:
+    """Return Kubernetes' type of a cause; it has none for rules that the API server does not know."""
+    return str(error.kind) if error.rule in API_RULES else error.rule
 
 
 def _rest(decision: Decision) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
+from policies.evaluation.reviewing import reviewing_rules
 from webhook.admission.budget import Budget, Pace
 from webhook.admission.respond import Phase, Reply, respond
 from webhook.admission.review import ReviewError
@@ -40,7 +41,9 @@ class AdmissionApp:
         self._fallback = fallback
         self._limit = state.settings.max_body_bytes
         self._done: deque[tuple[Phase, Reply, float]] = deque()
-        self._pace = Pace()
+        self._pace, self._rules_pace = Pace(), Pace()
+        # Before the workers are forked: reading fifty modules would take the first review's time.
+        reviewing_rules()
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
@@ -75,10 +78,11 @@ class AdmissionApp:
         began = time.perf_counter()
         try:
             context = self._state.context
-            budget = None
+            budget = rules_budget = None
             if phase is Phase.VALIDATE and context.cluster is not None:
                 budget = Budget(self._pace, query=query, started=started)
-            reply = respond(body, phase, context, budget=budget)
+                rules_budget = Budget(self._rules_pace, query=query, started=started)
+            reply = respond(body, phase, context, budget=budget, rules_budget=rules_budget)
         except ReviewError as error:
             raise RefusalError(HTTPStatus.BAD_REQUEST, error.message, errors=error.errors) from error
         except Exception as error:
@@ -152,5 +156,7 @@ def _fields(reply: Reply, phase: Phase, seconds: float) -> dict[str, Value]:
         fields["forecast"] = "skipped"
     elif reply.forecast_s is not None:
         fields["forecast_ms"] = round(reply.forecast_s * 1000, 3)
+    if reply.rules_skipped:
+        fields["node_rules"] = "skipped"
     fields["ms"] = round(seconds * 1000, 3)
     return fields

@@ -8,7 +8,6 @@ from http import HTTPStatus
 from typing import Any, TypeVar
 
 from flask import Blueprint, Response, request
-from gunicorn.http.errors import ParseException
 
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.explaining import explain_object
@@ -18,9 +17,10 @@ from webhook.logs import LOGGER
 from webhook.scoring.gate import BusyError
 from webhook.scoring.placing import judge_request
 from webhook.scoring.request import RequestError
-from webhook.serving.body import RefusalError, announced_length, read_json_body
+from webhook.serving.body import RefusalError, announced_length
 from webhook.serving.problems import JSON
 from webhook.views.current import state
+from webhook.views.posted import posted_json
 
 blueprint = Blueprint("scoring", __name__)
 
@@ -55,7 +55,7 @@ def _answer(
     try:
         with state().scoring.enter(large=length is None or length > settings.max_body_bytes):
             started = time.perf_counter()
-            found = judge_request(_body(settings.max_score_body_bytes), state().context, judge)
+            found = judge_request(posted_json(settings.max_score_body_bytes), state().context, judge)
             placement, body = render(found)
             answer = Response(body, content_type=JSON)
     except BusyError:
@@ -65,14 +65,6 @@ def _answer(
         raise RefusalError(HTTPStatus.BAD_REQUEST, error.message, errors=error.errors) from error
     _log(placement, time.perf_counter() - started)
     return answer
-
-
-def _body(limit: int) -> bytes:
-    try:
-        return read_json_body(request.environ, limit)
-    except (ParseException, OSError) as error:
-        # Broken chunks, and clients that are gone; the server below would have said the same.
-        raise RefusalError(HTTPStatus.BAD_REQUEST, f"the body cannot be read: {error}") from error
 
 
 def _log(placement: Placement, seconds: float) -> None:

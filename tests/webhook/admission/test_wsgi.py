@@ -206,6 +206,7 @@ def test_no_forecast_without_time(foresighted: Caller) -> None:
 
     assert {"uid": "6b1f", "allowed": True} == answer["response"]
     assert " forecast=skipped " in line
+    assert " node_rules=skipped " in line
     assert 1 == foresighted.registry.get_sample_value("evenkeel_forecasts_skipped_total")
 
 
