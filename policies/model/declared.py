@@ -47,6 +47,7 @@ class Workload:
         labels: The labels of its pods, as the template has them.
         constraints: Its constraints that have no errors.
         errors: What the API server, or its pods' admission, would refuse.
+        folder: The folder of the file that it stands in.
     """
 
     obj: Mapping[str, Any]
@@ -56,6 +57,7 @@ class Workload:
     labels: Mapping[str, str]
     constraints: tuple[DeclaredConstraint, ...]
     errors: tuple[FieldError, ...]
+    folder: str = ""
 
     @property
     def title(self) -> str:

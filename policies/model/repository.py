@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 from policies.fields import ErrorList, FieldPath
@@ -12,11 +14,14 @@ from policies.model.labels import LabelSelector, label_selector_errors
 from policies.model.tools import NODE_AUTOSCALERS, Tool, runs_cluster_autoscaler, tool_of_object
 
 #: The kinds that a repository understands besides workloads, by group and kind.
-AUTOSCALER, BUDGET, SERVICE = (
+AUTOSCALER, SCALED_OBJECT, BUDGET, SERVICE = (
     ("autoscaling", "HorizontalPodAutoscaler"),
+    ("keda.sh", "ScaledObject"),
     ("policy", "PodDisruptionBudget"),
     ("", "Service"),
 )
+#: Between how many and how many pods a ScaledObject scales that does not say: KEDA 2.15.
+SCALED_OBJECT_RANGE = (0, 100)
 
 #: The group and the kind of kube-scheduler's configuration, of any version.
 SCHEDULER_CONFIG = ("kubescheduler.config.k8s.io", "KubeSchedulerConfiguration")
@@ -27,7 +32,7 @@ def goes_with_workloads(obj: Mapping[str, Any]) -> bool:
     version, kind = obj.get("apiVersion"), obj.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str):
         return False
-    if (version.rpartition("/")[0], kind) in (AUTOSCALER, BUDGET, SERVICE):
+    if (version.rpartition("/")[0], kind) in (AUTOSCALER, SCALED_OBJECT, BUDGET, SERVICE):
         return True
     return tool_of_object(obj) is not None or is_scheduler_config(obj)
 
@@ -41,11 +46,12 @@ class ReplicaRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Autoscaler:
-    """A HorizontalPodAutoscaler."""
+    """A HorizontalPodAutoscaler, or a ScaledObject, which makes one."""
 
     name: str
     least: int
     most: int
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,11 +62,15 @@ class Budget:
     selector: LabelSelector
     min_available: object
     max_unavailable: object
+    folder: str = ""
 
 
 @dataclass(slots=True)
 class Repository:
-    """Objects that are applied together. Namespaces that manifests leave out count as one, the empty one.
+    """Objects that are applied together.
+
+    Namespaces that manifests leave out count as one, the empty one. Where a workload stands in it twice, as
+    with a folder for each environment, only what lies in its own folder goes with it.
 
     Attributes:
         workloads: The workloads, in their order, by namespace.
@@ -73,25 +83,36 @@ class Repository:
     autoscalers_of_nodes: list[Workload] = field(default_factory=list)
     tools: set[Tool] = field(default_factory=set)
     scheduler_configs: list[Mapping[str, Any]] = field(default_factory=list)
-    _autoscalers: dict[tuple[str, str, str], Autoscaler] = field(default_factory=dict)
+    _autoscalers: dict[tuple[str, str, str], list[Autoscaler]] = field(default_factory=dict)
     _budgets: dict[str, list[Budget]] = field(default_factory=dict)
-    _services: dict[str, list[tuple[str, dict[str, str]]]] = field(default_factory=dict)
+    _services: dict[str, list[tuple[str, dict[str, str], str]]] = field(default_factory=dict)
+    _unplaced: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, workloads: Iterable[Workload], others: Iterable[Mapping[str, Any]]) -> Repository:
-        """Take workloads in, and of other objects those that go with them; what is broken is left out."""
+    def of(
+        cls, workloads: Iterable[Workload], others: Iterable[Mapping[str, Any]], folders: Iterable[str] = ()
+    ) -> Repository:
+        """Take workloads in, and of other objects those that go with them; what is broken is left out.
+
+        Args:
+            workloads: The workloads.
+            others: The other objects.
+            folders: The folder of each of these; none where all lie in one.
+        """
         repository = cls()
         for workload in workloads:
             repository.workloads.setdefault(workload.namespace, []).append(workload)
+            if not workload.namespace:
+                repository._unplaced[workload.kind.kind, workload.name] += 1
             if runs_cluster_autoscaler(workload):
                 repository.autoscalers_of_nodes.append(workload)
                 repository.tools.add(Tool.CLUSTER_AUTOSCALER)
-        for obj in others:
-            repository.take(obj)
+        for obj, folder in zip(others, chain(folders, repeat("")), strict=False):
+            repository.take(obj, folder=folder)
         return repository
 
-    def take(self, obj: Mapping[str, Any]) -> None:
-        """Take an object in, if it is of a kind that goes with workloads."""
+    def take(self, obj: Mapping[str, Any], *, folder: str = "") -> None:
+        """Take an object in, if it is of a kind that goes with workloads; ``folder`` is that of its file."""
         version, kind = obj.get("apiVersion"), obj.get("kind")
         if not isinstance(version, str) or not isinstance(kind, str):
             return
@@ -109,13 +130,18 @@ class Repository:
         if found.errors:
             return
         if (group, kind) == AUTOSCALER:
-            self._take_autoscaler(namespace, name, spec)
+            limits = spec.get("minReplicas", 1), spec.get("maxReplicas")
+            self._take_autoscaler(namespace, spec, limits, named=(name, folder))
+        elif (group, kind) == SCALED_OBJECT:
+            least, most = SCALED_OBJECT_RANGE
+            limits = spec.get("minReplicaCount", least), spec.get("maxReplicaCount", most)
+            self._take_autoscaler(namespace, spec, limits, named=(name, folder))
         elif (group, kind) == BUDGET:
-            self._take_budget(namespace, name, spec)
+            self._take_budget(namespace, spec, named=(name, folder))
         elif (group, kind) == SERVICE:
             selector = found.labels(spec.get("selector"), FieldPath())
             if selector and not found.errors:
-                self._services.setdefault(namespace, []).append((name, selector))
+                self._services.setdefault(namespace, []).append((name, selector, folder))
 
     @property
     def adds_nodes(self) -> bool:
@@ -124,7 +150,9 @@ class Repository:
 
     def autoscaler(self, workload: Workload) -> Autoscaler | None:
         """Return the autoscaler of a workload, if the repository has one."""
-        return self._autoscalers.get((workload.namespace, workload.kind.kind, workload.name))
+        found = self._autoscalers.get((workload.namespace, workload.kind.kind, workload.name), ())
+        near = (scaler for scaler in found if self.goes_with(workload, scaler.folder))
+        return max(near, key=lambda scaler: scaler.most, default=None)
 
     def replicas(self, workload: Workload) -> ReplicaRange | None:
         """Return between how many and how many pods a workload runs; None where that is not known."""
@@ -138,28 +166,43 @@ class Repository:
     def budgets(self, workload: Workload) -> list[Budget]:
         """Return the disruption budgets that select a workload's pods."""
         budgets = self._budgets.get(workload.namespace, ())
-        return [budget for budget in budgets if budget.selector.matches(workload.labels)]
+        return [
+            budget
+            for budget in budgets
+            if budget.selector.matches(workload.labels) and self.goes_with(workload, budget.folder)
+        ]
+
+    def goes_with(self, workload: Workload, folder: str) -> bool:
+        """Tell whether what lies in a folder, in the same namespace, may go with a workload."""
+        alone = workload.namespace or self._unplaced[workload.kind.kind, workload.name] < 2
+        return bool(alone) or folder == workload.folder
 
     def services(self, workload: Workload) -> list[tuple[str, dict[str, str]]]:
         """Return the names and selectors of the services that select a workload's pods."""
         services = self._services.get(workload.namespace, ())
-        return [entry for entry in services if entry[1].items() <= dict(workload.labels).items()]
+        return [
+            (name, selector)
+            for name, selector, folder in services
+            if selector.items() <= dict(workload.labels).items() and self.goes_with(workload, folder)
+        ]
 
-    def _take_autoscaler(self, namespace: str, name: str, spec: Mapping[str, Any]) -> None:
-        target = spec.get("scaleTargetRef")
-        least, most = spec.get("minReplicas", 1), spec.get("maxReplicas")
+    def _take_autoscaler(
+        self, namespace: str, spec: Mapping[str, Any], limits: tuple[Any, Any], *, named: tuple[str, str]
+    ) -> None:
+        target, (least, most), (name, folder) = spec.get("scaleTargetRef"), limits, named
         if not isinstance(target, dict) or type(least) is not int or type(most) is not int:
             return
-        key = (namespace, str(target.get("kind")), str(target.get("name")))
-        self._autoscalers[key] = Autoscaler(name, least, max(least, most))
+        # Only a ScaledObject may leave the kind out.
+        key = (namespace, str(target.get("kind", "Deployment")), str(target.get("name")))
+        self._autoscalers.setdefault(key, []).append(Autoscaler(name, least, max(least, most), folder))
 
-    def _take_budget(self, namespace: str, name: str, spec: Mapping[str, Any]) -> None:
+    def _take_budget(self, namespace: str, spec: Mapping[str, Any], *, named: tuple[str, str]) -> None:
         selector = spec.get("selector")
         if not isinstance(selector, dict) or label_selector_errors(selector, FieldPath()):
             return
-        budget = Budget(
-            name, LabelSelector.parse(selector), spec.get("minAvailable"), spec.get("maxUnavailable")
-        )
+        name, folder = named
+        limits = spec.get("minAvailable"), spec.get("maxUnavailable")
+        budget = Budget(name, LabelSelector.parse(selector), *limits, folder)
         self._budgets.setdefault(namespace, []).append(budget)
 
 

@@ -21,6 +21,8 @@ class Tool(StrEnum):
 NODE_AUTOSCALERS = (Tool.CLUSTER_AUTOSCALER, Tool.KARPENTER)
 #: The group of Karpenter's objects.
 KARPENTER_GROUP = "karpenter.sh"
+#: How the labels start that Karpenter itself puts on the nodes that it adds, those of its providers too.
+KARPENTER_LABELS = ("karpenter.sh/", "karpenter.k8s.")
 #: The label of the nodes that Karpenter adds.
 KARPENTER_NODE_LABEL = "karpenter.sh/nodepool"
 #: The plugin of the descheduler that evicts pods by their constraints, in policies of v1alpha1 and v1alpha2.

@@ -103,7 +103,9 @@ def _pods(workload: Workload, budget: Budget, context: Context) -> int | None:
     """Return how many pods at most the budget's workloads run; None where that is not known, or none."""
     total = 0
     for other in context.repository.workloads.get(workload.namespace, ()):
-        if not budget.selector.matches(other.labels):
+        if not budget.selector.matches(other.labels) or not context.repository.goes_with(
+            other, budget.folder
+        ):
             continue
         replicas = context.repository.replicas(other)
         if replicas is None:

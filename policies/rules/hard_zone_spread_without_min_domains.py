@@ -2,8 +2,9 @@
 
 ## What it finds
 A `DoNotSchedule` constraint over `topology.kubernetes.io/zone` without `minDomains`, of a workload that a
-HorizontalPodAutoscaler of the repository scales to two pods or more. With the setting `autoscaled`, every
-hard zone constraint of a workload with two replicas or more. Kubernetes before 1.27 does not know the field.
+HorizontalPodAutoscaler of the repository, or a ScaledObject of KEDA, scales to two pods or more. With the
+setting `autoscaled`, every hard zone constraint of a workload with two replicas or more. Kubernetes before
+1.27 does not know the field.
 
 ## Why it matters
 The scheduler knows a zone only while it has a node. In a cluster that grows and shrinks, the first pods may

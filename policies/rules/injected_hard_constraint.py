@@ -102,5 +102,5 @@ def check(injection: Injection, _context: Context) -> Iterator[Problem]:
     for inner, entry in injection.literal():
         if entry.get("whenUnsatisfiable") == WhenUnsatisfiable.DO_NOT_SCHEDULE:
             path, named = injection.place(inner.child("whenUnsatisfiable"))
-            text = f"DoNotSchedule for every {whom} that the policy meets, whatever its labels and namespace"
+            text = f"DoNotSchedule for every {whom} that the policy meets; it asks for no label or namespace"
             yield Problem(path, f"{named}{text}")

@@ -4,8 +4,9 @@
 A constraint of a Deployment or Rollout whose `matchLabelKeys` lacks the label with which the controller tells
 revisions apart: `pod-template-hash`, or `rollouts-pod-template-hash` for an Argo Rollout. Left alone are
 workloads that never run two revisions at once (strategy `Recreate`, `maxSurge: 0`), workloads of one replica,
-constraints that tell revisions apart by a label of their own (`version`, `revision`, `release`, `hash`) or
-whose `maxSkew` is as many as there are replicas, and Kubernetes before 1.27, which does not know the field.
+constraints that tell revisions apart by a label of their own (`version`, `revision`, `release`, `hash`),
+those whose `maxSkew` is as many as there are replicas or to one of whose domains the pod's node selector or
+affinity holds it, and Kubernetes before 1.27, which does not know the field.
 
 ## Why it matters
 During a rolling update the scheduler places each new pod where the old and new ones together are fewest. Then
@@ -107,10 +108,9 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     if replicas is None or replicas.most < 2:
         return
     for declared in workload.constraints:
-        # The skew of so few pods is never above maxSkew, wherever an update leaves them.
-        if declared.constraint.max_skew >= replicas.most:
-            continue
         if not _counts_both(declared.constraint, workload):
+            continue
+        if not _can_exceed(declared.constraint, workload, replicas.most):
             continue
         path, old = declared.path.child("matchLabelKeys"), declared.raw.get("matchLabelKeys")
         text = (
@@ -126,6 +126,12 @@ def _counts_both(constraint: Constraint, workload: Workload) -> bool:
         return False
     keys = selector.keys.union(constraint.match_label_keys)
     return not any(key.endswith(_REVISION_WORDS) for key in keys)
+
+
+def _can_exceed(constraint: Constraint, workload: Workload, pods: int) -> bool:
+    """Tell whether so many pods, wherever an update leaves them, can have a skew above ``maxSkew``."""
+    held = workload.affinity.values_of(constraint.topology_key)
+    return constraint.max_skew < pods and (held is None or len(held) > 1)
 
 
 def _overlaps(workload: Workload) -> bool:

@@ -70,6 +70,7 @@ from policies.defaults.scheduler_config import DEFAULT_SCHEDULER, SYSTEM_CONSTRA
 from policies.fields import ErrorList, FieldPath
 from policies.findings import Severity
 from policies.model.declared import Workload
+from policies.model.own_selector import is_patch
 from policies.model.version import KubernetesVersion
 from policies.model.workload import descend
 from policies.rules.base import Context, Problem
@@ -92,6 +93,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     entries = workload.spec.get("topologySpreadConstraints")
     if not isinstance(entries, list) or len(entries) != 1 or len(workload.constraints) != 1:
         return
+    if is_patch(workload):
+        return  # The manifest that it is merged into may have others.
     declared = workload.constraints[0]
     key = declared.constraint.topology_key
     if declared.is_hard or key not in BUILT_IN or not _would_default(workload, context):

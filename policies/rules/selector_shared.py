@@ -140,7 +140,9 @@ def _neighbors(workload: Workload, context: Context) -> Iterator[Workload]:
     for other in context.repository.workloads.get(workload.namespace, ()):
         if other is workload or other.kind.kind in _TRANSIENT or _VARIANT.sub("", other.name) == name:
             continue
-        if (workload.namespace or _same_installation(workload, other)) and _difference(workload, other):
+        if not (workload.namespace or _same_installation(workload, other)):
+            continue
+        if context.repository.goes_with(workload, other.folder) and _difference(workload, other):
             yield other
 
 

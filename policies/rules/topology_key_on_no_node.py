@@ -3,6 +3,7 @@
 ## What it finds
 A `topologyKey` that none of the cluster's nodes carries, and of which no policy lists domains. A label that
 only nodes of a pool will have which is scaled to zero is best listed in the `topology` of a SpreadPolicy.
+Nothing is said of Karpenter's own labels where the repository has an object of the group `karpenter.sh`.
 
 ## Why it matters
 With `DoNotSchedule` every node is refused for the missing label, and all pods stay pending. With
@@ -76,6 +77,8 @@ from collections.abc import Iterator
 from policies.findings import Severity
 from policies.model.declared import DeclaredConstraint, Workload
 from policies.model.inventory import Inventory
+from policies.model.repository import Repository
+from policies.model.tools import KARPENTER_LABELS, Tool
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.ERROR
@@ -90,9 +93,15 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     if inventory is None or not inventory.nodes:
         return
     for declared in workload.constraints:
-        if inventory.values(declared.constraint.topology_key) == frozenset():
-            path = declared.path.child("topologyKey")
-            yield Problem(path, _text(workload, declared, inventory))
+        key = declared.constraint.topology_key
+        if inventory.values(key) != frozenset() or _comes_with_new_nodes(key, context.repository):
+            continue
+        yield Problem(declared.path.child("topologyKey"), _text(workload, declared, inventory))
+
+
+def _comes_with_new_nodes(key: str, repository: Repository) -> bool:
+    """Tell whether the nodes that are added for pending pods carry a label that none has yet."""
+    return key.startswith(KARPENTER_LABELS) and Tool.KARPENTER in repository.tools
 
 
 def _text(workload: Workload, declared: DeclaredConstraint, inventory: Inventory) -> str:

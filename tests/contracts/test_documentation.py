@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 from policies.documents.loading import builtin_names, load_policies
-from policies.evaluation.exemptions import IGNORE_ANNOTATION, INJECT_ANNOTATION
-from policies.evaluation.exemptions import DOES_NOT_FIT
+from policies.evaluation.exemptions import DOES_NOT_FIT, IGNORE_ANNOTATION, INJECT_ANNOTATION
 from policies.evaluation.injection import INJECTED_ANNOTATION
 from policies.model.api_rules import ApiRule
 from policies.model.workload import KNOWN_KINDS, WorkloadKind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,6 +26,10 @@ def _scaler(**spec: Any) -> dict[str, Any]:
     return _object("HorizontalPodAutoscaler", "autoscaling", **spec)
 
 
+def _scaled_object(**spec: Any) -> dict[str, Any]:
+    return _object("ScaledObject", "keda.sh", **{"scaleTargetRef": {"name": "web"}, **spec})
+
+
 @pytest.mark.parametrize(
     ("others", "expected"),
     [
@@ -34,6 +39,11 @@ def _scaler(**spec: Any) -> dict[str, Any]:
         pytest.param([_scaler(minReplicas=9, maxReplicas=2)], ReplicaRange(9, 9), id="the wrong way round"),
         pytest.param([_scaler(maxReplicas="9")], ReplicaRange(1, 1), id="a broken autoscaler"),
         pytest.param([_scaler(scaleTargetRef=None, maxReplicas=9)], ReplicaRange(1, 1), id="of nothing"),
+        pytest.param([_scaled_object(maxReplicaCount=9)], ReplicaRange(0, 9), id="a ScaledObject up to 9"),
+        pytest.param([_scaled_object(minReplicaCount=2)], ReplicaRange(2, 100), id="a ScaledObject from 2"),
+        pytest.param(
+            [_scaler(maxReplicas=9), _scaler(maxReplicas=4)], ReplicaRange(1, 9), id="of two the larger"
+        ),
     ],
 )
 def test_replicas(others: list[dict[str, Any]], expected: ReplicaRange) -> None:
@@ -128,3 +138,33 @@ def test_goes_with_workloads(obj: dict[str, Any], expected: bool) -> None:  # no
 def test_keeps_scheduler_configurations() -> None:
     """They are kept as they came."""
     assert [CONFIG] == Repository.of([], [CONFIG, _object("Secret")]).scheduler_configs
+
+
+@pytest.mark.parametrize(
+    ("namespace", "folders", "expected"),
+    [
+        pytest.param("", ("test", "live"), (1, 9), id="a folder for each environment: their own"),
+        pytest.param("", ("test",), (9,), id="one workload: what lies elsewhere goes with it"),
+        pytest.param("shop", ("test", "live"), (9, 9), id="one namespace: folders say nothing"),
+    ],
+)
+def test_folders_without_namespaces(
+    namespace: str, folders: tuple[str, ...], expected: tuple[int, ...]
+) -> None:
+    """Two workloads of one name, both without a namespace, each have what lies in their own folder."""
+    obj = a_workload()
+    obj["metadata"]["namespace"] = namespace
+    workloads = [replace(workload_of(obj), folder=folder) for folder in folders]
+    others = [
+        _scaler(maxReplicas=9),
+        _object("PodDisruptionBudget", "policy", selector=WEB),
+        _object("Service", selector={"app": "web"}),
+    ]
+    for other in others:
+        other["metadata"]["namespace"] = namespace
+    repository = Repository.of(workloads, others, ["live"] * 3)
+    most = [repository.replicas(workload) for workload in workloads]
+
+    assert expected == tuple(found.most for found in most if found is not None)
+    assert [count > 1 for count in expected] == [bool(repository.budgets(each)) for each in workloads]
+    assert [count > 1 for count in expected] == [bool(repository.services(each)) for each in workloads]

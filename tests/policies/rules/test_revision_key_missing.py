@@ -101,3 +101,12 @@ def test_releases(version: str, expected: int) -> None:
     context = Context(version=KubernetesVersion.parse(version))
 
     assert expected == len(problems(RULE, text_of(a_rollout()), context))
+
+
+@pytest.mark.parametrize(("key", "expected"), [("topology.kubernetes.io/zone", 0), ("disk", 1)])
+def test_pods_held_to_one_domain(key: str, expected: int) -> None:
+    """Pods that a node selector holds to one zone have no skew over zones."""
+    workload = a_rollout()
+    workload["spec"]["template"]["spec"]["nodeSelector"] = {key: "a"}
+
+    assert expected == len(problems(RULE, text_of(workload)))

@@ -84,3 +84,28 @@ def test_other_constraints(action: str, expected: str) -> None:
     )
 
     assert f"none of the 2 nodes has the label rack, so {expected}" == problem.message
+
+
+NODE_POOL = """
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: general}
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "others", "expected"),
+    [
+        pytest.param("karpenter.sh/capacity-type", NODE_POOL, 0, id="Karpenter's own label"),
+        pytest.param("karpenter.k8s.aws/instance-family", NODE_POOL, 0, id="its provider's label"),
+        pytest.param("karpenter.sh/capacity-type", "", 1, id="its label, but nobody runs it"),
+        pytest.param("rack", NODE_POOL, 1, id="another label"),
+    ],
+)
+def test_labels_of_nodes_to_come(key: str, others: str, expected: int) -> None:
+    """A label that no node has yet is no problem where the nodes that are added will have it."""
+    text = MANIFEST.format(key=key, action="DoNotSchedule") + others
+    context = Context(inventory=Inventory(nodes=_nodes(2)))
+
+    assert expected == len(problems("topology-key-on-no-node", text, context))

@@ -1,0 +1,4 @@
+{{- define "greeter.spread" -}}
+topologySpreadConstraints:
+  - maxSkew: {{ .maxSkew | default 1 }}
+{{- end -}}
