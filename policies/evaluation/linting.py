@@ -10,17 +10,13 @@ from typing import Any
 from policies.documents.rule_params import build_params
 from policies.documents.spread_policy import RuleSettings, SpreadPolicy
 from policies.evaluation.context import AdmissionContext
+from policies.evaluation.declaring import Declared, Gathered, gather, text_member
 from policies.evaluation.exemptions import IGNORE_ANNOTATION, Exemptions, read_exemptions
-from policies.evaluation.subject import Subject
-from policies.fields import MAX_ERRORS, ErrorList, FieldError, FieldPath
+from policies.fields import ErrorList, FieldPath
 from policies.findings import Finding, Severity
 from policies.manifests import ManifestObject
-from policies.model.constraint import Constraint
-from policies.model.declared import DeclaredConstraint, Workload
 from policies.model.injecting import extract
 from policies.model.inventory import Inventory
-from policies.model.own_selector import is_patch
-from policies.model.placeholders import has_placeholder
 from policies.model.repository import Repository, is_scheduler_config
 from policies.rules import base
 from policies.rules.base import Context, Problem, Rule, all_rules
@@ -72,135 +68,11 @@ class LintResult:
     workloads: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """A workload and where it stands."""
-
-    workload: Workload
-    subject: Subject
-    manifest: ManifestObject
-
-
 #: The rule that an exemption breaks which exempts from nothing.
 EXEMPTION_WITHOUT_EFFECT = "exemption-without-effect"
 _NO_SETTINGS = RuleSettings()
 #: Why a rule is skipped that must know where pods could go.
 NO_INVENTORY = "needs the cluster's nodes (--cluster) or its domains (topology of a SpreadPolicy)"
-
-
-def declare(manifest: ManifestObject, context: AdmissionContext) -> Declared | None:
-    """Return a manifest as a workload, None if it is none."""
-    obj = manifest.value
-    version, kind = obj.get("apiVersion"), obj.get("kind")
-    if not isinstance(version, str) or not isinstance(kind, str):
-        return None
-    group = version.rpartition("/")[0] if "/" in version else ""
-    known = context.kinds.find(group, kind)
-    if known is None:
-        return None
-    subject = Subject.read(obj, known, _text(obj.get("metadata"), "namespace"))
-    errors = subject.errors(subject.merge_state(subject), strict=context.strict)
-    workload = workload_of(subject, errors=errors, folder=folder_of(manifest))
-    return Declared(_without_open(workload), subject, manifest)
-
-
-def _without_open(workload: Workload) -> Workload:
-    """Return a workload without what cannot be judged before another tool completes the manifest.
-
-    That are constraints with placeholders, all of them where the pods' labels have some, and what a patch
-    leaves to the manifest that it is merged into.
-    """
-    if has_placeholder(workload.labels):
-        return replace(workload, constraints=(), errors=())
-    if any(has_placeholder(declared.constraint.topology_key) for declared in workload.constraints):
-        kept = (entry for entry in workload.constraints if not has_placeholder(entry.raw))
-        workload = replace(workload, constraints=tuple(kept))
-    if not workload.errors:
-        return workload
-    return replace(
-        workload, errors=tuple(error for error in workload.errors if not _is_open(workload, error))
-    )
-
-
-def _is_open(workload: Workload, error: FieldError) -> bool:
-    """Tell whether an error may be gone once the manifest is complete."""
-    node: Any = workload.obj
-    for name in error.path.segments:
-        try:
-            node = node[name]
-        except (KeyError, IndexError, TypeError):
-            return is_patch(workload)
-    # Kustomize's directives, such as ``$patch: delete``.
-    directive = str(error.path.segments[-1]).startswith("$") and is_patch(workload)
-    return directive or has_placeholder(node)
-
-
-def workload_of(subject: Subject, *, errors: Iterable[FieldError], folder: str = "") -> Workload:
-    """Return what rules look at of an object.
-
-    Args:
-        subject: The object.
-        errors: What is wrong with its constraints (``Subject.errors``).
-        folder: The folder of its file.
-    """
-    errors = tuple(errors)
-    path = subject.kind.constraints_path
-    raw = subject.pod.constraints
-    broken = {error.path.segments[: len(path.segments) + 1] for error in errors}
-    # After so many errors reading stopped: nobody knows what is wrong with the rest.
-    entries = enumerate(raw) if isinstance(raw, list) and len(errors) < MAX_ERRORS else ()
-    constraints = tuple(
-        DeclaredConstraint(constraint=Constraint.parse(entry), path=path.index(position), raw=entry)
-        for position, entry in entries
-        if path.index(position).segments not in broken and path.segments not in broken
-    )
-    return Workload(
-        obj=subject.obj,
-        kind=subject.kind,
-        namespace=subject.namespace,
-        name=_text(subject.metadata, "name"),
-        labels=subject.pod.labels,
-        constraints=constraints,
-        errors=errors,
-        folder=folder,
-    )
-
-
-def folder_of(manifest: ManifestObject) -> str:
-    """Return the folder of a manifest's file, empty where it has none."""
-    return manifest.document.file.rpartition("/")[0]
-
-
-@dataclass(slots=True)
-class Gathered:
-    """The objects of a repository, or of a part of it.
-
-    Attributes:
-        declared: The workloads, in their order.
-        others: The other objects.
-    """
-
-    declared: list[Declared] = field(default_factory=list)
-    others: list[ManifestObject] = field(default_factory=list)
-
-    @property
-    def repository(self) -> Repository:
-        """The objects that are applied together, as rules look at them."""
-        workloads = (entry.workload for entry in self.declared)
-        others = (entry.value for entry in self.others)
-        return Repository.of(workloads, others, map(folder_of, self.others))
-
-
-def gather(manifests: Iterable[ManifestObject], context: AdmissionContext) -> Gathered:
-    """Tell workloads from other objects."""
-    gathered = Gathered()
-    for manifest in manifests:
-        found = declare(manifest, context)
-        if found is None:
-            gathered.others.append(manifest)
-        else:
-            gathered.declared.append(found)
-    return gathered
 
 
 def lint(
@@ -318,10 +190,10 @@ def _lint_other(
     metadata = ErrorList().mapping(obj.get("metadata"), FieldPath())
     annotations = ErrorList().labels(metadata.get("annotations"), FieldPath())
     exemptions = read_exemptions(annotations, {}, today=today)
-    title = f"{obj['kind']} {_text(obj.get('metadata'), 'name')}".rstrip()
+    title = f"{obj['kind']} {text_member(obj.get('metadata'), 'name')}".rstrip()
     result.findings += _exemption_findings(manifest, FieldPath(), exemptions, title=title)
     own, kinds = ErrorList().labels(metadata.get("labels"), FieldPath()), frozenset([str(obj["kind"])])
-    namespace = _text(obj.get("metadata"), "namespace")
+    namespace = text_member(obj.get("metadata"), "namespace")
     policies = [entry for entry in context.policies if entry.scope.matches(namespace, None, own, kinds)]
     for rule in rules:
         settings = rule_settings(policies, rule.id)
@@ -374,8 +246,3 @@ def rule_settings(policies: Iterable[SpreadPolicy], rule: str) -> RuleSettings:
     """Return the settings of the first policy that says something of a rule."""
     found = (policy.rules[rule] for policy in policies if rule in policy.rules)
     return next(found, _NO_SETTINGS)
-
-
-def _text(parent: object, name: str) -> str:
-    value = parent.get(name) if isinstance(parent, dict) else None
-    return value if isinstance(value, str) else ""

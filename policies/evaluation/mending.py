@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from policies.edits import Edit, apply_edits, merge_edits
 from policies.evaluation.context import AdmissionContext
-from policies.evaluation.linting import Declared
+from policies.evaluation.declaring import Declared
 from policies.evaluation.subject import Subject
 from policies.fields import FieldPath
 from policies.findings import Location

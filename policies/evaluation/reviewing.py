@@ -15,7 +15,8 @@ from typing import NamedTuple, TypeVar
 from policies.defaults.scheduler_config import DEFAULT_CONFIG
 from policies.documents.spread_policy import Enforcement, RuleSettings, SpreadPolicy
 from policies.evaluation.context import AdmissionContext
-from policies.evaluation.linting import problems_of, rule_settings, workload_of
+from policies.evaluation.declaring import workload_of
+from policies.evaluation.linting import problems_of, rule_settings
 from policies.evaluation.subject import Subject
 from policies.fields import MAX_ERRORS, ErrorKind, FieldError
 from policies.findings import Severity

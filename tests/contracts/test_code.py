@@ -49,6 +49,7 @@ TESTED_ELSEWHERE = {
     "policies/engine/standing.py": "tests/policies/engine/test_explain.py",
     "policies/engine/verdict.py": "tests/policies/engine/test_judging.py",
     "policies/errors.py": "tests/webhook/cli/test_main.py",
+    "policies/evaluation/declaring.py": "tests/policies/model/test_declared.py",
     "policies/evaluation/editing.py": "tests/policies/evaluation/test_remedies.py",
     "policies/evaluation/explaining.py": "tests/policies/reports/test_explain_json.py",
     "policies/model/api_rules.py": "tests/policies/model/test_validation.py",

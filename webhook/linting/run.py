@@ -17,7 +17,8 @@ from multiprocessing.connection import Connection
 from typing import Any, Final
 
 from policies.evaluation.context import AdmissionContext
-from policies.evaluation.linting import Gathered, LintResult, Selection, folder_of, gather, lint_gathered
+from policies.evaluation.declaring import Gathered, folder_of, gather
+from policies.evaluation.linting import LintResult, Selection, lint_gathered
 from policies.findings import Finding
 from policies.model.declared import Workload
 from policies.model.inventory import Inventory

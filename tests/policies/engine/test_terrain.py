@@ -8,7 +8,7 @@ import pytest
 
 from policies.engine.terrain import Obstacle, Terrain, counts_only_its_own
 from policies.evaluation.context import AdmissionContext
-from policies.evaluation.linting import declare
+from policies.evaluation.declaring import declare
 from policies.fields import ErrorList
 from policies.manifests import load, objects
 from policies.model.declared import Workload

@@ -7,7 +7,7 @@ from typing import Any
 
 from policies.edits import Edit
 from policies.evaluation.context import AdmissionContext
-from policies.evaluation.linting import Declared, declare
+from policies.evaluation.declaring import Declared, declare
 from policies.evaluation.mending import Mending, Repair, fitting, worse_for
 from policies.fields import FieldPath
 from policies.manifests import load, objects

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from policies.evaluation.linting import workload_of
+from policies.evaluation.declaring import workload_of
 from policies.evaluation.subject import Subject
 from policies.model.declared import Workload
 from policies.model.merging import Merge

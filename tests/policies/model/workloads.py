@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from policies.evaluation.context import AdmissionContext
-from policies.evaluation.linting import declare
+from policies.evaluation.declaring import declare
 from policies.fields import FieldPath
 from policies.manifests import Document, ManifestObject
 from policies.model.declared import Workload

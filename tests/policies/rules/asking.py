@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from policies.evaluation.context import AdmissionContext
-from policies.evaluation.linting import declare
+from policies.evaluation.declaring import declare
 from policies.manifests import ManifestObject, load, objects
 from policies.model.declared import Workload
 from policies.model.repository import Repository
