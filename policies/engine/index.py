@@ -82,6 +82,11 @@ class ClusterIndex:
                 self.snapshot.remove(api_version, kind, namespace, name)
 
     @property
+    def node_count(self) -> int:
+        """How many nodes there are."""
+        return len(self.nodes.names())
+
+    @property
     def pod_count(self) -> int:
         """How many pods are bound to a node and have not finished."""
         return sum(map(len, self._pods.values()))

@@ -127,6 +127,8 @@ def _announcement(address: str, state: ServerState, files: _Files) -> Callable[[
         "workers": state.settings.workers,
         "threads": state.settings.threads,
     }
+    if state.context.cluster is not None:
+        fields |= {"nodes": state.context.cluster.node_count, "pods": state.context.cluster.pod_count}
     if files.authority:
         fields["ca"] = str(files.authority)
     return lambda: LOGGER.info("serving", extra={"fields": fields})
