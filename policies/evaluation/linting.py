@@ -205,14 +205,16 @@ def _lint_other(
 def _finding(
     problem: Problem, rule: Rule, settings: RuleSettings, manifest: ManifestObject, *, title: str
 ) -> Finding:
+    location = manifest.location(problem.path)
     return Finding(
         severity=settings.severity or rule.severity,
-        location=manifest.location(problem.path),
+        location=location,
         path=problem.path,
         message=problem.message,
         rule=rule.id,
         title=title,
-        fixable=bool(problem.edits),
+        # What has no line was made by a tool: only what it was made from could be mended.
+        fixable=bool(problem.edits) and location.line > 0,
     )
 
 

@@ -6,12 +6,14 @@ from datetime import date
 from typing import Any
 
 import pytest
+import yaml
 
 from policies.documents.loading import build
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.linting import EXEMPTION_WITHOUT_EFFECT, LintResult, Selection, lint
 from policies.findings import Severity
-from policies.manifests import load, objects
+from policies.manifests import Document, load, objects
+from policies.syntax.lines import LineMap
 from tests.builders import a_policy
 
 RULE = "max-skew-not-positive"
@@ -55,6 +57,25 @@ def test_exemptions() -> None:
 
     assert ([], 1) == (held.findings, len(held.suppressed))
     assert {RULE, EXEMPTION_WITHOUT_EFFECT} == {finding.rule for finding in over.findings}
+
+
+@pytest.mark.parametrize(("line", "fixable"), [(1, True), (0, False)])
+def test_what_no_file_holds_cannot_be_fixed(line: int, fixable: bool) -> None:  # noqa: FBT001
+    """An edit of what helm or kustomize made could be written nowhere."""
+    obj = yaml.safe_load(POD % "")
+    obj["spec"]["topologySpreadConstraints"] = [
+        {
+            "maxSkew": 1,
+            "topologyKey": "failure-domain.beta.kubernetes.io/zone",
+            "labelSelector": {"matchLabels": {}},
+        }
+        | {"whenUnsatisfiable": "DoNotSchedule"}
+    ]
+    document = Document(obj, "a.yaml", 0, lambda: LineMap(None, line))
+    selection = Selection(select=frozenset({"topology-key-deprecated"}))
+    result = lint(objects(document), AdmissionContext(policies=()), selection=selection)
+
+    assert [fixable] == [finding.fixable for finding in result.findings]
 
 
 OPEN = """\
