@@ -94,6 +94,17 @@ class Telemetry:
             "Verdicts on a workload's next pod that were not begun, for the timeout was too near.",
             registry=self._registry,
         )
+        self._node_rules = Histogram(
+            "evenkeel_node_rules_duration_seconds",
+            "Time of the rules that look at every node, where they were asked.",
+            buckets=DURATION_BUCKETS,
+            registry=self._registry,
+        )
+        self._node_rules_skipped = Counter(
+            "evenkeel_node_rules_skipped_total",
+            "Reviews whose rules on nodes were not begun, for the timeout was too near.",
+            registry=self._registry,
+        )
         self._violations = Counter(
             "evenkeel_rule_violations_total",
             "Reviews that broke a rule, by the rule's id.",
@@ -131,6 +142,10 @@ class Telemetry:
             self._forecasts.observe(reply.forecast_s)
         if reply.forecast_skipped:
             self._forecasts_skipped.inc()
+        if reply.rules_s is not None:
+            self._node_rules.observe(reply.rules_s)
+        if reply.rules_skipped:
+            self._node_rules_skipped.inc()
         if reply.injected:
             self._injected.inc(reply.injected)
         for rule in reply.rules:

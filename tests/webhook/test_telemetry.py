@@ -29,12 +29,14 @@ def a_reply(
     rules: tuple[str, ...] = (),
     forecast_s: float | None = None,
     skipped: bool = False,
+    rules_s: float | None = None,
+    rules_skipped: bool = False,
 ) -> Reply:
     """Return a reply that mentions only what metrics look at."""
     return Reply(
         body=b"{}", verdict=verdict, uid="1", operation="CREATE", kind="Pod", sub_resource="",
         namespace="shop", name="web", dry_run=False, injected=injected, rules=rules,
-        forecast_s=forecast_s, forecast_skipped=skipped,
+        forecast_s=forecast_s, forecast_skipped=skipped, rules_s=rules_s, rules_skipped=rules_skipped,
     )  # fmt: skip
 
 
@@ -69,6 +71,20 @@ def test_forecasts(telemetry: Telemetry, registry: CollectorRegistry) -> None:
     assert 1 == registry.get_sample_value("evenkeel_forecast_duration_seconds_count")
     assert 0.25 == registry.get_sample_value("evenkeel_forecast_duration_seconds_sum")
     assert 1 == registry.get_sample_value("evenkeel_forecasts_skipped_total")
+
+
+def test_rules_on_nodes(telemetry: Telemetry, registry: CollectorRegistry) -> None:
+    """Rules that look at every node are timed, and those that were not begun are counted."""
+    for reply in (
+        a_reply(Verdict.ALLOWED),
+        a_reply(Verdict.WARNED, rules_s=0.25),
+        a_reply(Verdict.ALLOWED, rules_skipped=True),
+    ):
+        telemetry.count_review(Phase.VALIDATE, reply, seconds=0.3)
+
+    assert 1 == registry.get_sample_value("evenkeel_node_rules_duration_seconds_count")
+    assert 0.25 == registry.get_sample_value("evenkeel_node_rules_duration_seconds_sum")
+    assert 1 == registry.get_sample_value("evenkeel_node_rules_skipped_total")
 
 
 def test_certificates(telemetry: Telemetry, registry: CollectorRegistry) -> None:

@@ -11,14 +11,15 @@ import orjson
 
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.decision import IGNORED, Decision, Verdict, decide_mutation, decide_validation
+from policies.evaluation.injection import INJECTED_ANNOTATION
 from policies.evaluation.reviewing import API_RULES, error_text
 from policies.evaluation.subject import Subject
 from policies.fields import MAX_ERRORS, FieldError
 from webhook.admission.budget import Budget
 from webhook.admission.review import API_VERSION, Review
 
-#: Warnings in one answer. The API server keeps 4,096 characters of all webhooks' together, and some clients
-#: fail on more than 100 headers; three lines is what a person reads.
+#: Warnings of both webhooks together. The API server keeps 4,096 characters of all webhooks', and some
+#: clients fail on more than 100 headers; three lines is what a person reads.
 MAX_WARNINGS = 3
 #: Characters of one warning; the API server cuts longer ones when there are many.
 WARNING_LENGTH = 256
@@ -50,6 +51,7 @@ class Reply(NamedTuple):
         rules: The ids of the broken rules, in the order they were found, without repeats.
         forecast_s: Seconds that the verdict on the next pod took; None if none was made.
         forecast_skipped: Whether one was wanted and there was too little time.
+        rules_s: Seconds that the rules took that look at every node; None if none was asked.
         rules_skipped: Whether the rules that look at every node were wanted and there was too little time.
     """
 
@@ -66,6 +68,7 @@ class Reply(NamedTuple):
     rules: tuple[str, ...]
     forecast_s: float | None = None
     forecast_skipped: bool = False
+    rules_s: float | None = None
     rules_skipped: bool = False
 
 
@@ -97,7 +100,7 @@ def respond(
             {
                 "apiVersion": API_VERSION,
                 "kind": "AdmissionReview",
-                "response": _response(review, decision, name),
+                "response": _response(review, phase, decision, name),
             }
         ),
         verdict=decision.verdict,
@@ -112,6 +115,7 @@ def respond(
         rules=decision.rules,
         forecast_s=budget.spent_s if budget else None,
         forecast_skipped=budget.skipped if budget else False,
+        rules_s=rules_budget.spent_s if rules_budget else None,
         rules_skipped=rules_budget.skipped if rules_budget else False,
     )
 
@@ -146,7 +150,7 @@ def decide(
     )
 
 
-def _response(review: Review, decision: Decision, name: str) -> dict[str, Any]:
+def _response(review: Review, phase: Phase, decision: Decision, name: str) -> dict[str, Any]:
     response: dict[str, Any] = {"uid": review.uid, "allowed": decision.verdict is not Verdict.DENIED}
     if decision.errors:
         response["status"] = _denial(review, decision, name)
@@ -154,16 +158,25 @@ def _response(review: Review, decision: Decision, name: str) -> dict[str, Any]:
         response["patchType"] = "JSONPatch"
         response["patch"] = base64.b64encode(orjson.dumps(decision.patch)).decode()
     if decision.warnings:
-        response["warnings"] = _told(decision.warnings)
+        told_before = 1 if phase is Phase.VALIDATE and _was_injected(review) else 0
+        response["warnings"] = _told(decision.warnings, MAX_WARNINGS - told_before)
     if decision.audit:
         response["auditAnnotations"] = {key: _cut(text, AUDIT_LENGTH) for key, text in decision.audit.items()}
     return response
 
 
-def _told(warnings: tuple[str, ...]) -> list[str]:
+def _was_injected(review: Review) -> bool:
+    """Tell whether the mutating webhook was asked a moment ago, and warned of what it added."""
+    metadata = (review.obj or {}).get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    injected = isinstance(annotations, dict) and INJECTED_ANNOTATION in annotations
+    return injected and review.operation == "CREATE"
+
+
+def _told(warnings: tuple[str, ...], most: int) -> list[str]:
     """Return the first warnings, and how many there are besides."""
-    if len(warnings) > MAX_WARNINGS:
-        kept = warnings[: MAX_WARNINGS - 1]
+    if len(warnings) > most:
+        kept = warnings[: most - 1]
         warnings = (*kept, f"evenkeel: and {len(warnings) - len(kept)} more; the audit log has them")
     return [_plain(text, WARNING_LENGTH) for text in warnings]
 

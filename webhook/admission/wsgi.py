@@ -158,5 +158,7 @@ def _fields(reply: Reply, phase: Phase, seconds: float) -> dict[str, Value]:
         fields["forecast_ms"] = round(reply.forecast_s * 1000, 3)
     if reply.rules_skipped:
         fields["node_rules"] = "skipped"
+    elif reply.rules_s is not None:
+        fields["node_rules_ms"] = round(reply.rules_s * 1000, 3)
     fields["ms"] = round(seconds * 1000, 3)
     return fields

@@ -13,9 +13,11 @@ from policies.evaluation.decision import Decision, Verdict, decide_validation
 from policies.evaluation.reviewing import (
     API_RULES,
     CERTAIN,
+    MAX_COMPARISONS,
     MAX_CONSTRAINTS,
     MAX_REPLICAS,
     NOT_ASKED,
+    VALUES_A_COMPARISON,
     reviewing_rules,
 )
 from policies.evaluation.subject import Subject
@@ -267,6 +269,30 @@ def test_nodes(cluster: list[dict[str, Any]] | None, replicas: int, found: bool)
 
     assert found == ("single-domain" in decision.rules)
     assert (Verdict.WARNED if found else Verdict.ALLOWED) is decision.verdict
+
+
+@pytest.mark.parametrize(
+    ("requirements", "values", "constraints", "found"),
+    [
+        pytest.param(MAX_COMPARISONS // 2, 1, 1, True, id="16 requirements beside 1 constraint"),
+        pytest.param(MAX_COMPARISONS // 2 + 1, 1, 1, False, id="17 requirements beside 1 constraint"),
+        pytest.param(MAX_COMPARISONS // 2, 1, 2, False, id="16 requirements beside 2 constraints"),
+        pytest.param(1, 15 * VALUES_A_COMPARISON, 1, True, id="1 requirement with 240 values"),
+        pytest.param(1, 16 * VALUES_A_COMPARISON, 1, False, id="1 requirement with 256 values"),
+    ],
+)
+def test_nodes_that_would_take_long(*, requirements: int, values: int, constraints: int, found: bool) -> None:
+    """Everybody waits for rules that look at nodes, so they are left out where each would take long."""
+    values_of = [f"other-{number}" for number in range(values)]
+    wish = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": values_of}
+    terms = [{"matchExpressions": [wish] * requirements}]
+    soft = GOOD | {"whenUnsatisfiable": "ScheduleAnyway", "topologyKey": "kubernetes.io/hostname"}
+    deployment = a_deployment(*[GOOD, soft][:constraints])
+    deployment["spec"]["template"]["spec"]["affinity"] = {
+        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    }
+
+    assert found == ("single-domain" in review(deployment, a_context(cluster=ONE_ZONE)).rules)
 
 
 def test_nodes_without_time() -> None:

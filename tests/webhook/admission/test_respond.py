@@ -14,6 +14,7 @@ from jsonpatch import JsonPatch
 
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.decision import Verdict
+from policies.evaluation.injection import INJECTED_ANNOTATION
 from policies.model.workload import KNOWN_KINDS
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
 from tests.policies.evaluation.clusters import two_full_zones
@@ -193,17 +194,24 @@ def test_dry_run_answers_alike() -> None:
     assert (True, False) == (dry.dry_run, real.dry_run)
 
 
-def test_warnings_are_few_short_and_plain() -> None:
+@pytest.mark.parametrize(
+    ("annotations", "count"),
+    [
+        pytest.param({}, MAX_WARNINGS, id="3, for nobody warned before"),
+        pytest.param({INJECTED_ANNOTATION: "p"}, MAX_WARNINGS - 1, id="2, for /mutate warned already"),
+    ],
+)
+def test_warnings_are_few_short_and_plain(annotations: dict[str, str], count: int) -> None:
     """At most three warnings of 256 characters without control characters, or the API server drops them."""
     context = a_context(a_policy(enforcement="warn"))
     key = "a\nb\u0085\x7f" * 60
     constraints = [a_constraint(labelSelector={"matchLabels": {f"{key}{number}": ""}}) for number in range(9)]
-    reply = respond(
-        review(a_workload(spec={"topologySpreadConstraints": constraints})), Phase.VALIDATE, context
-    )
+    workload = a_workload(spec={"topologySpreadConstraints": constraints}, annotations=annotations)
+    reply = respond(review(workload), Phase.VALIDATE, context)
     warnings = response(reply)["warnings"]
 
-    assert MAX_WARNINGS == len(warnings)
+    assert count == len(warnings)
+    assert "more; the audit log has them" in warnings[-1]
     assert all(len(warning) <= WARNING_LENGTH and warning.isprintable() for warning in warnings)
     assert 0 < len(response(reply)["auditAnnotations"]["violations"]) <= AUDIT_LENGTH
 

@@ -196,6 +196,7 @@ def test_a_forecast_is_warned_of_timed_and_logged(foresighted: Caller) -> None:
     assert " info review_warned " in line
     assert " rules=does-not-fit " in line
     assert " forecast_ms=" in line
+    assert " node_rules_ms=" in line
     assert 1 == foresighted.registry.get_sample_value("evenkeel_forecast_duration_seconds_count")
 
 
@@ -207,7 +208,8 @@ def test_no_forecast_without_time(foresighted: Caller) -> None:
     assert {"uid": "6b1f", "allowed": True} == answer["response"]
     assert " forecast=skipped " in line
     assert " node_rules=skipped " in line
-    assert 1 == foresighted.registry.get_sample_value("evenkeel_forecasts_skipped_total")
+    for counter in ("evenkeel_forecasts_skipped_total", "evenkeel_node_rules_skipped_total"):
+        assert 1 == foresighted.registry.get_sample_value(counter)
 
 
 def test_waiting_in_the_server_counts(foresighted: Caller) -> None:
