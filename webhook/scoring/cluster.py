@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from policies.engine.index import INDEXED_KINDS, NODE, ClusterIndex
+from policies.engine.index import INDEXED_KINDS, NODE, POD, ClusterIndex
 from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown
 from policies.model.pod import DEFAULT_NAMESPACE
 from policies.model.snapshot import kind_of
@@ -23,6 +23,8 @@ LISTS = {
     "replicaSets": ("apps/v1", "ReplicaSet"),
     "statefulSets": ("apps/v1", "StatefulSet"),
 }
+#: The kinds that nothing refers to by name: in a request they may be without one.
+NAMELESS_KINDS = frozenset({POD, LISTS["services"]})
 #: The fields by which a v1 List is told from an object of lists.
 LIST_FIELDS = ("apiVersion", "kind", "items")
 
@@ -48,6 +50,8 @@ def read_cluster(raw: object, path: FieldPath, found: ErrorList) -> ClusterIndex
     index = ClusterIndex()
     seen: set[tuple[str, str, str]] = set()
     for where, obj in _objects(found.mapping(raw, path), path, found):
+        if kind_of(obj) in NAMELESS_KINDS:
+            _name_by_place(obj, where)
         errors = index.apply(obj) or _name_errors(obj, seen)
         found.errors += (replace(error, path=where + error.path) for error in errors)
         if found.full:
@@ -93,6 +97,13 @@ def _fill_in(obj: dict[str, Any], kind: tuple[Any, str]) -> None:
     for name, value in zip(("apiVersion", "kind"), kind, strict=True):
         if obj.get(name) in (None, ""):
             obj[name] = value
+
+
+def _name_by_place(obj: dict[str, Any], where: FieldPath) -> None:
+    """Let an object without a name be called what no object can be: where it stands."""
+    metadata = obj.get("metadata")
+    if metadata is None or (isinstance(metadata, dict) and metadata.get("name") in (None, "")):
+        obj["metadata"] = (metadata or {}) | {"name": str(where)}
 
 
 def _wrong_kind(where: FieldPath, wanted: tuple[str, str], obj: dict[str, Any]) -> FieldError:

@@ -11,7 +11,7 @@ from policies.defaults.scheduler_config import DefaultingType
 from policies.engine.question import Origin
 from policies.engine.verdict import Code, Plugin, Ran
 from policies.model.constraint import CONSTRAINT_FIELDS, NodeInclusionPolicy, WhenUnsatisfiable
-from webhook.scoring.cluster import LISTS
+from webhook.scoring.cluster import LISTS, NAMELESS_KINDS
 from webhook.scoring.schema_forms import (
     COUNT,
     FLAG,
@@ -36,6 +36,19 @@ _OBJECT: Final[Schema] = {
             "type": "object",
             "required": ["name"],
             "properties": {"name": {"type": "string", "minLength": 1}, "namespace": TEXT},
+        },
+    },
+}
+
+_NAMELESS_OBJECT: Final[Schema] = {
+    "type": "object",
+    "description": "A pod or a service; its name may be left out too.",
+    "properties": {
+        "apiVersion": TEXT,
+        "kind": TEXT,
+        "metadata": {
+            "type": ["object", "null"],
+            "properties": {"name": {"type": ["string", "null"]}, "namespace": TEXT},
         },
     },
 }
@@ -105,7 +118,13 @@ SCHEMAS: Final[dict[str, Schema]] = {
     "ScoreRequest": _REQUEST,
     "Cluster": optional(
         "The objects of a cluster by kind.",
-        **{name: {"type": ["array", "null"], "items": reference("Object")} for name in LISTS},
+        **{
+            name: {
+                "type": ["array", "null"],
+                "items": reference("NamelessObject" if kind in NAMELESS_KINDS else "Object"),
+            }
+            for name, kind in LISTS.items()
+        },
     ),
     "List": {
         "type": "object",
@@ -118,6 +137,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
         },
     },
     "Object": _OBJECT,
+    "NamelessObject": _NAMELESS_OBJECT,
     "Defaults": optional(
         "The default constraints of the scheduler, in place of the server's policies and configuration.",
         defaultingType={"enum": [*DefaultingType, None]},

@@ -55,9 +55,11 @@ def test_forms(raw: Any, nodes: int, pods: int) -> None:
         pytest.param({"nodes": [None]}, "cluster.nodes[0].metadata.name", id="null: no name"),
         pytest.param({"nodes": [{"metadata": {"name": 3}}]}, "cluster.nodes[0].metadata.name", id="a number"),
         pytest.param(
-            {"pods": [{"metadata": {}}]}, "cluster.pods[0].metadata.name", id="a pod without a name"
+            {"pods": [{"metadata": {"name": 3}}]}, "cluster.pods[0].metadata.name", id="a pod called 3"
         ),
-        pytest.param({"services": [{}]}, "cluster.services[0].metadata.name", id="a service without a name"),
+        pytest.param(
+            {"replicaSets": [{}]}, "cluster.replicaSets[0].metadata.name", id="an owner without a name"
+        ),
         pytest.param({"nodes": [NODE, NODE]}, "cluster.nodes[1].metadata.name", id="a name twice"),
         pytest.param(
             {"nodes": [NODE, {"metadata": {"name": "n1", "namespace": [1]}}]},
@@ -78,6 +80,23 @@ def test_forms(raw: Any, nodes: int, pods: int) -> None:
 def test_errors(raw: Any, path: str) -> None:
     """What is broken is told with its path in the request."""
     assert [path] == _read(raw)[2]
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        pytest.param({}, id="no metadata"),
+        pytest.param({"metadata": None}, id="null"),
+        pytest.param({"metadata": {"creationTimestamp": None}}, id="no name, as Go writes it"),
+        pytest.param({"metadata": {"name": ""}}, id="an empty name"),
+    ],
+)
+def test_nameless(metadata: dict[str, Any]) -> None:
+    """Nothing refers to pods and services by name: those without one count, 2 pods and 2 services."""
+    pods = [metadata | {"spec": {"nodeName": "n1"}} for _ in range(2)]
+    services = [metadata | {"spec": {"selector": {"a": "b"}}} for _ in range(2)]
+
+    assert (1, 2, []) == _read({"nodes": [NODE], "pods": pods, "services": services})
 
 
 def test_same_names_elsewhere() -> None:
