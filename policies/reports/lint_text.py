@@ -52,7 +52,9 @@ def _finding(finding: Finding, run: LintRun, style: _Style) -> str:
         lines.append(f"{margin} in {one_line(finding.title)}")
     rule = run.rules.get(finding.rule)
     if rule is not None and remedy(rule):
-        how = "fix (evenkeel fix writes it)" if finding.fixable else "fix"
+        # What has no line was rendered, and that is not the place to mend it.
+        written = finding.fixable and finding.location.line
+        how = "fix (evenkeel fix writes it)" if written else "fix"
         lines.append(f"{margin} {style(how, bold=True)}: {remedy(rule)}")
     return "\n".join(lines)
 

@@ -108,13 +108,19 @@ def check_rules(option: str, ids: Iterable[str]) -> None:
 
 
 def check_all_rules(config: LintConfig) -> None:
-    """Make sure that the rules which are selected and ignored exist; raises as ``check_rules``."""
+    """Make sure that the rules which are selected and ignored exist, and some are left.
+
+    Raises:
+        UsageError: They do not, or none is.
+    """
     problems: list[str] = []
     for option, ids in (("--select", config.select), ("--ignore", config.ignore)):
         try:
             check_rules(option, ids)
         except UsageError as error:
             problems.append(str(error))
+    if config.select and not problems and set(config.select) <= set(config.ignore):
+        problems.append("--ignore leaves out every rule that --select names: none would be asked")
     if problems:
         raise UsageError("\n".join(problems))
 

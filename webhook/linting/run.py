@@ -138,33 +138,62 @@ def _halves(parts: list[Text]) -> tuple[list[Text], list[Text]]:
 def _lint_beside(first: list[Text], second: list[Text], job: Job, advance: Callable[[int], None]) -> Outcome:
     fork = multiprocessing.get_context("fork")
     ours, theirs = fork.Pipe()
-    worker = fork.Process(target=_work, args=(second, job, theirs), daemon=True)
+    worker = fork.Process(target=_work, args=(second, job, theirs, ours), daemon=True)
     worker.start()
     theirs.close()
     try:
         half = _read(first, job, advance)
         # The worker tells first: if both did, both would wait for a reader.
-        beside: _Beside = ours.recv()
+        beside: _Beside = _received(ours)
         ours.send(_told(half))
         outcome = _judge_beside(half, beside, job, comes_first=True)
         advance(sum(len(part.content) for part in second))
-        other: Outcome = ours.recv()
+        other: Outcome = _received(ours)
+    except (EOFError, ConnectionError) as error:
+        # Most likely the machine's memory is at an end, and the kernel chose this process.
+        raise ChildProcessError(
+            "the second process that linted was killed; is there enough memory?"
+        ) from error
     finally:
         ours.close()
+        # It is still at work if this process has given up.
+        worker.terminate()
         worker.join()
     return _joined(outcome, other)
 
 
-def _work(texts: list[Text], job: Job, pipe: Connection) -> None:
+def _received(pipe: Connection) -> Any:
+    """Return what the second process tells, or raise what went wrong there."""
+    told = pipe.recv()
+    if isinstance(told, Exception):
+        raise told
+    return told
+
+
+def _work(texts: list[Text], job: Job, pipe: Connection, other_end: Connection) -> None:
     """Do the second process' part."""
     # Ctrl-C reaches both; the first one says so.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    half = _read(texts, job, lambda _read: None)
-    pipe.send(_told(half))
-    beside: _Beside = pipe.recv()
-    pipe.send(_judge_beside(half, beside, job, comes_first=False))
+    # Else the pipe would stay open when the first process is killed, and this one wait for it for ever.
+    other_end.close()
     # The first process waits for this one's end, and freeing a million values one by one takes a while.
-    os._exit(0)
+    os._exit(_tell_all(texts, job, pipe))
+
+
+def _tell_all(texts: list[Text], job: Job, pipe: Connection) -> int:
+    """Read and judge; return the exit code, since a traceback of this process would help nobody."""
+    try:
+        half = _read(texts, job, lambda _read: None)
+        pipe.send(_told(half))
+        beside: _Beside = pipe.recv()
+        pipe.send(_judge_beside(half, beside, job, comes_first=False))
+    except (EOFError, ConnectionError):
+        # The first process is gone.
+        return 1
+    except Exception as error:  # noqa: BLE001  # the first process tells it, as it tells its own
+        pipe.send(error)
+        return 1
+    return 0
 
 
 def _read(parts: list[Text], job: Job, advance: Callable[[int], None]) -> _Half:

@@ -33,7 +33,8 @@ def render_chart(folder: str, helm: str) -> list[Text]:
     Raises:
         ToolError: helm cannot render it.
     """
-    output = run_tool([helm, "template", _RELEASE, folder])
+    # A folder may be named like an option, and there are some that run programs.
+    output = run_tool([helm, "template", "--", _RELEASE, folder])
     parts = _SOURCE.split(output)
     if len(parts) == 1 and output.strip():
         raise ToolError("helm template: printed documents without their source")

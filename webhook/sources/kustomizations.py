@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +13,20 @@ from policies.errors import DocumentError
 from policies.manifests import load
 from webhook.sources.texts import Text, shown_file
 from webhook.sources.tools import run_tool
+from webhook.sources.walking import KUSTOMIZATIONS
 
 #: Fields that list other kustomizations and whole manifests.
 _RESOURCES = ("resources", "bases", "components")
 #: Fields that list files with parts of manifests, or with what is no manifest of the cluster.
 _PARTS = (
     "patches", "patchesStrategicMerge", "patchesJson6902", "transformers", "generators", "validators",
-    "configurations", "replacements",
+    "configurations", "replacements", "crds",
 )  # fmt: skip
+#: Fields that make objects of files, and their fields that list these, each perhaps after ``KEY=``.
+_GENERATORS = ("configMapGenerator", "secretGenerator")
+_GENERATED_FROM = ("files", "envs")
+#: What kustomize would fetch with Git if there is no file of that name: ``example.com/team/repo``.
+_HOST = re.compile(r"[\w-]+(\.[\w-]+)+(:\d+)?[/:]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +58,8 @@ class Kustomization:
         Raises:
             ToolError: The program cannot build it.
         """
-        content = run_tool([*program, str(Path(self.file).parent)])
+        # A folder may be named like an option.
+        content = run_tool([*program, "--", str(Path(self.file).parent)])
         return Text(shown_file(self.file), content, rendered=True)
 
 
@@ -66,11 +74,13 @@ def read_kustomization(file: str) -> Kustomization:
         return Kustomization(file)
     folder = Path(file).parent
     listed = [entry for name in _RESOURCES for entry in _paths(value.get(name))]
+    parts = [entry for name in _PARTS for entry in _paths(value.get(name))]
+    remote = {entry for entry in (*listed, *parts, *_sources(value)) if _is_remote(entry, folder)}
     return Kustomization(
         file,
-        frozenset(absolute(folder / entry) for entry in listed if not _is_remote(entry)),
-        frozenset(absolute(folder / entry) for name in _PARTS for entry in _paths(value.get(name))),
-        any(map(_is_remote, listed)) or bool(value.get("helmCharts")),
+        frozenset(absolute(folder / entry) for entry in listed if entry not in remote),
+        frozenset(absolute(folder / entry) for entry in parts if entry not in remote),
+        bool(remote) or bool(value.get("helmCharts")),
         value.get("kind") == "Component",
     )
 
@@ -83,15 +93,27 @@ def roots(kustomizations: Iterable[Kustomization]) -> Iterator[Kustomization]:
 
 
 def reached(root: Kustomization, by_folder: dict[Path, Kustomization]) -> list[Kustomization]:
-    """Return a kustomization and those that it is made from."""
+    """Return a kustomization and those that it is made from, wherever they are.
+
+    Args:
+        root: The kustomization.
+        by_folder: Those that have been read.
+    """
     found: dict[Path, Kustomization] = {}
     waiting = [root]
     while waiting:
         each = waiting.pop()
         if each.folder not in found:
             found[each.folder] = each
-            waiting += (by_folder[path] for path in sorted(each.resources) if path in by_folder)
+            used = (by_folder.get(path) or _in_folder(path) for path in sorted(each.resources))
+            waiting += (kustomization for kustomization in used if kustomization is not None)
     return list(found.values())
+
+
+def _in_folder(folder: Path) -> Kustomization | None:
+    """Return the kustomization of a folder, None where there is none."""
+    files = (folder / name for name in sorted(KUSTOMIZATIONS))
+    return next((read_kustomization(str(file)) for file in files if file.is_file()), None)
 
 
 def _paths(entries: Any) -> Iterator[str]:
@@ -103,8 +125,21 @@ def _paths(entries: Any) -> Iterator[str]:
             yield path
 
 
-def _is_remote(entry: str) -> bool:
-    return "://" in entry or "?" in entry or entry.startswith(("git@", "github.com/"))
+def _sources(value: dict[str, Any]) -> Iterator[str]:
+    """Yield the paths of the files that a kustomization makes objects of, and of its OpenAPI document."""
+    yield from _paths([value.get("openapi")])
+    for name in _GENERATORS:
+        entries = value.get(name)
+        for entry in entries if isinstance(entries, list) else ():
+            for field in _GENERATED_FROM if isinstance(entry, dict) else ():
+                yield from (path.rpartition("=")[2] for path in _paths(entry.get(field)))
+
+
+def _is_remote(entry: str, folder: Path) -> bool:
+    if "://" in entry or "?" in entry or entry.startswith("git@"):
+        return True
+    is_like_one = "//" in entry or ".git" in entry or _HOST.match(entry)
+    return bool(is_like_one) and not (folder / entry).exists()
 
 
 def absolute(path: str | Path) -> Path:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 
 #: Seconds a program may take for one chart or kustomization. Arbitrary; they take one or two.
 TIMEOUT_S = 60
+#: What kubectl writes before its complaint: time, process and place, which tell nobody anything.
+_LOG_HEAD = re.compile(r'[EF]\d{4} [\d:.]+ +\d+ \S+\] "command failed" err="')
 #: Characters of a program's complaint that are repeated. Arbitrary; one line of a terminal or two.
 TOLD_LENGTH = 200
 
@@ -37,4 +40,5 @@ def run_tool(command: list[str]) -> bytes:
 def _first_line(stderr: bytes) -> str:
     lines = [line.strip() for line in stderr.decode(errors="replace").splitlines() if line.strip()]
     text = "".join(char for char in (lines or ["it does not say why"])[0] if char.isprintable())
+    text = _LOG_HEAD.sub("", text)
     return text if len(text) <= TOLD_LENGTH else f"{text[:TOLD_LENGTH]}…"

@@ -40,6 +40,11 @@ class Found:
     kustomizations: list[str] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
 
+    @property
+    def count(self) -> int:
+        """How much was found."""
+        return len(self.files) + len(self.charts) + len(self.kustomizations)
+
 
 def find(paths: Iterable[str], *, exclude: tuple[Path, tuple[str, ...]] | None = None) -> Found:
     """Find the files that paths stand for.
@@ -62,9 +67,9 @@ def find(paths: Iterable[str], *, exclude: tuple[Path, tuple[str, ...]] | None =
         ignored = ignored_in(folder)
         if exclude is not None and exclude[1]:
             ignored = ignored.with_patterns(*exclude)
-        before = len(found.files) + len(found.charts)
+        before = found.count
         _walk(path, folder, ignored, found)
-        if before == len(found.files) + len(found.charts):
+        if before == found.count:
             found.empty.append(path)
     return found
 
@@ -113,9 +118,13 @@ def _walk(shown: str, folder: Path, ignored: Ignored, found: Found) -> None:
 
 
 def _is_wanted(entry: os.DirEntry[str]) -> bool:
-    return (
-        entry.name in KUSTOMIZATIONS or os.path.splitext(entry.name)[1] in SUFFIXES  # noqa: PTH122  # half the time
-    ) and entry.is_file()
+    if entry.name not in KUSTOMIZATIONS and os.path.splitext(entry.name)[1] not in SUFFIXES:  # noqa: PTH122  # half the time
+        return False
+    try:
+        return entry.is_file()
+    except OSError:
+        # A link that leads to itself leads nowhere, like one whose file is gone.
+        return False
 
 
 def _joined(folder: str, name: str) -> str:

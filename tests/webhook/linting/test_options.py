@@ -111,3 +111,9 @@ def test_all_unknown_rules_at_once() -> None:
         check_all_rules(LintConfig(select=("x", "y"), ignore=("z", "selector-empty")))
 
     assert 3 == len(str(caught.value).splitlines())
+
+
+def test_no_rule_left() -> None:
+    """Nobody means to ask nothing and read that all is well."""
+    with pytest.raises(UsageError, match="none would be asked"):
+        check_all_rules(LintConfig(select=("selector-empty",), ignore=("selector-empty", "wrong-type")))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+
 import pytest
 
 from policies.evaluation.context import AdmissionContext
@@ -94,3 +97,43 @@ def test_a_file_that_breaks_off() -> None:
     texts = [Text("a.yaml", stream(9) + b"---\nkind: [\n")]
 
     assert [0, 0] == [outcome(texts, processes).result.workloads for processes in (1, 2)]
+
+
+def test_the_second_process_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is told as such: it may be the kernel's way of saying that memory is at an end."""
+    monkeypatch.setattr(run, "_tell_all", lambda *_given: 1)
+
+    with pytest.raises(ChildProcessError, match="killed"):
+        outcome([Text("a.yaml", stream(9))], 2)
+
+
+def test_the_second_process_fails(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """Its error is raised here, and it prints nothing itself."""
+    parent, told = os.getpid(), run._told
+
+    def fail(half: run._Half) -> run._Beside:
+        if os.getpid() != parent:
+            raise ZeroDivisionError
+        return told(half)
+
+    monkeypatch.setattr(run, "_told", fail)
+
+    with pytest.raises(ZeroDivisionError):
+        outcome([Text("a.yaml", stream(9))], 2)
+    assert ("", "") == capfd.readouterr()
+
+
+def test_the_first_process_is_killed() -> None:
+    """The second one ends, too, and waits for nobody."""
+    fork = multiprocessing.get_context("fork")
+    ours, theirs = fork.Pipe()
+    job = Job(context=AdmissionContext(policies=()), selection=Selection())
+    # More than a pipe holds: it could not be sent without a reader.
+    texts = [Text("a.yaml", stream(500))]
+    worker = fork.Process(target=run._work, args=(texts, job, theirs, ours), daemon=True)
+    worker.start()
+    theirs.close()
+    ours.close()
+    worker.join(30)
+
+    assert 1 == worker.exitcode

@@ -21,10 +21,10 @@ FILES = {
 }
 #: Does what helm does, as far as we look.
 HELM = """#!/bin/sh
-test "$1 $2" = "template release" || exit 9
+test "$1 $2 $3" = "template -- release" || exit 9
 for name in web b; do printf -- '---\\n# Source: shop/templates/%s.yaml\\nkind: A\\n' $name; done
 """
-KUSTOMIZE = '#!/bin/sh\ntest "$1" = build || exit 9\necho "kind: Built"; echo "# $2"\n'
+KUSTOMIZE = '#!/bin/sh\ntest "$1 $2" = "build --" || exit 9\necho "kind: Built"; echo "# $3"\n'
 
 
 @pytest.fixture
@@ -105,14 +105,56 @@ def test_a_tool_that_fails(folder: Path, script: str, expected: str) -> None:
     assert [True, True] == [expected in note for note in texts.notes]
 
 
-def test_nothing_is_downloaded(folder: Path) -> None:
-    """A kustomization with a remote resource is not built."""
+@pytest.mark.parametrize(
+    "text",
+    [
+        "resources: [https://example.com/a.yaml]",
+        "resources: [git@example.com:team/repo]",
+        "resources: [github.com/team/repo]",
+        "resources: [example.com/team/repo]",
+        "resources: [team.git//deploy]",
+        "patches: [{path: 'https://example.com/a.yaml'}]",
+        "configMapGenerator: [{name: a, files: ['a=https://example.com/a.yaml']}]",
+        "openapi: {path: 'https://example.com/a.json'}",
+        "helmCharts: [{name: a}]",
+    ],
+)
+@pytest.mark.parametrize("paths", [["over", "base"], ["over"]], ids=["both given", "the base is elsewhere"])
+def test_nothing_is_downloaded(folder: Path, paths: list[str], text: str) -> None:
+    """A kustomization that is made from something remote is not built, wherever that is listed."""
     install(folder, "kustomize", KUSTOMIZE)
-    (folder / "base" / "kustomization.yaml").write_text("resources: [https://example.com/a.yaml]\n")
-    texts = gather_texts(["over", "base"], tools=Tools())
+    (folder / "base" / "kustomization.yaml").write_text(f"{text}\n")
+    texts = gather_texts(paths, tools=Tools())
 
-    assert ["base/web.yaml"] == files(texts)
+    assert (["base/web.yaml"] if "base" in paths else []) == files(texts)
     assert "download" in texts.notes[0]
+
+
+def test_names_that_look_remote(folder: Path) -> None:
+    """What is there need not be downloaded, and neither need addresses that a manifest only mentions."""
+    install(folder, "kustomize", KUSTOMIZE)
+    (folder / "base" / "v1.2").mkdir()
+    (folder / "base" / "v1.2" / "web.yaml").write_text("kind: Pod\n")
+    text = (
+        "resources: [v1.2/web.yaml]\nconfigMapGenerator: [{name: a, literals: ['URL=https://example.com']}]\n"
+    )
+    (folder / "base" / "kustomization.yaml").write_text(text)
+
+    assert ["base/kustomization.yaml"] == files(gather_texts(["base"], tools=Tools()))[:1]
+
+
+def test_a_note_without_the_log_of_the_program(folder: Path) -> None:
+    """What kubectl writes before its complaint is left out: it is never twice the same."""
+    install(
+        folder,
+        "kubectl",
+        """#!/bin/sh
+echo 'E1120 18:28:51.183882   28775 run.go:72] "command failed" err="no such file"' >&2; exit 1
+""",
+    )
+    (note,) = gather_texts(["base"], tools=Tools()).notes
+
+    assert note.endswith('kubectl kustomize fails: no such file"')
 
 
 def test_a_file_that_is_not_there(folder: Path) -> None:

@@ -55,3 +55,16 @@ def test_a_folder_without_files(folder: Path) -> None:
     (folder / "empty").mkdir()
 
     assert ["empty"] == find(["empty", "z"]).empty
+
+
+def test_links_without_a_file(folder: Path) -> None:
+    """A link that leads nowhere, or to itself, is no file."""
+    (folder / "gone.yaml").symlink_to(folder / "nowhere")
+    (folder / "self.yaml").symlink_to(folder / "self.yaml")
+
+    assert not {"gone.yaml", "self.yaml"} & find(["."]).files.keys()
+
+
+def test_a_folder_with_a_kustomization_alone(folder: Path) -> None:
+    """It is not empty."""
+    assert [] == find(["kust"]).empty
