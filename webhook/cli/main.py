@@ -92,8 +92,20 @@ def command() -> None:
 
 def run() -> NoReturn:
     """Run the command of this process' arguments and exit."""
+    _open_missing_streams()
     program = Path(sys.argv[0]).name
     sys.exit(_guarded(program if program.startswith("kubectl-") else "evenkeel"))
+
+
+def _open_missing_streams() -> None:
+    """Put the empty device where the caller closed a standard stream: Python has none there then.
+
+    The first free descriptor is taken, so no file that is opened later becomes what a started program takes
+    for its own output.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  # for the rest of the run
 
 
 def _guarded(program: str) -> int:

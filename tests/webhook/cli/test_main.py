@@ -66,6 +66,17 @@ def test_help_imports_no_heavy_module() -> None:
     assert set() == loaded & {"flask", "gunicorn", "cryptography", "prometheus_client", "jsonschema", "rich"}
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+def test_closed_streams(closed: str) -> None:
+    """A caller may have closed any of the standard streams."""
+    code = "import sys; sys.argv[1:] = ['lint', '-']; from webhook.cli.main import run; run()"
+    command = ["sh", "-c", f'"$0" -c "$1" {closed}', sys.executable, code]
+    done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
+
+    assert 0 == done.returncode
+    assert "internal error" not in done.stderr
+
+
 @pytest.mark.parametrize("arguments", [["nonsense"], ["--nonsense"], ["serve", "--nonsense"]])
 def test_bad_usage(arguments: list[str]) -> None:
     """Bad usage ends with exit code 2."""
