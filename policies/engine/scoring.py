@@ -92,11 +92,13 @@ def _count(
 def _missing_as_empty(label: LabelView) -> LabelView:
     """Return a label as Go reads a map: where it is missing it is empty, and so one domain with empty ones.
 
-    Only under the system defaults do nodes without the label take part; without any empty one ``MISSING``
-    stands for the domain.
+    Only under the system defaults do nodes without the label take part.
     """
-    empty = label.number_of.get("", MISSING)
-    return replace(label, numbers=np.where(label.present, label.numbers, empty))
+    if label.present.all():
+        return label
+    texts = label.texts if "" in label.number_of else [*label.texts, ""]
+    empty = label.number_of.get("", len(label.texts))
+    return replace(label, numbers=np.where(label.present, label.numbers, empty), texts=texts)
 
 
 def round_half_away(values: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -87,10 +87,10 @@ def _standing(verdict: Verdict, result: HardResult | SoftResult) -> Standing:
     domains, selector = result.domains, result.applied.selector
     ignored = selector is not None and selector.empty and not verdict.question.behavior.empty_selector_counts
     lacking = int(np.count_nonzero(domains.of_node == MISSING))
-    carried = np.bincount(domains.of_node[domains.of_node != MISSING], minlength=len(domains.values)) > 0
+    carried = np.bincount(domains.of_node[domains.of_node != MISSING], minlength=len(domains.values))
     existing = np.flatnonzero(domains.exists)
     amounts, counts = np.unique(domains.matching[existing], return_counts=True)
-    present = np.flatnonzero(carried)
+    present = np.flatnonzero((carried > 0) | domains.exists)
     all_told = len(present) <= TOLD_DOMAINS
     told = present if all_told else _extremes(result, existing)
     return Standing(
@@ -100,8 +100,8 @@ def _standing(verdict: Verdict, result: HardResult | SoftResult) -> Standing:
         weight=result.weight if isinstance(result, SoftResult) else None,
         domain_count=len(existing),
         lacking_nodes=lacking,
-        # Under the system defaults an empty domain takes in nodes without the key.
-        left_out_nodes=max(0, len(verdict.names) - lacking - int(domains.nodes.sum())),
+        # Under the system defaults the empty domain takes in nodes without the key.
+        left_out_nodes=len(verdict.names) - lacking - int(np.minimum(domains.nodes, carried).sum()),
         histogram=tuple(map(DomainsAlike, amounts.tolist(), counts.tolist())),
         domains=tuple(_domains(result, told, by_value=all_told)),
         all_told=all_told,

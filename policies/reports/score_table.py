@@ -94,7 +94,9 @@ def _standing(domains: Domains) -> str:
         least, most = matching[existing[0]], matching[existing[-1]]
         counts = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         return f"{counts} in each of {len(existing):,} domains"
-    return ", ".join(f"{plain(domains.values[domain])} {matching[domain]:,}" for domain in existing)
+    return ", ".join(
+        f"{plain(domains.values[domain]) or '(empty)'} {matching[domain]:,}" for domain in existing
+    )
 
 
 def _nodes(verdict: Verdict) -> Table:

@@ -10,6 +10,7 @@ from policies.errors import UsageError
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.placement import Placement, PlacementError, place
 from policies.fields import ErrorKind, FieldError
+from policies.model.api_rules import ApiRule
 from webhook.scoring.request import (
     POD,
     VERSION,
@@ -19,13 +20,32 @@ from webhook.scoring.request import (
     no_cluster,
 )
 
+#: What the API server refuses and kube-scheduler minds not: where such a pod would go is known all the same.
+SCORED_RULES: frozenset[str] = frozenset(
+    {
+        ApiRule.CONSTRAINT_REPEATED,
+        ApiRule.MIN_DOMAINS_WITH_SCHEDULE_ANYWAY,
+        ApiRule.MATCH_LABEL_KEYS_WITHOUT_SELECTOR,
+    }
+)
+
 #: What is found out of an object, and how.
 _Found = TypeVar("_Found")
 
 
 def place_request(body: bytes, server: AdmissionContext) -> Placement:
     """Return where the pod of a request would go: see ``judge_request``."""
-    return judge_request(body, server, place)
+    return judge_request(body, server, place_for_scores)
+
+
+def place_for_scores(obj: dict[str, Any], context: AdmissionContext) -> Placement:
+    """Judge a pod as kube-scheduler would, even one that no API server would let it see.
+
+    Raises:
+        PlacementError: What kube-scheduler would do is not known; holds every error.
+        UsageError: The release is none that the engine knows.
+    """
+    return place(obj, context, tolerated=SCORED_RULES)
 
 
 def judge_request(

@@ -58,6 +58,28 @@ def test_domains() -> None:
     assert (DomainsAlike(0, 1), DomainsAlike(2, 1)) == standing.histogram
 
 
+def test_the_domain_of_nodes_without_the_label() -> None:
+    """Under the system defaults nodes without a zone are a domain, and yet told as lacking the label."""
+    pod = a_pod(spec={"nodeSelector": {"pool": "x"}})
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "web", "namespace": pod["metadata"]["namespace"]},
+        "spec": {"selector": pod["metadata"]["labels"]},
+    }
+    selected, other = {"pool": "x"}, {"pool": "y"}
+    nodes = [a_node("n1", "a"), a_node("n2", "a"), a_node("n3"), a_node("n4")]
+    for node, labels in zip(nodes, (selected, other, selected, other), strict=True):
+        node["metadata"]["labels"] |= labels
+    _, explanation = explained(pod, service, *nodes, *on("n3", 2), args={"defaultingType": "System"})
+    standing = explanation.standings[1]
+
+    assert [("", 2, 1), ("a", 0, 1)] == [
+        (domain.value, domain.matching, domain.nodes) for domain in standing.domains
+    ]
+    assert (2, 2, 1) == (standing.domain_count, standing.lacking_nodes, standing.left_out_nodes)
+
+
 def test_many_domains() -> None:
     """Of many domains the worst and the best are told, the others by their counts."""
     nodes = [a_node(f"n{number:02}") for number in range(40)]

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.engine.index import ClusterIndex
+from policies.engine.index import INDEXED_KINDS, ClusterIndex
 from policies.engine.judging import judge
 from tests.policies.engine.clusters import a_constraint, a_node, a_pod, a_question, an_index, as_recorded
 from tests.policies.engine.strategies import arguments, pending_pods
@@ -26,6 +26,10 @@ def follow(index: ClusterIndex, history: list[Event]) -> None:
             assert [] == index.apply(obj)
         else:
             index.remove(*identity(obj))
+
+
+def finished(pod: dict[str, Any]) -> bool:
+    return pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
 
 
 def counts(index: ClusterIndex) -> dict[str, int]:
@@ -129,3 +133,31 @@ def test_sums_past_int64_come_back() -> None:
 
     assert used is not None
     assert 0 == used.max() == used.min()
+
+
+@given(events())
+def test_names_are_those_that_survive(history: list[Event]) -> None:
+    """Of each kind the index names what is left: bound pods, services that select, all else."""
+    index = ClusterIndex()
+    follow(index, history)
+    expected: dict[tuple[str, str], set[tuple[str, str]]] = {kind: set() for kind in INDEXED_KINDS}
+    for obj in surviving(history):
+        api_version, kind, namespace, name = identity(obj)
+        if kind == "Pod" and (not obj["spec"].get("nodeName") or finished(obj)):
+            continue
+        if kind == "Service" and not obj["spec"].get("selector"):
+            continue
+        expected[api_version, kind].add((namespace, name))
+
+    assert expected == {kind: index.names(kind) for kind in INDEXED_KINDS}
+    assert {kind: len(names) for kind, names in expected.items()} == {
+        kind: index.count(kind) for kind in INDEXED_KINDS
+    }
+
+
+def test_names_of_what_is_not_indexed() -> None:
+    """Of other kinds there is nothing."""
+    index = an_index([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}])
+
+    assert ({("", "shop")}, 1) == (index.names(("v1", "Namespace")), index.count(("v1", "Namespace")))
+    assert (set(), 0) == (index.names(("v1", "ConfigMap")), index.count(("v1", "ConfigMap")))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from policies.engine.scoring import normalize
-from policies.engine.verdict import Ran, SoftResult, Verdict
+from policies.engine.verdict import HardResult, Ran, SoftResult, Verdict
 from tests.policies.engine.clusters import a_constraint, a_node, a_pod, ask, scores, zones
 
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
@@ -71,6 +71,24 @@ def test_system_defaults_score_what_a_node_has() -> None:
     assert (math.log(4), math.log(4)) == (hostname.weight, zone.weight)
     # a: 3 * ln 4 + 2 on the host, 3 * ln 4 + 4 in the zone; b has the host alone.
     assert [round(6 * math.log(4) + 6), 2] == raw(verdict)
+
+
+def test_nodes_without_a_zone_are_a_domain() -> None:
+    """Under the system defaults they are told, as the empty one, with their pods; otherwise they are none."""
+    objects = [*zones(a=1), a_node("b"), a_node("c"), a_pod("p", "c"), SERVICE]
+    objects[0]["metadata"]["labels"] = {ZONE: "x"}
+    system = ask(objects, a_pod("next"), args={"defaultingType": "System"}).results[1]
+    own = ask(objects, a_pod("next", spread=[a_constraint(ZONE, "ScheduleAnyway")])).results[0]
+
+    assert {"x": (1, 1), "": (1, 2)} == told(system)
+    assert {"x": (1, 1)} == told(own)
+
+
+def told(result: HardResult | SoftResult) -> dict[str, tuple[int, int]]:
+    """Return the matching pods and the nodes of every domain that exists."""
+    domains = result.domains
+    rows = zip(domains.values, domains.exists, domains.matching.tolist(), domains.nodes.tolist(), strict=True)
+    return {value: (matching, nodes) for value, exists, matching, nodes in rows if exists}
 
 
 def test_a_missing_zone_is_an_empty_one() -> None:

@@ -14,6 +14,7 @@ from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.verdicts import a_node, an_index
 from tests.recorded import recorded_schedules
 from tests.webhook.scoring.requests import a_body
+from tests.webhook.scoring.tables import known_part, unit_tables
 from webhook.scoring.cluster import LISTS
 from webhook.scoring.placing import place_request
 from webhook.scoring.request import RequestError
@@ -113,6 +114,45 @@ def test_recorded_schedules() -> None:
         answer = orjson.loads(score_json.render(placement.verdict, placement.version))
 
         assert case["expected"] == _recorded_form(answer), case["name"]
+
+
+TABLES = unit_tables()
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_unit_tables(table: str) -> None:
+    """What the unit tests of kube-scheduler's plugins expect is what a request gets."""
+    different = [
+        (case["name"], found) for case in TABLES[table] if (found := _known(case)) != case["expected"]
+    ]
+
+    assert [] == different
+
+
+def _known(case: dict[str, Any]) -> dict[str, Any]:
+    placement = place_request(orjson.dumps(case["request"]), SERVER)
+    answer = orjson.loads(score_json.render(placement.verdict, placement.version))
+    return known_part(answer, case["expected"])
+
+
+def test_unit_tables_are_whole() -> None:
+    """All cases are there, seven of them of pods that no API server would let a scheduler see."""
+    cases = [case for table in TABLES.values() for case in table]
+
+    assert 338 == len(cases)
+    assert 7 == sum("refused" in case for case in cases)
+
+
+def test_pods_that_never_reach_a_scheduler() -> None:
+    """A repeated constraint is judged as kube-scheduler would; with another mistake both are told."""
+    twice = {"topologySpreadConstraints": [a_constraint(), a_constraint()]}
+    wrong = {"topologySpreadConstraints": [a_constraint(), a_constraint(maxSkew=0)]}
+    where = "pod.spec.topologySpreadConstraints"
+
+    assert [False, True] == place_request(a_body(pod=a_pod(spec=twice)), SERVER).verdict.feasible.tolist()
+    assert [f"{where}[0].{{topologyKey, whenUnsatisfiable}}", f"{where}[1].maxSkew"] == _paths(
+        pod=a_pod(spec=wrong)
+    )
 
 
 def _recorded_form(answer: dict[str, Any]) -> dict[str, Any]:
