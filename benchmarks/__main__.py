@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from benchmarks import engine, lint, memory, review, serving, snapshot
+from benchmarks import engine, following, lint, memory, review, serving, snapshot
 
 if __name__ == "__main__":
     engine.run()
     snapshot.run()
+    following.run()
     lint.run()
     review.run()
     serving.run()

@@ -91,6 +91,27 @@ class ClusterIndex:
         """How many pods are bound to a node and have not finished."""
         return sum(map(len, self._pods.values()))
 
+    def names(self, kind: tuple[str, str]) -> set[tuple[str, str]]:
+        """Return the namespace and name of each object of a kind, by its apiVersion and kind.
+
+        Nodes and namespaces have no namespace themselves; pods and services are those that the index holds.
+        """
+        with self._lock:
+            if kind == POD:
+                return {
+                    (namespace, name) for namespace, table in self._pods.items() for name in table.names()
+                }
+            if kind == NODE:
+                return {("", name) for name in self.nodes.names()}
+            return set(self.snapshot.names(kind))
+
+    def count(self, kind: tuple[str, str]) -> int:
+        """Return how many objects of a kind there are, by its apiVersion and kind; see ``names``."""
+        with self._lock:
+            if kind == POD:
+                return self.pod_count
+            return self.node_count if kind == NODE else len(self.snapshot.names(kind))
+
     def pods_of(self, namespace: str) -> PodTable | None:
         """Return the bound pods of a namespace, or None if there are none."""
         return self._pods.get(namespace)

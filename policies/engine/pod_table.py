@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import KeysView
 from typing import Final
 
 import numpy as np
@@ -36,6 +37,10 @@ class PodTable:
 
     def __len__(self) -> int:
         return len(self._slots)
+
+    def names(self) -> KeysView[str]:
+        """Return the names of the pods; they change with the table."""
+        return self._slots.keys()
 
     def take(self, name: str) -> tuple[int, int]:
         """Remove a pod; return the node slot it was on and the number of its requests, both 0 if unknown."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,8 +59,10 @@ class Snapshot:
     """
 
     namespaces: dict[str, Namespace] = field(default_factory=dict)
-    # By apiVersion, kind, namespace and name.
-    _controllers: dict[tuple[str, str, str, str], Controller] = field(default_factory=dict)
+    # By apiVersion and kind, and there by namespace and name.
+    _controllers: dict[tuple[str, str], dict[tuple[str, str], Controller]] = field(
+        default_factory=lambda: {kind: {} for kind in SELECTING_OWNERS}
+    )
     # By namespace, key and value, and there by the service's name.
     _selectors: dict[tuple[str, str, str], dict[str, dict[str, str]]] = field(default_factory=dict)
     # The place of a service among the selectors, by namespace and name.
@@ -90,7 +92,7 @@ class Snapshot:
             case Namespace():
                 self.namespaces[name] = entry
             case Controller():
-                self._controllers[(*kind, namespace, name)] = entry
+                self._controllers[kind][namespace, name] = entry
             case _:
                 self._add_service(namespace, name, entry)
 
@@ -103,7 +105,7 @@ class Snapshot:
             case "v1", "Service":
                 self._remove_service(namespace, name)
             case _:
-                self._controllers.pop((api_version, kind, namespace, name), None)
+                self._controllers.get((api_version, kind), {}).pop((namespace, name), None)
 
     def service_selectors(self, namespace: str, labels: Mapping[str, str]) -> list[dict[str, str]]:
         """Return the selectors of the namespace's services that match labels, in no particular order."""
@@ -118,7 +120,20 @@ class Snapshot:
     def controller(self, owner: Owner, namespace: str) -> Controller | None:
         """Return the controller that an owner reference names, or None if the cluster has none such."""
         namespace = namespace or DEFAULT_NAMESPACE
-        return self._controllers.get((owner.api_version, owner.kind, namespace, owner.name))
+        return self._controllers.get((owner.api_version, owner.kind), {}).get((namespace, owner.name))
+
+    def names(self, kind: tuple[str, str]) -> Collection[tuple[str, str]]:
+        """Return the namespace and name of each object of a kind; of services, those with a selector.
+
+        A namespace has none itself. What is returned changes with the snapshot.
+        """
+        match kind:
+            case "v1", "Namespace":
+                return {("", name): None for name in self.namespaces}
+            case "v1", "Service":
+                return self._services.keys()
+            case _:
+                return self._controllers.get(kind, {}).keys()
 
     def _add_service(self, namespace: str, name: str, selector: dict[str, str]) -> None:
         # A service without a selector matches no pod; an empty one matches all and adds nothing.

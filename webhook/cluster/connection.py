@@ -104,6 +104,20 @@ class Answer:
         return status_error(self.status, self.body, self.headers.get("retry-after", ""))
 
 
+class Watch(Protocol):
+    """An opened watch."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield its lines as they come, one event each, until the API server ends it.
+
+        Raises:
+            UnreachableError: It breaks off.
+        """
+
+    def cancel(self) -> None:
+        """End it, from any thread: whoever waits for its next line is told that it broke off, or ended."""
+
+
 class ApiServer(Protocol):
     """An API server, reached with somebody's credentials. Any number of threads may use one."""
 
@@ -148,10 +162,8 @@ class ApiServer(Protocol):
             UnreachableError: There is no answer.
         """
 
-    def watch(
-        self, path: str, params: Mapping[str, str], *, idle_s: float
-    ) -> AbstractContextManager[Iterator[bytes]]:
-        """Open a watch: the lines of its answer, one event each, until the API server ends it.
+    def watch(self, path: str, params: Mapping[str, str], *, idle_s: float) -> AbstractContextManager[Watch]:
+        """Open a watch, to be closed with the context.
 
         Args:
             path: Of the list.

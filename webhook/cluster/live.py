@@ -8,9 +8,13 @@ times what the index keeps of them.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import random
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from copy import copy
 from http import HTTPStatus
+from http.client import IncompleteRead
 from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import urlencode
@@ -19,15 +23,39 @@ import orjson
 import urllib3
 from kubernetes import client, config
 from kubernetes.config.config_exception import ConfigException
+from kubernetes.leaderelection.electionconfig import Config
+from kubernetes.leaderelection.leaderelection import LeaderElection
+from kubernetes.leaderelection.resourcelock.leaselock import LeaseLock
 from kubernetes.utils.keepalive import tcp_keepalive_socket_options
 
 from policies.model.pod import DEFAULT_NAMESPACE
-from webhook.cluster.connection import TIMEOUT_S, Answer, KubeconfigError, UnreachableError, status_error
+from webhook.cluster.connection import (
+    JSON_PATCH,
+    TIMEOUT_S,
+    Answer,
+    ApiError,
+    ClusterError,
+    KubeconfigError,
+    UnreachableError,
+    status_error,
+)
+from webhook.logs import LOGGER
 
 #: Seconds for a TCP and TLS connection. Arbitrary.
 _CONNECT_S: Final = 10.0
 #: Connections that are kept: a watch for each kind, and what is asked besides. Arbitrary.
 _CONNECTIONS: Final = 32
+#: Bytes of a watch that are read at once, if there are as many. Arbitrary.
+_BLOCK: Final = 2**16
+#: Bytes of a line after which it is taken to have no end. etcd holds objects of at most 1.5 MiB. Arbitrary.
+_LONGEST_LINE: Final = 2**24
+#: Seconds that a Lease lasts, for which its holder tries to renew it, and between two tries: as in
+#: Kubernetes' own components.
+_LEASE_S, _RENEW_S, _RETRY_S = 15, 10, 2
+#: Seconds for one request about a Lease; the client would wait for ever.
+_LEASE_TIMEOUT_S: Final = 5.0
+#: How often a Lease that changes meanwhile is given back. Arbitrary; its holder alone writes it.
+_RESIGN_ATTEMPTS: Final = 3
 #: Where a pod finds the name of its namespace.
 _POD_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 #: Set in every pod.
@@ -70,6 +98,32 @@ def _context_namespace(context: str, kubeconfig: str) -> str:
     return str(chosen["context"].get("namespace") or "")
 
 
+class LiveWatch:
+    """A watch on a response of its own."""
+
+    def __init__(self, response: urllib3.HTTPResponse) -> None:
+        self._response = response
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield its lines as they come, one event each; an unfinished one at its end is dropped.
+
+        Raises:
+            UnreachableError: A line has no end.
+        """
+        rest = b""
+        while block := self._response.read1(_BLOCK):
+            *whole, rest = (rest + block).split(b"\n")
+            yield from filter(None, whole)
+            if len(rest) > _LONGEST_LINE:
+                raise UnreachableError(f"a line of a watch is longer than {_LONGEST_LINE >> 20} MiB")
+
+    def cancel(self) -> None:
+        """End it, from any thread: whoever waits for its next line is told that it broke off, or ended."""
+        # It may have ended by itself at the same moment.
+        with suppress(OSError, RuntimeError, ValueError):
+            self._response.shutdown()
+
+
 class LiveApiServer:
     """An API server behind the client's connections."""
 
@@ -77,6 +131,11 @@ class LiveApiServer:
         self._configuration = configuration
         self._namespace = namespace
         self._pool: urllib3.PoolManager = client.ApiClient(configuration).rest_client.pool_manager
+
+    @property
+    def configuration(self) -> client.Configuration:
+        """How the client reaches it."""
+        return self._configuration
 
     @property
     def url(self) -> str:
@@ -145,8 +204,8 @@ class LiveApiServer:
         return told
 
     @contextmanager
-    def watch(self, path: str, params: Mapping[str, str], *, idle_s: float) -> Iterator[Iterator[bytes]]:
-        """Open a watch: the lines of its answer, one event each, until the API server ends it.
+    def watch(self, path: str, params: Mapping[str, str], *, idle_s: float) -> Iterator[LiveWatch]:
+        """Open a watch, to be closed with the context.
 
         Args:
             path: Of the list.
@@ -161,7 +220,7 @@ class LiveApiServer:
         with self._opened("GET", path, query, None, {}, read_s=idle_s) as response:
             if response.status != HTTPStatus.OK:
                 raise status_error(response.status, response.read(), response.headers.get("retry-after", ""))
-            yield _lines(response)
+            yield LiveWatch(response)
 
     @contextmanager
     def _opened(
@@ -182,7 +241,7 @@ class LiveApiServer:
                 url,
                 body=body,
                 headers={"Accept": "application/json", **headers, **self._credentials()},
-                timeout=urllib3.Timeout(connect=_CONNECT_S, read=read_s),
+                timeout=urllib3.Timeout(connect=min(_CONNECT_S, read_s), read=read_s),
                 preload_content=False,
                 redirect=False,
                 retries=False,
@@ -207,16 +266,155 @@ class LiveApiServer:
         return {"Authorization": token} if token else {}
 
 
-def _lines(response: urllib3.HTTPResponse) -> Iterator[bytes]:
-    """Yield the lines of a stream as they come; an unfinished one at its end is dropped."""
-    rest = b""
-    for block in response.stream(None):
-        *whole, rest = (rest + block).split(b"\n")
-        yield from filter(None, whole)
-
-
 def _reason(error: Exception) -> str:
     """Return what an error of the connection says, without the addresses of Python objects."""
     cause = getattr(error, "reason", None) or error.__cause__ or error
+    if isinstance(cause, IncompleteRead):
+        return "the connection broke off"
     text = str(cause)
     return text.rpartition(">: ")[2] or text
+
+
+def lead(
+    api: LiveApiServer,
+    lease: str,
+    *,
+    identity: str,
+    started: Callable[[], None],
+    stopped: Callable[[], None],
+) -> Callable[[], None]:
+    """Stand for election by a Lease of the API server's namespace, in a thread of its own, again and again.
+
+    Args:
+        api: The cluster.
+        lease: The name of the Lease; it is made if need be.
+        identity: Who stands; no two may be called the same.
+        started: Called when this one begins to lead.
+        stopped: Called when it leads no more, as often as ``started`` before.
+
+    Returns:
+        What ends it and gives the Lease back, so that another leads at once.
+    """
+    election = _Election(api, lease, identity, started, stopped)
+    threading.Thread(target=election.run, name="election", daemon=True).start()
+    return election.resign
+
+
+class _ResignedError(Exception):
+    """Ends the client's election, which has no end of its own."""
+
+
+class _Term:
+    """The time from winning an election to losing the Lease, which may both be told late or twice."""
+
+    def __init__(self, started: Callable[[], None], stopped: Callable[[], None]) -> None:
+        self._lock = threading.Lock()
+        self._started, self._stopped = started, stopped
+        self._begun = self._ended = False
+
+    def begin(self) -> None:
+        with self._lock:
+            if not self._ended:
+                self._begun = True
+                self._started()
+
+    def end(self) -> None:
+        with self._lock:
+            if self._begun and not self._ended:
+                self._stopped()
+            self._ended = True
+
+
+class _Leases:
+    """The three calls of the client's Lease lock, made to end in time and to fail as the lock expects it."""
+
+    def __init__(self, configuration: client.Configuration, resigned: threading.Event) -> None:
+        own = copy(configuration)
+        # The lock tries again by itself, and urllib3 would log each of its tries.
+        own.retries = False
+        self._api = client.CoordinationV1Api(client.ApiClient(own))
+        self._resigned = resigned
+
+    def read_namespaced_lease(self, name: str, namespace: str) -> client.V1Lease:
+        return self._call(self._api.read_namespaced_lease, name, namespace)
+
+    def create_namespaced_lease(self, namespace: str, body: client.V1Lease) -> client.V1Lease:
+        return self._call(self._api.create_namespaced_lease, namespace, body)
+
+    def replace_namespaced_lease(self, name: str, namespace: str, body: client.V1Lease) -> client.V1Lease:
+        return self._call(self._api.replace_namespaced_lease, name, namespace, body)
+
+    def _call(self, call: Callable[..., client.V1Lease], *arguments: object) -> client.V1Lease:
+        if self._resigned.is_set():
+            raise _ResignedError
+        try:
+            return call(*arguments, _request_timeout=_LEASE_TIMEOUT_S)
+        except (urllib3.exceptions.HTTPError, ConfigException, OSError) as error:
+            raise client.ApiException(status=0, reason=_reason(error)) from error
+
+
+class _Election:
+    """One candidate of a Lease."""
+
+    def __init__(
+        self,
+        api: LiveApiServer,
+        lease: str,
+        identity: str,
+        started: Callable[[], None],
+        stopped: Callable[[], None],
+    ) -> None:
+        self._api = api
+        self._identity = identity
+        self._path = f"/apis/coordination.k8s.io/v1/namespaces/{api.namespace}/leases/{lease}"
+        self._started, self._stopped = started, stopped
+        self._resigned = threading.Event()
+        self._term = _Term(started, stopped)
+        self._lock = LeaseLock(lease, api.namespace, identity)
+        self._lock.api_instance = cast("client.CoordinationV1Api", _Leases(api.configuration, self._resigned))
+
+    def run(self) -> None:
+        """Stand for election, lead while the Lease is held, and begin anew."""
+        while not self._resigned.is_set():
+            self._term = term = _Term(self._started, self._stopped)
+            try:
+                rules = Config(self._lock, _LEASE_S, _RENEW_S, _RETRY_S, term.begin, term.end)
+                LeaderElection(rules).run()
+            except _ResignedError:
+                pass
+            except Exception as error:  # noqa: BLE001  # a Lease that somebody wrote may hold anything
+                fields = {"lease": self._path, "error": f"{type(error).__name__}: {error}"}
+                LOGGER.warning("election_failed", extra={"fields": fields})
+            term.end()
+            # Who stands for election should not do so in step with others.
+            self._resigned.wait(_RETRY_S * random.uniform(0.5, 1.5))  # noqa: S311  # no secret
+
+    def resign(self) -> None:
+        """Lead no more, and give the Lease back; one that cannot be given back ends by itself."""
+        self._resigned.set()
+        self._term.end()
+        for _ in range(_RESIGN_ATTEMPTS):
+            try:
+                self._give_back()
+            except ApiError as error:
+                if not error.conflict:
+                    return
+            except ClusterError:
+                return
+            else:
+                return
+
+    def _give_back(self) -> None:
+        held = self._api.call("GET", self._path, timeout_s=_LEASE_TIMEOUT_S)
+        if held.get("spec", {}).get("holderIdentity") != self._identity:
+            return
+        patch = [
+            # Written, a resourceVersion is compared: a Lease that has changed is a conflict.
+            {
+                "op": "replace",
+                "path": "/metadata/resourceVersion",
+                "value": held["metadata"]["resourceVersion"],
+            },
+            {"op": "replace", "path": "/spec/holderIdentity", "value": ""},
+        ]
+        self._api.call("PATCH", self._path, body=patch, content_type=JSON_PATCH, timeout_s=_LEASE_TIMEOUT_S)

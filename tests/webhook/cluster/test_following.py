@@ -1,0 +1,189 @@
+"""All kinds of a cluster are followed into one index."""
+
+from __future__ import annotations
+
+import math
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from policies.model.version import KubernetesVersion
+from tests.builders import a_pod
+from tests.webhook.cluster.api_server import FakeApiServer, eventually, serving, write_kubeconfig
+from webhook.cluster.connection import UnreachableError
+from webhook.cluster.following import LiveCluster, kubernetes_version
+from webhook.cluster.listing import RESOURCES
+from webhook.cluster.live import connect
+from webhook.cluster.reflector import Backoff
+
+
+def an_object(kind: str, name: str = "web") -> dict[str, Any]:
+    """Return an object of any kind that is followed."""
+    resource = next(resource for resource in RESOURCES if resource.kind == kind)
+    if kind == "Pod":
+        return a_pod(name=name, spec={"nodeName": "n1"})
+    namespaced = kind not in ("Node", "Namespace")
+    selector = {"app": "web"} if resource.api_version == "v1" else {"matchLabels": {"app": "web"}}
+    return {
+        "apiVersion": resource.api_version,
+        "kind": kind,
+        "metadata": {"name": name} | ({"namespace": "shop"} if namespaced else {}),
+        "spec": {"selector": selector} if namespaced else {},
+    }
+
+
+KINDS = [resource.kind for resource in RESOURCES]
+
+
+@pytest.fixture
+def server() -> Iterator[FakeApiServer]:
+    with serving(FakeApiServer()) as state:
+        yield state
+
+
+def a_cluster(folder: Path, url: str, **options: Any) -> LiveCluster:
+    api = connect(kubeconfig=write_kubeconfig(folder, url))
+    return LiveCluster(api, backoff=lambda: Backoff(first_s=0.002, longest_s=0.02), **options)
+
+
+@pytest.fixture
+def cluster(server: FakeApiServer, tmp_path: Path) -> Iterator[LiveCluster]:
+    cluster = a_cluster(tmp_path, server.url)
+    yield cluster
+    cluster.stop()
+
+
+def counts(cluster: LiveCluster) -> dict[str, int]:
+    return {told.kind: told.objects for told in cluster.kinds()}
+
+
+def test_every_kind_is_listed_and_watched(server: FakeApiServer, cluster: LiveCluster) -> None:
+    """Objects that were there, came and went are known or not."""
+    for kind in KINDS:
+        server.put(an_object(kind))
+    before = (cluster.synced, cluster.age_s())
+    cluster.start()
+    eventually(lambda: cluster.synced)
+    listed = counts(cluster)
+    for kind in KINDS:
+        server.put(an_object(kind, "more"))
+    eventually(lambda: dict.fromkeys(KINDS, 2) == counts(cluster))
+    for kind in KINDS:
+        server.delete(an_object(kind))
+    eventually(lambda: dict.fromkeys(KINDS, 1) == counts(cluster))
+
+    assert (False, math.inf) == before
+    assert dict.fromkeys(KINDS, 1) == listed
+    assert {(1, 2, 0, "")} == {
+        (told.lists, told.events, told.errors, told.last_error) for told in cluster.kinds()
+    }
+
+
+def test_the_age_is_that_of_the_oldest_kind(server: FakeApiServer, tmp_path: Path) -> None:
+    """While one kind is not told anything, the picture grows old though all others are told."""
+    now = [1000.0]
+    cluster = a_cluster(tmp_path, server.url, clock=lambda: now[0])
+    cluster.start()
+    eventually(lambda: cluster.synced and len([a for a in server.asked if a.watch]) == len(KINDS))
+    eventually(lambda: cluster.age_s() == 0)
+    now[0] += 50
+    ages = [cluster.age_s()]
+    for kind in KINDS[:-1]:
+        server.put(an_object(kind))
+    eventually(lambda: sum(counts(cluster).values()) == len(KINDS) - 1)
+    ages.append(cluster.age_s())
+    server.put(an_object(KINDS[-1]))
+    eventually(lambda: cluster.age_s() == 0)
+    cluster.stop()
+
+    assert [50, 50] == ages
+
+
+def test_a_forbidden_kind_is_named_and_the_others_go_on(server: FakeApiServer, cluster: LiveCluster) -> None:
+    """Without one kind the picture is not whole; the status says which, and the others are followed."""
+    server.list_faults.extend([lambda handler: handler.answer(403, {"message": "no pods"})] * 10_000)
+    cluster.start()
+    eventually(lambda: [True] * (len(KINDS) - 1) + [False] == [told.synced for told in cluster.kinds()])
+    eventually(lambda: cluster.kinds()[-1].last_error)
+    server.put(an_object("Node"))
+    eventually(lambda: counts(cluster)["Node"] == 1)
+
+    assert ("Pod", "403: no pods") == (cluster.kinds()[-1].kind, cluster.kinds()[-1].last_error)
+    assert not cluster.synced
+
+
+def test_an_api_server_that_comes_later(tmp_path: Path) -> None:
+    """Nobody answers at first; as soon as somebody does, the cluster is known."""
+    with socket.create_server(("127.0.0.1", 0)) as reserved:
+        port = reserved.getsockname()[1]
+    cluster = a_cluster(tmp_path, f"http://127.0.0.1:{port}")
+    cluster.start()
+    eventually(lambda: all(told.last_error for told in cluster.kinds()))
+    before = cluster.synced
+    with serving(FakeApiServer(), port) as server:
+        server.put(an_object("Pod"))
+        eventually(lambda: cluster.synced and counts(cluster)["Pod"] == 1)
+        cluster.stop()
+
+    assert not before
+
+
+def test_an_api_server_that_restarts(server: FakeApiServer, cluster: LiveCluster) -> None:
+    """Over breaks and forgotten versions the index ends as the cluster does."""
+    cluster.start()
+    eventually(lambda: cluster.synced)
+    for number in range(40):
+        server.put(an_object("Pod", f"p{number % 7}"))
+        if number % 3 == 0:
+            server.delete(an_object("Pod", f"p{number % 7}"))
+        if number % 5 == 0:
+            server.drop()
+        if number % 11 == 0:
+            server.compact()
+    eventually(lambda: {("shop", name) for name in server.names("Pod")} == cluster.index.names(("v1", "Pod")))
+
+    assert 0 < len(server.names("Pod"))
+
+
+def test_stop_ends_the_threads(server: FakeApiServer, cluster: LiveCluster) -> None:
+    """Daemon threads named after their kinds run from start to stop, and none begins before."""
+    names = {f"follow-{kind}" for kind in KINDS}
+    before = {thread.name for thread in threading.enumerate()} & names
+    cluster.start()
+    eventually(lambda: cluster.synced)
+    running = {thread.name for thread in threading.enumerate() if thread.daemon} & names
+    started = time.monotonic()
+    cluster.stop()
+    cluster.stop()
+
+    assert (set(), names) == (before, running)
+    assert set() == {thread.name for thread in threading.enumerate()} & names
+    assert time.monotonic() - started < 5
+
+
+def test_stop_before_start(server: FakeApiServer, cluster: LiveCluster) -> None:
+    """A server that ends before it began has nothing to end."""
+    cluster.stop()
+
+    assert [] == server.asked
+
+
+def test_the_version(server: FakeApiServer, tmp_path: Path) -> None:
+    """The API server's own words are read as a version."""
+    api = connect(kubeconfig=write_kubeconfig(tmp_path, server.url))
+
+    assert KubernetesVersion(1, 30) == kubernetes_version(api)
+
+
+def test_no_version(server: FakeApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Something else that answers is told as such."""
+    api = connect(kubeconfig=write_kubeconfig(tmp_path, server.url))
+    monkeypatch.setattr(api, "call", lambda *_: {"gitVersion": "main"})
+
+    with pytest.raises(UnreachableError, match=r"/version: not a Kubernetes version: 'main'"):
+        kubernetes_version(api)
