@@ -15,6 +15,7 @@ from policies.defaults.scheduler_config import DEFAULT_CONFIG
 from policies.errors import UsageError
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.placement import PlacementError, place
+from policies.evaluation.remarks import Remark
 from policies.evaluation.shortfall import may_change, shortfalls
 from policies.evaluation.subject import Subject
 from policies.evaluation.upcoming import Upcoming, upcoming
@@ -24,8 +25,8 @@ from policies.model.workload import descend
 #: Constraints and requirements on nodes, together, that a judged pod may have. A requirement can cost 7 ms
 #: with 5,000 nodes, and everybody waits for it. Arbitrary; people write a handful.
 MAX_PARTS = 32
-#: Characters of the warning: what the API server keeps of one when there are many.
-WARNING_LENGTH = 256
+#: Where a person reads more.
+HINT = "kubectl evenkeel explain -f FILE --live tells what would make it fit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +34,12 @@ class Forecast:
     """The next pod would fit nowhere.
 
     Attributes:
-        warning: For a person, one line of at most ``WARNING_LENGTH`` characters unless a label is very long.
+        remark: For a person: the scheduler's reasons, those of most nodes first, and how far the pod is from
+            fitting.
         details: The same for the audit log: the scheduler's sentence, and a line for each number.
     """
 
-    warning: str
+    remark: Remark
     details: str
 
 
@@ -73,6 +75,8 @@ def _judge(subject: Subject, context: AdmissionContext, when: Upcoming) -> Forec
     if cluster is None:
         return None
     with cluster.reading():
+        if not cluster.node_count:
+            return None  # Nothing is known of where the pod could go.
         try:
             placement = place(subject.obj, context, namespace=subject.namespace)
         except (PlacementError, UsageError):
@@ -80,15 +84,17 @@ def _judge(subject: Subject, context: AdmissionContext, when: Upcoming) -> Forec
             return None
         verdict = placement.verdict
         pod = verdict.question.pod
-        if not verdict.names or verdict.feasible.any() or pod.gated or pod.node_name:
+        if verdict.feasible.any() or pod.gated or pod.node_name:
             return None
         others_may_go = when is Upcoming.LATER or _may_preempt(placement.pod.get("spec") or {})
         if others_may_go and may_change(verdict):
             return None
         numbers = list(shortfalls(verdict, cluster))
-    whose = "this pod" if subject.kind.is_pod else f"the next pod of this {subject.kind.kind}"
+    reasons = _largest_first(verdict.message.partition(": ")[2].rstrip("."))
+    which = "this pod" if subject.kind.is_pod else "the next pod"
+    head = f"{which} fits 0 of {len(verdict.names)} nodes: {reasons}"
     return Forecast(
-        warning=_warning(whose, len(verdict.names), verdict.message, numbers),
+        remark=Remark("; ".join((head, *numbers)), hint=HINT),
         details="\n".join((verdict.message, *numbers)),
     )
 
@@ -117,21 +123,6 @@ def _may_preempt(spec: Mapping[str, Any]) -> bool:
     return bool(spec.get("priorityClassName")) or (type(priority) is int and priority > 0)
 
 
-def _warning(whose: str, nodes: int, message: str, numbers: list[str]) -> str:
-    """Return the scheduler's reasons and the first numbers, as many as there is room for."""
-    head = f"evenkeel: {whose} now fits on none of {nodes} nodes: "
-    reasons = _largest_first(message.partition(": ")[2].rstrip("."))
-    tail = ""
-    for number in numbers:
-        longer = f"{tail}; {number}"
-        if tail and len(head) + len(reasons) + len(longer) > WARNING_LENGTH:
-            break
-        tail = longer
-    room = WARNING_LENGTH - len(head) - len(tail)
-    # The numbers are what a person cannot find elsewhere: the reasons give way, but not all of them.
-    return head + _shortened(reasons, max(room, WARNING_LENGTH // 4)) + tail
-
-
 def _largest_first(reasons: str) -> str:
     """Sort the scheduler's reasons by their numbers of nodes, and leave out what the head has said.
 
@@ -141,10 +132,3 @@ def _largest_first(reasons: str) -> str:
     counted = [reason.replace(" node(s) ", " ", 1).partition(" ") for reason in reasons.split(", ")]
     counted.sort(key=lambda part: -int(part[0]) if part[0].isdecimal() else 0)
     return ", ".join(map("".join, counted))
-
-
-def _shortened(reasons: str, length: int) -> str:
-    """Leave out the last of the reasons that are too long together."""
-    if len(reasons) <= length:
-        return reasons
-    return f"{reasons[: length - 1].rpartition(', ')[0] or reasons[: length - 1]}…"

@@ -17,6 +17,7 @@ from policies.documents.spread_policy import Enforcement, RuleSettings, SpreadPo
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.declaring import workload_of
 from policies.evaluation.linting import problems_of, rule_settings
+from policies.evaluation.remarks import Remark
 from policies.evaluation.subject import Subject
 from policies.fields import MAX_ERRORS, ErrorKind, FieldError
 from policies.findings import Severity
@@ -74,6 +75,11 @@ class Violation(NamedTuple):
     def text(self) -> str:
         """What a person reads."""
         return error_text(self.error)
+
+    @property
+    def remark(self) -> Remark:
+        """The same for a person who has few lines."""
+        return Remark(self.error.problem, topic=self.error.rule, paths=(self.error.path,))
 
 
 def error_text(error: FieldError) -> str:

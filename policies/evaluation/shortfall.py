@@ -78,12 +78,12 @@ def _closest(result: HardResult, refused: NDArray[np.bool_]) -> str:
     domain = int(domains.of_node[node])
     found = int(np.count_nonzero(domains.exists))
     if found < constraint.min_domains:
-        least = f"{found} domain(s) < minDomains {constraint.min_domains} make the minimum 0"
+        least = f"minimum 0 ({found} domain(s) < minDomains {constraint.min_domains})"
     else:
         emptiest = int(np.flatnonzero(domains.exists & (domains.matching == result.minimum))[0])
         least = f"minimum {result.minimum} in {domains.values[emptiest]}"
     here = f"{domains.matching[domain]}+{result.applied.self_match} in {domains.values[domain]}"
-    return f"{here}, {least}: skew {result.skew[node]} > maxSkew {constraint.max_skew}"
+    return f"{here} - {least} = skew {result.skew[node]} > maxSkew {constraint.max_skew}"
 
 
 def _of_resources(verdict: Verdict, index: ClusterIndex, asked: NDArray[np.bool_]) -> Iterator[str]:

@@ -129,7 +129,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         if replicas.most - replicas.least > constraint.max_skew:
             yield Problem(
                 declared.path.child("maxSkew"),
-                f"is {constraint.max_skew}: from {replicas.least} to {replicas.most} replicas, each loop of "
-                f"Cluster Autoscaler adds nodes in one {constraint.topology_key} for at most "
-                f"{constraint.max_skew} pod(s) more than the emptiest has",
+                f"is {constraint.max_skew}: each loop of Cluster Autoscaler adds nodes in one "
+                f"{constraint.topology_key} for at most {constraint.max_skew} pod(s) more than the emptiest "
+                f"has, from {replicas.least} to {replicas.most} replicas",
             )

@@ -12,17 +12,13 @@ import orjson
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.decision import IGNORED, Decision, Verdict, decide_mutation, decide_validation
 from policies.evaluation.injection import INJECTED_ANNOTATION
+from policies.evaluation.remarks import MAX_LINES, lines
 from policies.evaluation.reviewing import API_RULES, error_text
 from policies.evaluation.subject import Subject
 from policies.fields import MAX_ERRORS, FieldError
 from webhook.admission.budget import Budget
 from webhook.admission.review import API_VERSION, Review
 
-#: Warnings of both webhooks together. The API server keeps 4,096 characters of all webhooks', and some
-#: clients fail on more than 100 headers; three lines is what a person reads.
-MAX_WARNINGS = 3
-#: Characters of one warning; the API server cuts longer ones when there are many.
-WARNING_LENGTH = 256
 #: Characters of one audit annotation. Arbitrary; the audit log keeps any size, and somebody pays for it.
 AUDIT_LENGTH = 4096
 
@@ -159,7 +155,7 @@ def _response(review: Review, phase: Phase, decision: Decision, name: str) -> di
         response["patch"] = base64.b64encode(orjson.dumps(decision.patch)).decode()
     if decision.warnings:
         told_before = 1 if phase is Phase.VALIDATE and _was_injected(review) else 0
-        response["warnings"] = _told(decision.warnings, MAX_WARNINGS - told_before)
+        response["warnings"] = lines(decision.warnings, MAX_LINES - told_before)
     if decision.audit:
         response["auditAnnotations"] = {key: _cut(text, AUDIT_LENGTH) for key, text in decision.audit.items()}
     return response
@@ -171,14 +167,6 @@ def _was_injected(review: Review) -> bool:
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     injected = isinstance(annotations, dict) and INJECTED_ANNOTATION in annotations
     return injected and review.operation == "CREATE"
-
-
-def _told(warnings: tuple[str, ...], most: int) -> list[str]:
-    """Return the first warnings, and how many there are besides."""
-    if len(warnings) > most:
-        kept = warnings[: most - 1]
-        warnings = (*kept, f"evenkeel: and {len(warnings) - len(kept)} more; the audit log has them")
-    return [_plain(text, WARNING_LENGTH) for text in warnings]
 
 
 def _denial(review: Review, decision: Decision, name: str) -> dict[str, Any]:
@@ -212,11 +200,6 @@ def _generated_name(review: Review) -> str:
         return ""
     name = metadata.get("name") or metadata.get("generateName")
     return name if isinstance(name, str) else ""
-
-
-def _plain(text: str, length: int) -> str:
-    """Return a text as one line: the API server silently drops a warning with a control character in it."""
-    return _cut("".join(character if character.isprintable() else " " for character in text), length)
 
 
 def _cut(text: str, length: int) -> str:

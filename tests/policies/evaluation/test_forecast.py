@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from policies.evaluation.context import AdmissionContext
-from policies.evaluation.forecast import MAX_PARTS, WARNING_LENGTH, Forecast, forecast
+from policies.evaluation.forecast import HINT, MAX_PARTS, Forecast, forecast
+from policies.evaluation.remarks import Remark, lines
 from policies.evaluation.subject import Subject
 from policies.model.version import KubernetesVersion
 from tests.builders import a_constraint, a_pod, a_workload, kind_of
@@ -17,7 +18,7 @@ from tests.policies.evaluation.contexts import a_context
 
 SPREAD = {"topologySpreadConstraints": [a_constraint()]}
 ELSEWHERE = {"nodeSelector": {"pool": "none"}}
-NUMBERS = f"{ZONE_KEY}: 2+1 in zone-a, minimum 0 in zone-c: skew 3 > maxSkew 1"
+NUMBERS = f"{ZONE_KEY}: 2+1 in zone-a - minimum 0 in zone-c = skew 3 > maxSkew 1"
 
 
 def at_once(work: Callable[[], Forecast | None]) -> Forecast | None:
@@ -39,13 +40,16 @@ def foretold(
     return forecast(read(obj), None if old is None else read(old), given, within=at_once)
 
 
-def test_the_warning_and_the_details() -> None:
-    """A person reads the reasons and the numbers in one line; the audit log has the scheduler's sentence."""
+def test_the_remark_and_the_details() -> None:
+    """A person reads the reasons and the numbers; the audit log has the scheduler's sentence."""
     found = foretold(a_workload(spec=SPREAD))
 
     assert found == Forecast(
-        warning="evenkeel: the next pod of this Deployment now fits on none of 6 nodes: "
-        f"4 didn't match pod topology spread constraints, 2 were unschedulable; {NUMBERS}",
+        remark=Remark(
+            "the next pod fits 0 of 6 nodes: "
+            f"4 didn't match pod topology spread constraints, 2 were unschedulable; {NUMBERS}",
+            hint=HINT,
+        ),
         details="0/6 nodes are available: 2 node(s) were unschedulable, "
         f"4 node(s) didn't match pod topology spread constraints.\n{NUMBERS}",
     )
@@ -56,9 +60,8 @@ def test_a_bare_pod() -> None:
     found = foretold(a_pod(spec=ELSEWHERE, uid="1"))
 
     assert found is not None
-    assert found.warning == (
-        "evenkeel: this pod now fits on none of 6 nodes: "
-        "4 didn't match Pod's node affinity/selector, 2 were unschedulable"
+    assert found.remark.text == (
+        "this pod fits 0 of 6 nodes: 4 didn't match Pod's node affinity/selector, 2 were unschedulable"
     )
 
 
@@ -166,11 +169,11 @@ def test_injected_defaults_count() -> None:
     found = forecast(read(a_workload("ReplicaSet")), None, context, within=at_once)
 
     assert found is not None
-    assert found.warning.endswith(NUMBERS)
+    assert found.remark.text.endswith(NUMBERS)
 
 
-def test_long_reasons_give_way_to_the_numbers() -> None:
-    """A warning keeps to its length: the numbers stay, and of the reasons those of most nodes."""
+def test_long_reasons_give_way() -> None:
+    """Of many reasons those of most nodes are told, and the audit log has them all."""
     taints = [[{"key": f"team-{number}", "value": "x" * 40, "effect": "NoSchedule"}] for number in range(9)]
     nodes = [a_node(f"t{number}", "zone-d", taints=taint) for number, taint in enumerate(taints)]
     # Releases before 1.36 name the taint.
@@ -181,7 +184,7 @@ def test_long_reasons_give_way_to_the_numbers() -> None:
     )
 
     assert found is not None
-    assert len(found.warning) <= WARNING_LENGTH
-    assert "4 didn't match pod topology spread constraints" in found.warning
-    assert found.warning.endswith(NUMBERS)
+    assert [
+        "evenkeel: the next pod fits 0 of 15 nodes: 4 didn't match pod topology spread constraints, …",
+    ] == lines([found.remark], 1)
     assert found.details.count("untolerated taint") == 9

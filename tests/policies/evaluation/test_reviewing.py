@@ -317,7 +317,7 @@ def test_the_worst_is_told_first() -> None:
     deployment = a_deployment(*unqualified, a_constraint(), ERROR | BY_REVISION, CERTAIN_ERROR)
     deployment["spec"]["template"]["spec"]["topologySpreadConstraints"][3]["topologyKey"] = "rack"
     deployment["spec"]["template"]["spec"]["topologySpreadConstraints"][4]["topologyKey"] = "row"
-    told = [text.split(": ")[1] for text in review(deployment, context).warnings]
+    told = [remark.topic for remark in review(deployment, context).warnings]
 
     assert [
         "selector-missing",

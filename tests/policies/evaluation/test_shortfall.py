@@ -34,21 +34,21 @@ def judged(spec: dict[str, Any], cluster: list[dict[str, Any]]) -> tuple[Verdict
         pytest.param(
             spread({}),
             two_full_zones(),
-            [f"{ZONE_KEY}: 2+1 in zone-a, minimum 0 in zone-c: skew 3 > maxSkew 1"],
+            [f"{ZONE_KEY}: 2+1 in zone-a - minimum 0 in zone-c = skew 3 > maxSkew 1"],
             id="2, 2 and 0 in a cordoned zone, maxSkew 1",
         ),
         pytest.param(
             spread({"minDomains": 5}),
             two_full_zones(),
-            [f"{ZONE_KEY}: 2+1 in zone-a, 3 domain(s) < minDomains 5 make the minimum 0: skew 3 > maxSkew 1"],
+            [f"{ZONE_KEY}: 2+1 in zone-a - minimum 0 (3 domain(s) < minDomains 5) = skew 3 > maxSkew 1"],
             id="3 domains, minDomains 5",
         ),
         pytest.param(
             spread({}, HOST),
             [*two_full_zones(), a_bound_pod("web-x", "n1"), a_bound_pod("web-y", "n1")],
             [
-                f"{ZONE_KEY}: 2+1 in zone-b, minimum 0 in zone-c: skew 3 > maxSkew 1",
-                "kubernetes.io/hostname: 1+1 in n2, minimum 0 in n5: skew 2 > maxSkew 1",
+                f"{ZONE_KEY}: 2+1 in zone-b - minimum 0 in zone-c = skew 3 > maxSkew 1",
+                "kubernetes.io/hostname: 1+1 in n2 - minimum 0 in n5 = skew 2 > maxSkew 1",
             ],
             id="two constraints, each with the domain that is closest to fitting",
         ),
@@ -68,7 +68,7 @@ def judged(spec: dict[str, Any], cluster: list[dict[str, Any]]) -> tuple[Verdict
             spread({}) | CORES,
             [a_node("n1", "a"), a_bound_pod("x", "n1", **CORES), a_node("n2", "b", unschedulable=True)],
             [
-                f"{ZONE_KEY}: 1+1 in a, minimum 0 in b: skew 2 > maxSkew 1",
+                f"{ZONE_KEY}: 1+1 in a - minimum 0 in b = skew 2 > maxSkew 1",
                 "cpu: 3500m requested, at most 500m free",
             ],
             id="two plugins, neither alone",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from policies.edits import apply_edits
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.linting import Selection, lint
+from policies.evaluation.remarks import LINE_LENGTH, MAX_LINES, Remark, lines
 from policies.fields import ErrorList
 from policies.findings import Finding, Severity
 from policies.manifests import Document, ManifestObject, load, objects
@@ -124,6 +126,25 @@ def test_passes(example: Example) -> None:
 
     assert [] == [finding for finding in findings if finding.rule == example.rule.id]
     assert [] == [finding for finding in findings if finding.severity is Severity.ERROR]
+
+
+@pytest.mark.parametrize("most", range(1, MAX_LINES + 1))
+def test_what_admission_tells(most: int, golden: Callable[[str, str], str]) -> None:
+    """Each finding is told in so many lines; read the golden files before agreeing to them."""
+    told = [
+        line
+        for rule in all_rules().values()
+        if rule.subject is Subject.WORKLOAD
+        for block in _BLOCK.findall(_sections(rule)["Fails"])
+        for finding in _read(rule, block).findings(of=frozenset({rule.id}))
+        for line in lines([Remark(finding.message, finding.rule, (finding.path,))], most)
+    ]
+    text = "\n".join(told) + "\n"
+
+    assert golden(f"admission.{most}.txt", text) == text
+    assert [] == [line for line in told if len(line) > LINE_LENGTH or not line.startswith("evenkeel: ")]
+    # With all the lines to itself, a finding is told in full.
+    assert most < MAX_LINES or "…" not in text
 
 
 @pytest.mark.parametrize("example", _examples("Fails"))

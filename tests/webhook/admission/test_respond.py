@@ -15,13 +15,14 @@ from jsonpatch import JsonPatch
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.decision import Verdict
 from policies.evaluation.injection import INJECTED_ANNOTATION
+from policies.evaluation.remarks import LINE_LENGTH, MAX_LINES
 from policies.model.workload import KNOWN_KINDS
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
 from tests.policies.evaluation.clusters import two_full_zones
 from tests.policies.evaluation.contexts import HOST, ZONE, a_context, defaults
 from tests.recorded import phase_of, recorded_reviews
 from webhook.admission.budget import Budget, Pace
-from webhook.admission.respond import AUDIT_LENGTH, MAX_WARNINGS, WARNING_LENGTH, Phase, Reply, respond
+from webhook.admission.respond import AUDIT_LENGTH, Phase, Reply, respond
 from webhook.admission.review import ReviewError
 
 RECORDED = sorted(recorded_reviews())
@@ -197,12 +198,12 @@ def test_dry_run_answers_alike() -> None:
 @pytest.mark.parametrize(
     ("annotations", "count"),
     [
-        pytest.param({}, MAX_WARNINGS, id="3, for nobody warned before"),
-        pytest.param({INJECTED_ANNOTATION: "p"}, MAX_WARNINGS - 1, id="2, for /mutate warned already"),
+        pytest.param({}, MAX_LINES, id="3, for nobody warned before"),
+        pytest.param({INJECTED_ANNOTATION: "p"}, MAX_LINES - 1, id="2, for /mutate warned already"),
     ],
 )
 def test_warnings_are_few_short_and_plain(annotations: dict[str, str], count: int) -> None:
-    """At most three warnings of 256 characters without control characters, or the API server drops them."""
+    """At most three lines of 120 characters with kubectl's own, and without control characters."""
     context = a_context(a_policy(enforcement="warn"))
     key = "a\nb\u0085\x7f" * 60
     constraints = [a_constraint(labelSelector={"matchLabels": {f"{key}{number}": ""}}) for number in range(9)]
@@ -211,8 +212,8 @@ def test_warnings_are_few_short_and_plain(annotations: dict[str, str], count: in
     warnings = response(reply)["warnings"]
 
     assert count == len(warnings)
-    assert "more; the audit log has them" in warnings[-1]
-    assert all(len(warning) <= WARNING_LENGTH and warning.isprintable() for warning in warnings)
+    assert all(len(warning) <= LINE_LENGTH and warning.isprintable() for warning in warnings)
+    assert all(warning.startswith("evenkeel: ") for warning in warnings)
     assert 0 < len(response(reply)["auditAnnotations"]["violations"]) <= AUDIT_LENGTH
 
 
@@ -222,11 +223,14 @@ def test_a_forecast_is_a_warning_and_an_annotation() -> None:
     budget = a_budget()
     reply = respond(body, Phase.VALIDATE, FORESEEING, budget=budget)
     answer = response(reply)
+    reasons = "4 didn't match pod topology spread constraints, 2 were unschedulable"
 
     assert answer["allowed"]
-    [warning] = answer["warnings"]
-    assert len(warning) <= WARNING_LENGTH
-    assert "now fits on none of 6 nodes" in warning
+    assert [
+        f"evenkeel: the next pod fits 0 of 6 nodes: {reasons}",
+        "evenkeel:   zone: 2+1 in zone-a - minimum 0 in zone-c = skew 3 > maxSkew 1",
+        "evenkeel: kubectl evenkeel explain -f FILE --live tells what would make it fit",
+    ] == answer["warnings"]
     assert {"does-not-fit"} == answer["auditAnnotations"].keys()
     assert (0.0, False) == (reply.forecast_s, reply.forecast_skipped)
 

@@ -15,7 +15,7 @@ SEEN = (
     "allowed, with a patch. The pod gets:",
     "allowed as it is.",
     "allowed, with a warning. kubectl prints:",
-    "now fits on none of 6 nodes",
+    "the next pod fits 0 of 6 nodes",
     "POST /v1/score: Pod → HTTP 200",
     "NODE  ZONE    SCORE",
     "n3    zone-b    100",
