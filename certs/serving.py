@@ -25,7 +25,7 @@ from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 
-from certs import store
+from certs import pem, store
 from certs.errors import CertificateError, MalformedError, MismatchedPairError, UnreadableError
 from certs.pair import Pair, parse_pair
 
@@ -69,7 +69,7 @@ class ServingEvent:
 
 @dataclass(frozen=True, slots=True)
 class _Served:
-    """A good pair, the digest of its two files and the context that serves it."""
+    """A good pair, the digest of the files and the context that serves it."""
 
     pair: Pair
     digest: bytes
@@ -79,29 +79,40 @@ class _Served:
 class ServingContext:
     """Holds the context for a certificate file and a key file, and renews it when they change.
 
+    With a file of client authorities a client is asked for a certificate: one of them must have signed it, or
+    there is no connection; without one there is, and ``getpeercert`` tells.
+
     Any number of threads may call ``context``. Symbolic links are followed, so a Kubernetes secret mount,
     which switches its ``..data`` link, is seen as a change of both files at once.
     """
 
     def __init__(
-        self, certificate: Path, key: Path, *, on_event: Callable[[ServingEvent], None] = lambda _event: None
+        self,
+        certificate: Path,
+        key: Path,
+        *,
+        client_authorities: Path | None = None,
+        on_event: Callable[[ServingEvent], None] = lambda _event: None,
     ) -> None:
         """Load the pair; there must be a good one to begin with.
 
         Args:
             certificate: The file of the certificate and its chain.
             key: The file of its private key.
+            client_authorities: The file of the authorities of client certificates; None to ask for none.
             on_event: Called once for every change, by the thread that saw it; also for the first load.
 
         Raises:
-            CertificateError: The pair cannot be served.
+            CertificateError: The pair cannot be served, or the file of authorities holds none.
         """
         self._certificate = certificate
         self._key = key
+        self._client_authorities = client_authorities
+        self._files = (certificate, key, *((client_authorities,) if client_authorities else ()))
         self._on_event = on_event
         self._lock = threading.Lock()
         stamps = self._stamps()
-        self._served = self._serve(store.read_pair(certificate, key))
+        self._served = self._serve(store.read_pair(certificate, key), self._read_authorities())
         # The files as they were when looked at; None means that the next call must look again.
         self._seen = stamps if _settled(stamps) else None
         self._told: tuple[bytes, str] = (b"", "")
@@ -129,14 +140,15 @@ class ServingContext:
                 self._lock.release()
         return self._served.context
 
-    def _refresh(self, stamps: tuple[FileStamp, FileStamp] | None) -> None:
+    def _refresh(self, stamps: tuple[FileStamp, ...] | None) -> None:
         """Look at the files, serve them if they are good, and tell it if that is news."""
         digest, problem, final = b"", "", True
         try:
             content = store.read_file(self._certificate), store.read_file(self._key)
-            digest = _digest(*content)
+            authorities = self._read_authorities()
+            digest = _digest(*content, authorities)
             if digest != self._served.digest:
-                self._served = self._serve(self._fitting(*content))
+                self._served = self._serve(self._fitting(*content), authorities)
                 digest = self._served.digest
         except CertificateError as error:
             problem = str(error)
@@ -161,9 +173,9 @@ class ServingContext:
             )
         )
 
-    def _stamps(self) -> tuple[FileStamp, FileStamp] | None:
+    def _stamps(self) -> tuple[FileStamp, ...] | None:
         try:
-            return _stamp(self._certificate), _stamp(self._key)
+            return tuple(map(_stamp, self._files))
         except OSError:
             return None
 
@@ -175,26 +187,42 @@ class ServingContext:
         except MismatchedPairError:
             return store.read_pair(self._certificate, self._key)
 
-    def _serve(self, pair: Pair) -> _Served:
-        """Make a context of a pair.
+    def _read_authorities(self) -> bytes:
+        """Return the client authorities, empty if no client is asked.
 
         Raises:
-            MalformedError: OpenSSL refuses the pair.
+            CertificateError: There is none in their file.
+        """
+        if self._client_authorities is None:
+            return b""
+        content = store.read_file(self._client_authorities)
+        # What else people write into such a file is left behind.
+        return pem.certificates_to_pem(*pem.parse_certificates(content, str(self._client_authorities)))
+
+    def _serve(self, pair: Pair, authorities: bytes) -> _Served:
+        """Make a context of a pair and the client authorities.
+
+        Raises:
+            MalformedError: OpenSSL refuses them.
             UnreadableError: The system has no room for it at the moment.
         """
         try:
-            context = server_context(pair)
+            context = server_context(pair, authorities)
         except ssl.SSLError as error:
             raise MalformedError(
                 f"{self._certificate}: OpenSSL refuses the pair: {error.reason}; issue a new one"
             ) from error
         except OSError as error:
             raise UnreadableError(f"{self._certificate}: cannot be loaded: {error.strerror}") from error
-        return _Served(pair, _digest(pair.certificate_pem, pair.key_pem), context)
+        return _Served(pair, _digest(pair.certificate_pem, pair.key_pem, authorities), context)
 
 
-def server_context(pair: Pair) -> ssl.SSLContext:
+def server_context(pair: Pair, client_authorities: bytes = b"") -> ssl.SSLContext:
     """Return a context that serves a pair over TLS 1.2 and newer.
+
+    Args:
+        pair: The pair.
+        client_authorities: PEM; who shows a certificate must have it from one of them. Empty to ask nobody.
 
     Raises:
         ssl.SSLError: OpenSSL refuses the pair.
@@ -206,6 +234,12 @@ def server_context(pair: Pair) -> ssl.SSLContext:
     context.set_alpn_protocols(list(ALPN_PROTOCOLS))
     with _memory_file(pair.certificate_pem) as certificate, _memory_file(pair.key_pem) as key:
         context.load_cert_chain(certificate, key)
+    if client_authorities:
+        # Optional: the same port answers probes and people, who have none.
+        context.verify_mode = ssl.CERT_OPTIONAL
+        # Whatever the file holds is trusted, also an authority that another one has signed.
+        context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
+        context.load_verify_locations(cadata=client_authorities.decode("ascii"))
     return context
 
 
@@ -224,9 +258,9 @@ def _memory_file(content: bytes) -> Iterator[str]:
             yield file.name
 
 
-def _digest(certificate_pem: bytes, key_pem: bytes) -> bytes:
-    """Return what tells one pair of files from another; unlike their content it may be kept."""
-    return sha256(certificate_pem).digest() + sha256(key_pem).digest()
+def _digest(*contents: bytes) -> bytes:
+    """Return what tells one state of the files from another; unlike their content it may be kept."""
+    return b"".join(sha256(content).digest() for content in contents)
 
 
 def _stamp(path: Path) -> FileStamp:
@@ -234,7 +268,7 @@ def _stamp(path: Path) -> FileStamp:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-def _settled(stamps: tuple[FileStamp, FileStamp] | None) -> bool:
+def _settled(stamps: tuple[FileStamp, ...] | None) -> bool:
     """Tell whether any later change must show in the stamps."""
     if stamps is None:
         return False

@@ -5,15 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from policies.defaults.scheduler_config import load_scheduler_config
 from policies.documents.loading import load_policies
 from policies.documents.spread_policy import DefaultsSource, InjectAt
 from policies.errors import UsageError
 from policies.evaluation.context import AdmissionContext
-from policies.model.version import KubernetesVersion
+from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.model.workload import WorkloadKinds, parse_workload_kind
+
+if TYPE_CHECKING:
+    from policies.engine.index import ClusterIndex
 
 #: The built-in document in force where no policy is given.
 DEFAULT_POLICY = "builtin:default"
@@ -36,19 +39,27 @@ class Sources(Protocol):
 
     @property
     def kubernetes_version(self) -> str:
-        """The cluster's release."""
+        """The cluster's release, empty where nobody said it."""
 
     @property
     def workload_kind(self) -> tuple[str, ...]:
         """Descriptions of further kinds with a pod template."""
 
 
-def build_context(settings: Sources, warn: Callable[[str], None]) -> AdmissionContext:
+def build_context(
+    settings: Sources,
+    warn: Callable[[str], None],
+    *,
+    live: ClusterIndex | None = None,
+    live_version: KubernetesVersion = KNOWN_VERSION,
+) -> AdmissionContext:
     """Read every file once, and refuse to start on one that cannot be used.
 
     Args:
         settings: Which files.
         warn: Told, a line at a time, what was left out of them.
+        live: The picture of a cluster that is followed, in place of a file.
+        live_version: The release where the settings name none.
 
     Raises:
         OSError: A file cannot be opened.
@@ -64,9 +75,11 @@ def build_context(settings: Sources, warn: Callable[[str], None]) -> AdmissionCo
             raise UsageError(
                 f"policy {policy.name} takes its defaults from the scheduler: give --scheduler-config"
             )
-        if policy.defaults and policy.defaults.at is not InjectAt.WORKLOADS and not settings.cluster:
-            warn(f"policy {policy.name} injects into pods, but none is: no cluster is given (--cluster)")
-    cluster = None
+        knows_cluster = settings.cluster or live is not None
+        if policy.defaults and policy.defaults.at is not InjectAt.WORKLOADS and not knows_cluster:
+            text = "injects into pods, but none is: no cluster is given (--cluster or --live)"
+            warn(f"policy {policy.name} {text}")
+    cluster = live
     if settings.cluster:
         # Only who has a cluster pays for numpy.
         from webhook.cluster.snapshot_file import SnapshotFile  # noqa: PLC0415
@@ -75,11 +88,12 @@ def build_context(settings: Sources, warn: Callable[[str], None]) -> AdmissionCo
         cluster = source.index
         for problem in source.problems:
             warn(problem)
+    version = settings.kubernetes_version
     return AdmissionContext(
         policies=policies,
         scheduler=scheduler,
         cluster=cluster,
-        kubernetes_version=KubernetesVersion.parse(settings.kubernetes_version),
+        kubernetes_version=KubernetesVersion.parse(version) if version else live_version,
         kinds=WorkloadKinds(map(parse_workload_kind, settings.workload_kind)),
     )
 

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any, Final
 
+from webhook.access.credential import PROXIED_HEADER
 from webhook.admission.review import API_VERSION
 from webhook.linting.schemas import lint_schemas
 from webhook.scoring.explain_schemas import EXPLAIN_SCHEMAS
 from webhook.scoring.schema_forms import Schema
 from webhook.scoring.schemas import SCHEMAS
+from webhook.scoring.screen import DEFAULT_COLUMNS, FEASIBLE_NODES, MOST_COLUMNS
 
 #: The version of the format.
 OPENAPI: Final = "3.1.1"
@@ -49,7 +51,47 @@ _REFUSALS: Final[Mapping[int, str]] = {
     415: "The body is not application/json.",
     500: "The server failed; its log says why.",
 }
-_BUSY: Final = {503: "As many requests are being answered as may be at once."}
+_BUSY: Final = {503: "As many requests are being answered as may be at once, or who calls cannot be asked."}
+#: What each refusal of a caller means.
+_STRANGERS: Final[Mapping[int, str]] = {
+    401: "The route asks who calls, and no token came, or none that is valid.",
+    403: "The caller lacks a right, or the server has nobody to ask.",
+}
+_NO_CERTIFICATE: Final = {403: "The server was started with --client-ca, and no client certificate came."}
+
+#: How a caller says who it is. The last stands for none at all: a server on loopback, with --self-signed or
+#: --access open, asks nobody.
+_SECURITY: Final[list[dict[str, list[str]]]] = [{"token": []}, {"proxiedToken": []}, {}]
+_SECURITY_SCHEMES: Final[dict[str, Schema]] = {
+    "token": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "A Kubernetes token, for the audience evenkeel or for the API server. Its owner needs "
+        "the method as verb on the route as nonResourceURL.",
+    },
+    "proxiedToken": {
+        "type": "apiKey",
+        "in": "header",
+        "name": PROXIED_HEADER,
+        "description": "Bearer and a Kubernetes token for the audience evenkeel: for callers through the API "
+        "server's proxy, which takes the header Authorization for itself.",
+    },
+}
+
+_SCREEN: Final[list[dict[str, Any]]] = [
+    {
+        "name": "columns",
+        "in": "query",
+        "description": "Columns of a text.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": MOST_COLUMNS, "default": DEFAULT_COLUMNS},
+    },
+    {
+        "name": "color",
+        "in": "query",
+        "description": "Whether a text has a terminal's colors.",
+        "schema": {"type": "boolean", "default": False},
+    },
+]
 
 
 def document() -> dict[str, Any]:
@@ -68,14 +110,18 @@ def document() -> dict[str, Any]:
                 "post": _scoring("explain", "Explain where a pod would go, or why nowhere.", "Explanation")
             },
             "/v1/lint": {
-                "post": _posted("lint", "Ask the linter's rules of objects.", "LintRequest", "LintReport")
+                "post": _guarded(
+                    _posted("lint", "Ask the linter's rules of objects.", "LintRequest", "LintReport")
+                )
                 | {"tags": ["manifests"]}
             },
             "/validate": {"post": _admission("validate", "Check an object.")},
             "/mutate": {"post": _admission("mutate", "Inject default constraints into a new object.")},
             "/livez": {"get": _page("livez", "Whether the process lives.")},
             "/readyz": {"get": _page("readyz", "Whether requests should come here.", also={503: "Not now."})},
-            "/metrics": {"get": _page("metrics", "Prometheus metrics.", media_type="text/plain")},
+            "/metrics": {
+                "get": _guarded(_page("metrics", "Prometheus metrics.", media_type="text/plain"), _BUSY)
+            },
             "/openapi.json": {"get": _page("openapi", "This document.")},
         },
         "components": {
@@ -85,19 +131,38 @@ def document() -> dict[str, Any]:
                 **lint_schemas(),
                 "Error": _ERROR,
                 "AdmissionReview": _REVIEW,
-            }
+            },
+            "securitySchemes": _SECURITY_SCHEMES,
         },
     }
 
 
 def _scoring(name: str, summary: str, answer: str) -> dict[str, Any]:
-    return _posted(name, summary, "ScoreRequest", answer) | {"tags": ["placement"]}
+    """Return an operation whose answer may be had as JSON or as text."""
+    operation = _guarded(_posted(name, summary, "ScoreRequest", answer))
+    operation["parameters"] = _SCREEN
+    success = operation["responses"]["200"]
+    success["content"]["text/plain"] = {"schema": {"type": "string", "description": "For a person."}}
+    success["headers"] = {
+        FEASIBLE_NODES: {
+            "description": "Nodes that the pod fits.",
+            "schema": {"type": "integer", "minimum": 0},
+        }
+    }
+    return operation | {"tags": ["placement"]}
+
+
+def _guarded(operation: dict[str, Any], also: Mapping[int, str] | None = None) -> dict[str, Any]:
+    """Return an operation that asks who calls."""
+    responses = operation["responses"] | _errors({**_STRANGERS, **(also or {})})
+    return operation | {"security": _SECURITY, "responses": responses}
 
 
 def _admission(name: str, summary: str) -> dict[str, Any]:
     review = "AdmissionReview"
     operation = _posted(name, summary, review, review)
     del operation["responses"]["503"]
+    operation["responses"] |= _errors(_NO_CERTIFICATE)
     return operation | {"tags": ["admission"]}
 
 

@@ -42,6 +42,14 @@ class LogLevel(StrEnum):
     ERROR = "error"
 
 
+class Access(StrEnum):
+    """Whom the routes answer that show what runs in a cluster: ``webhook/access`` says what follows."""
+
+    AUTO = "auto"
+    KUBERNETES = "kubernetes"
+    OPEN = "open"
+
+
 def default_workers() -> int:
     """Return one worker per core this process may use, within bounds."""
     return max(1, min(MOST_DEFAULT_WORKERS, len(os.sched_getaffinity(0))))
@@ -67,7 +75,7 @@ class Settings:
         default="127.0.0.1:8443", metadata=_help("Address and port to listen on; [::1]:8443 for IPv6.")
     )
 
-    #: Exactly one of self_signed, cert with key, and cert_dir says where the certificate comes from.
+    #: Exactly one of self_signed, cert with key, cert_dir, cert_secret says where the certificate comes from.
     self_signed: bool = field(
         default=False, metadata=_help("Make a certificate for this run and print its authority's file.")
     )
@@ -80,9 +88,54 @@ class Settings:
         default="", metadata=_help("Folder with tls.crt and tls.key, as a mounted TLS secret has them.")
     )
 
+    #: Name of a Secret in the pod's namespace; all replicas share it.
+    cert_secret: str = field(
+        default="", metadata=_help("Secret with the certificate, made and renewed by Evenkeel itself.")
+    )
+    #: Name of the Service in the pod's namespace, whose names the certificate of --cert-secret carries.
+    service: str = field(
+        default="evenkeel", metadata=_help("Service that the API server calls; for --cert-secret.")
+    )
+    #: Name of two objects, a MutatingWebhookConfiguration and a ValidatingWebhookConfiguration.
+    webhooks: str = field(
+        default="evenkeel",
+        metadata=_help("Webhook configurations whose caBundle is kept right; for --cert-secret."),
+    )
+    #: Name of a Lease in the pod's namespace.
+    lease: str = field(
+        default="evenkeel",
+        metadata=_help("Lease of the replica that renews certificates; for --cert-secret."),
+    )
+    #: File name; PEM. The API server sends no certificate unless its --admission-control-config-file says so.
+    client_ca: str = field(
+        default="",
+        metadata=_help("Authority of the client certificates without which no review is answered, PEM."),
+    )
+    #: Where nothing is said, only who can reach the port without a network is answered unasked.
+    access: Access = field(
+        default=Access.AUTO,
+        metadata=_help(
+            "Who may use /v1 and /metrics: kubernetes asks the API server, open asks nobody, "
+            "auto is open on loopback and with --self-signed."
+        ),
+    )
+
     #: File name; injection needs the Services and owners it holds to deduce selectors.
     cluster: str = field(
         default="", metadata=_help("Snapshot of the cluster, a v1 List: for injection, forecasts and scores.")
+    )
+    #: Each worker follows the cluster by itself, so that one worker and more replicas save memory.
+    live: bool = field(
+        default=False, metadata=_help("Follow the live cluster: the pod's own, or that of the kubeconfig.")
+    )
+    #: Name of a context of the kubeconfig.
+    context: str = field(
+        default="", metadata=_help("Context of the kubeconfig; for --live and --cert-secret.")
+    )
+    #: Seconds. The API server proves each minute that a watch is alive; arbitrary, three of them.
+    max_snapshot_age_s: float = field(
+        default=180.0,
+        metadata=_help("Seconds that the picture of a live cluster may be old before it is not used."),
     )
     #: File names, each with one or more SpreadPolicy documents.
     policy: tuple[str, ...] = field(
@@ -92,8 +145,11 @@ class Settings:
     scheduler_config: str = field(
         default="", metadata=_help("KubeSchedulerConfiguration whose default constraints are injected.")
     )
-    #: MAJOR.MINOR; the newest release whose behavior Evenkeel was checked against.
-    kubernetes_version: str = field(default="1.36", metadata=_help("Kubernetes release of the cluster."))
+    #: MAJOR.MINOR; 1.36 is the newest release whose behavior Evenkeel was checked against.
+    kubernetes_version: str = field(
+        default="",
+        metadata=_help("Kubernetes release of the cluster; by default the live cluster's, else 1.36."),
+    )
     #: Descriptions of custom resources that embed a pod template.
     workload_kind: tuple[str, ...] = field(
         default=(),
@@ -146,11 +202,13 @@ class Settings:
 
     def __post_init__(self) -> None:
         _check_certificate_source(self)
+        _check_cluster(self)
         for name in (
             "workers",
             "threads",
             "max_body_bytes",
             "max_score_body_bytes",
+            "max_snapshot_age_s",
             "read_timeout_s",
             "keepalive_s",
         ):
@@ -164,12 +222,22 @@ class Settings:
 def _check_certificate_source(settings: Settings) -> None:
     if bool(settings.cert) != bool(settings.key):
         raise UsageError("--cert and --key go together")
-    given = [settings.self_signed, bool(settings.cert), bool(settings.cert_dir)]
+    given = [settings.self_signed, bool(settings.cert), bool(settings.cert_dir), bool(settings.cert_secret)]
     if sum(given) != 1:
         found = "none" if not any(given) else "more than one"
         raise UsageError(
-            f"give exactly one of --self-signed, --cert with --key, and --cert-dir: got {found} of them"
+            "give exactly one of --self-signed, --cert with --key, --cert-dir, and --cert-secret: "
+            f"got {found} of them"
         )
+
+
+def _check_cluster(settings: Settings) -> None:
+    if settings.live and settings.cluster:
+        raise UsageError("give either --live or --cluster FILE: a cluster is followed or read once")
+    if settings.context and not (settings.live or settings.cert_secret):
+        raise UsageError("--context is for --live and --cert-secret")
+    if settings.access is Access.KUBERNETES and not settings.live:
+        raise UsageError("--access kubernetes asks the live cluster: give --live")
 
 
 def flag(name: str) -> str:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from webhook.logs import EventLog
+from webhook.access.guard import ClosedGuard, Guard
+from webhook.logs import LOGGER, EventLog
 from webhook.scoring.gate import Gate
 from webhook.settings import Settings
 
 if TYPE_CHECKING:
     from policies.evaluation.context import AdmissionContext
+    from webhook.cluster.following import LiveCluster
     from webhook.telemetry import Telemetry
+    from webhook.vouching.keeper import CertificateKeeper
+
+#: Seconds for which what was found about the age of a picture counts: every review asks. Arbitrary; little
+#: next to the age that counts as old.
+_LOOK_EVERY_S: Final = 1.0
 
 
 def _now() -> datetime:
@@ -26,13 +35,17 @@ class ServerState:
 
     Attributes:
         settings: What the server was told.
-        context: What reviews are decided by.
+        context: What reviews are decided by while the picture of the cluster can be used.
         telemetry: The metrics.
         events: The log.
         certificate_expiry: Tells when the served certificate expires.
         now: The clock.
         draining: Whether the process was asked to end.
         scoring: Lets scoring have half of the threads.
+        live: Follows the cluster; None if its picture is a file, or there is none.
+        keeper: Keeps the certificate of --cert-secret; None where somebody else does.
+        monotonic: The clock that measures ages, in seconds.
+        access: Decides who may use the routes that show what runs in a cluster; nobody, if nothing is said.
     """
 
     settings: Settings
@@ -43,9 +56,72 @@ class ServerState:
     now: Callable[[], datetime] = _now
     draining: bool = False
     scoring: Gate = field(init=False)
+    live: LiveCluster | None = None
+    keeper: CertificateKeeper | None = None
+    monotonic: Callable[[], float] = time.monotonic
+    access: Guard = field(default_factory=ClosedGuard)
+    _usable: AdmissionContext = field(init=False)
+    _look_again: float = field(init=False, default=-math.inf)
 
     def __post_init__(self) -> None:
         self.scoring = Gate(max(1, self.settings.threads // 2))
+        self._usable = self.context
+
+    def begin(self) -> None:
+        """Start what works beside the requests: called once in each worker, after the fork."""
+        if self.keeper is not None:
+            self.keeper.start()
+        if self.live is not None:
+            self.live.start()
+
+    def end(self) -> None:
+        """Stop what ``begin`` started."""
+        if self.live is not None:
+            self.live.stop()
+        if self.keeper is not None:
+            self.keeper.stop()
+
+    def observe(self) -> None:
+        """Tell the metrics how the cluster is followed and its certificates are kept."""
+        if self.live is not None:
+            self.telemetry.cluster_followed(self.live.kinds(), age_s=self.live.age_s())
+        if self.keeper is not None:
+            expiry = self.keeper.authority_expiry
+            self.telemetry.certificates_kept(
+                authority_expires_at=expiry.timestamp() if expiry else None,
+                current=not self.keeper.problem(),
+                leading=self.keeper.leading,
+            )
+
+    def usable_context(self) -> AdmissionContext:
+        """Return what to decide by now: without the cluster if its picture is too old."""
+        if self.live is not None and self.monotonic() >= self._look_again:
+            self._look_again = self.monotonic() + _LOOK_EVERY_S
+            why = self._stale_reason()
+            if bool(why) != bool(self._usable.withheld):
+                LOGGER.warning(
+                    "cluster_withheld" if why else "cluster_usable", extra={"fields": {"why": why}}
+                )
+            if why:
+                self._usable = self.context.without_cluster(why)
+            elif self._usable is not self.context:
+                self._usable = self.context
+        return self._usable
+
+    def _stale_reason(self) -> str:
+        """Return why the picture of the live cluster cannot be used, empty if it can."""
+        if self.live is None:
+            return ""
+        unsynced = [kind for kind in self.live.kinds() if not kind.synced]
+        if unsynced:
+            named = ", ".join(
+                f"{kind.kind} ({kind.last_error})" if kind.last_error else kind.kind for kind in unsynced
+            )
+            return f"the cluster is not listed yet: {named}"
+        age_s = self.live.age_s()
+        if age_s > self.settings.max_snapshot_age_s:
+            return f"the picture of the cluster is {age_s:.0f} s old"
+        return ""
 
     def unready_reasons(self) -> list[str]:
         """Return why no request should be sent here, empty if there is no reason."""
@@ -55,4 +131,8 @@ class ServerState:
         expiry = self.certificate_expiry()
         if expiry <= self.now():
             reasons.append(f"certificate expired at {expiry:%Y-%m-%dT%H:%M:%SZ}")
+        if self.keeper is not None and (problem := self.keeper.problem()):
+            reasons.append(problem)
+        if stale := self._stale_reason():
+            reasons.append(stale)
         return reasons

@@ -10,7 +10,9 @@ Label values are bounded: phases, verdicts and rule ids only, never a name or ki
 from __future__ import annotations
 
 import os
-from typing import Final
+from collections import Counter as Counts
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client import values as client_values
@@ -20,6 +22,9 @@ from prometheus_client.values import MultiProcessValue
 
 from policies.evaluation.decision import Verdict
 from webhook.admission.respond import Phase, Reply
+
+if TYPE_CHECKING:
+    from webhook.cluster.reflector import KindStatus
 
 #: The media type of ``render()``.
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
@@ -69,6 +74,9 @@ class Telemetry:
         self._count = {(p, v): requests.labels(p.value, v.value) for p in Phase for v in Verdict}
         self._duration = {p: duration.labels(p.value) for p in Phase}
         self._set_up_rare_counters()
+        # Made when there is something to tell: a gauge says 0 from its first moment on.
+        self._cluster: _ClusterMetrics | None = None
+        self._kept: _KeptCertificates | None = None
         self._set_up_process_metrics(version)
 
     def _set_up_rare_counters(self) -> None:
@@ -103,6 +111,12 @@ class Telemetry:
         self._node_rules_skipped = Counter(
             "evenkeel_node_rules_skipped_total",
             "Reviews whose rules on nodes were not begun, for the timeout was too near.",
+            registry=self._registry,
+        )
+        self._access = Counter(
+            "evenkeel_access_reviews_total",
+            "Callers of the routes that ask who calls, by result (allowed, denied, unauthenticated, error).",
+            ["result"],
             registry=self._registry,
         )
         self._violations = Counter(
@@ -155,6 +169,29 @@ class Telemetry:
         """Count an admission request that got an HTTP error."""
         self._failures.labels(phase.value, str(code)).inc()
 
+    def count_access(self, result: str) -> None:
+        """Count an answer to the question whether a caller may use a route."""
+        self._access.labels(result).inc()
+
+    def cluster_followed(self, kinds: Iterable[KindStatus], *, age_s: float) -> None:
+        """Note how this process follows a live cluster."""
+        if self._cluster is None:
+            self._cluster = _ClusterMetrics(self._registry)
+        self._cluster.update(kinds, age_s=age_s)
+
+    def certificates_kept(self, *, authority_expires_at: float | None, current: bool, leading: bool) -> None:
+        """Note how the certificates of a cluster stand.
+
+        Args:
+            authority_expires_at: When the authority of the served certificate expires, POSIX seconds; None
+                if it is not known.
+            current: Whether the webhook configurations trust what is served.
+            leading: Whether this process renews certificates.
+        """
+        if self._kept is None:
+            self._kept = _KeptCertificates(self._registry)
+        self._kept.update(authority_expires_at, current=current, leading=leading)
+
     def certificate_loaded(self, expires_at: float) -> None:
         """Note that a certificate is served which expires at a POSIX time, in seconds."""
         self._certificate_expiry.set(expires_at)
@@ -170,3 +207,71 @@ class Telemetry:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return generate_latest(registry)
+
+
+def _gauge(registry: CollectorRegistry, name: str, text: str, labels: tuple[str, ...] = ()) -> Gauge:
+    """Return a gauge that tells what the worker found that looked last; one that has ended tells nothing."""
+    return Gauge(name, text, labels, registry=registry, multiprocess_mode="livemostrecent")
+
+
+class _ClusterMetrics:
+    """How a live cluster is followed."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._synced = _gauge(
+            registry, "evenkeel_cluster_synced", "Whether the live cluster has been listed."
+        )
+        self._age = _gauge(
+            registry, "evenkeel_cluster_age_seconds", "How old the picture of the live cluster may be."
+        )
+        self._objects = _gauge(
+            registry, "evenkeel_cluster_objects", "Objects of the live cluster, by kind.", ("kind",)
+        )
+        self._counters = {
+            name: Counter(f"evenkeel_cluster_{name}_total", text, ["kind"], registry=registry)
+            for name, text in (
+                ("events", "Events of watches, by kind."),
+                ("lists", "Whole lists that were read, by kind."),
+                ("errors", "Lists and watches that failed, by kind."),
+            )
+        }
+        self._counted = Counts[tuple[str, str]]()
+
+    def update(self, kinds: Iterable[KindStatus], *, age_s: float) -> None:
+        """Take over what each kind has counted since this process began."""
+        synced = True
+        for kind in kinds:
+            synced = synced and kind.synced
+            self._objects.labels(kind.kind).set(kind.objects)
+            for name, counter in self._counters.items():
+                count: int = getattr(kind, name)
+                counter.labels(kind.kind).inc(count - self._counted[name, kind.kind])
+                self._counted[name, kind.kind] = count
+        self._synced.set(synced)
+        self._age.set(age_s)
+
+
+class _KeptCertificates:
+    """How the certificates of a cluster stand."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._authority_expiry = _gauge(
+            registry,
+            "evenkeel_authority_expiry_timestamp_seconds",
+            "When the authority that signs expires, as seconds since 1970.",
+        )
+        self._current = _gauge(
+            registry,
+            "evenkeel_ca_bundle_current",
+            "Whether both webhook configurations trust the served certificate.",
+        )
+        self._leading = _gauge(
+            registry, "evenkeel_leader", "Whether this process renews the certificates of all replicas."
+        )
+
+    def update(self, authority_expires_at: float | None, *, current: bool, leading: bool) -> None:
+        """Take over how they stand now."""
+        if authority_expires_at is not None:
+            self._authority_expiry.set(authority_expires_at)
+        self._current.set(current)
+        self._leading.set(leading)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from policies.defaults.scheduler_config import SchedulerConfig
@@ -25,7 +26,8 @@ class AdmissionContext:
     Attributes:
         policies: In the order they were given.
         scheduler: kube-scheduler's configuration; None if it was not given.
-        cluster: The cluster; None if none is connected.
+        cluster: The cluster; None if none is connected, or its picture cannot be used.
+        withheld: Why the picture of a connected cluster cannot be used; empty if it can, or none is.
         kubernetes_version: The cluster's release.
         kinds: The kinds of workload that are looked at.
         known_cluster: What rules are given of it all.
@@ -34,9 +36,18 @@ class AdmissionContext:
     policies: tuple[SpreadPolicy, ...]
     scheduler: SchedulerConfig | None = None
     cluster: ClusterIndex | None = None
+    withheld: str = ""
     kubernetes_version: KubernetesVersion = KNOWN_VERSION
     kinds: WorkloadKinds = field(default_factory=WorkloadKinds)
     known_cluster: KnownCluster = field(default_factory=KnownCluster, init=False, repr=False, compare=False)
+
+    def without_cluster(self, why: str) -> AdmissionContext:
+        """Return the same without the picture of the cluster, for a reason that is told."""
+        return replace(self, cluster=None, withheld=why)
+
+    def reading(self) -> AbstractContextManager[object]:
+        """Keep events away while something is decided, so that all of it is of one picture."""
+        return nullcontext() if self.cluster is None else self.cluster.reading()
 
     @property
     def snapshot(self) -> Snapshot | None:

@@ -11,6 +11,7 @@ from policies.evaluation.context import AdmissionContext
 from policies.evaluation.exemptions import DOES_NOT_FIT, INJECT_ANNOTATION, Exemptions, read_exemptions
 from policies.evaluation.forecast import Forecast, forecast
 from policies.evaluation.injection import Injection, Skip, plan_injection
+from policies.evaluation.remarks import Remark
 from policies.evaluation.reviewing import (
     API_RULES,
     Violation,
@@ -19,10 +20,13 @@ from policies.evaluation.reviewing import (
     rule_violations,
 )
 from policies.evaluation.subject import Subject
+from policies.evaluation.upcoming import Upcoming, upcoming
 from policies.fields import FieldError, shown
 from policies.model.snapshot import SELECTING_OWNERS
 from policies.patch import AddOperation
 
+#: The audit annotation that says why the cluster was not asked.
+WITHHELD = "withheld"
 #: Strictest first: where several policies hold an object, the strictest counts.
 STRICTNESS = (Enforcement.DENY, Enforcement.WARN, Enforcement.AUDIT)
 
@@ -53,7 +57,7 @@ class Decision:
 
     verdict: Verdict
     errors: tuple[FieldError, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Remark, ...] = ()
     patch: tuple[AddOperation, ...] = ()
     audit: dict[str, str] = field(default_factory=dict)
     rules: tuple[str, ...] = ()
@@ -78,7 +82,7 @@ def decide_mutation(subject: Subject, context: AdmissionContext) -> Decision:
     return Decision(
         verdict=Verdict.INJECTED,
         # Nobody reads a warning on a pod that a controller creates.
-        warnings=() if subject.owner else (f"evenkeel: policy {plan.policy} added {given}",),
+        warnings=() if subject.owner else (_told(plan),),
         patch=tuple(plan.patch(subject)),
         audit={"injected": f"{plan.policy}: {given}{_unknown_owner(subject, context)}"},
         injected=len(plan.constraints),
@@ -118,12 +122,14 @@ def decide_validation(
         )
     exemptions = read_exemptions(subject.annotations, subject.pod.annotations, today=today)
     in_force = [violation for violation in found if violation.error.rule not in exemptions.reasons]
-    advice: tuple[str, ...] = ()
+    advice: tuple[Remark, ...] = ()
     if by_person and strictest is not Enforcement.AUDIT:
-        advice = tuple(f"evenkeel: {text}" for text in _advice(subject, exemptions))
+        advice = tuple(_advice(subject, exemptions))
     decision = ALLOWED
     if found or advice:
         decision = _decision(in_force, advice, _audit(found, exemptions), by_person=by_person)
+    if context.withheld and by_person and upcoming(subject, old) is not Upcoming.NONE:
+        decision = _with_withheld(decision, context.withheld, strictest)
     spoiled = decision.errors or any(violation.error.rule in API_RULES for violation in in_force)
     if within is None or spoiled or DOES_NOT_FIT in exemptions.reasons:
         return decision
@@ -154,12 +160,12 @@ def _audit(found: list[Violation], exemptions: Exemptions) -> dict[str, str]:
 
 
 def _decision(
-    found: list[Violation], advice: tuple[str, ...], audit: dict[str, str], *, by_person: bool
+    found: list[Violation], advice: tuple[Remark, ...], audit: dict[str, str], *, by_person: bool
 ) -> Decision:
     """Return what becomes of an object for the violations in force."""
     denied = tuple(entry.error for entry in found if entry.enforcement is Enforcement.DENY)
     told = [entry for entry in found if entry.enforcement is Enforcement.WARN]
-    warnings = (*(f"evenkeel: {entry.text}" for entry in told), *advice) if by_person else ()
+    warnings = (*(entry.remark for entry in told), *advice) if by_person else ()
     verdict = Verdict.WARNED if told or advice else Verdict.ALLOWED
     return Decision(
         verdict=Verdict.DENIED if denied else verdict,
@@ -176,23 +182,37 @@ def _with_forecast(decision: Decision, unfit: Forecast, enforcement: Enforcement
     return replace(
         decision,
         verdict=Verdict.WARNED if told else decision.verdict,
-        warnings=(unfit.warning, *decision.warnings) if told else decision.warnings,
+        warnings=(unfit.remark, *decision.warnings) if told else decision.warnings,
         audit=decision.audit | {DOES_NOT_FIT: unfit.details},
         rules=(*decision.rules, DOES_NOT_FIT),
     )
 
 
-def _advice(subject: Subject, exemptions: Exemptions) -> list[str]:
+def _with_withheld(decision: Decision, why: str, enforcement: Enforcement) -> Decision:
+    """Say that silence means nothing now, which is worth less than anything else that is told."""
+    told = enforcement is not Enforcement.AUDIT and not decision.errors
+    remark = Remark(f"not judged by the cluster's nodes and pods: {why}")
+    return replace(
+        decision,
+        verdict=Verdict.WARNED if told else decision.verdict,
+        warnings=(*decision.warnings, remark) if told else decision.warnings,
+        audit=decision.audit | {WITHHELD: why},
+    )
+
+
+def _advice(subject: Subject, exemptions: Exemptions) -> list[Remark]:
     """Return what is no error of the object but worth telling the person who applies it."""
-    advice = list(exemptions.problems)
+    texts = list(exemptions.problems)
     for written in (
         subject.annotations.get(INJECT_ANNOTATION),
         subject.pod.annotations.get(INJECT_ANNOTATION),
     ):
         if written not in (None, "true", "false"):
-            advice.append(f'{INJECT_ANNOTATION}: only "false" has an effect, got {shown(written)}')
+            texts.append(f'{INJECT_ANNOTATION}: only "false" has an effect, got {shown(written)}')
             break
-    return advice
+    return [
+        Remark(text, topic=annotation) for annotation, _, text in (text.partition(": ") for text in texts)
+    ]
 
 
 def _unknown_owner(subject: Subject, context: AdmissionContext) -> str:
@@ -203,6 +223,16 @@ def _unknown_owner(subject: Subject, context: AdmissionContext) -> str:
     if context.snapshot.controller(owner, subject.namespace):
         return ""
     return f"; without the selector of {owner.kind} {owner.name}, which is not in the cluster's picture"
+
+
+def _told(plan: Injection) -> Remark:
+    """Return what a person reads of an injection: the keys, by what becomes of a pod that finds no place."""
+    keys: dict[str, list[str]] = {}
+    for constraint in plan.constraints:
+        keys.setdefault(constraint.when_unsatisfiable, []).append(constraint.topology_key)
+    given = ", ".join(f"{', '.join(of_kind)} ({action})" for action, of_kind in keys.items())
+    count = len(plan.constraints)
+    return Remark(f"added {count} constraint{'s' if count > 1 else ''} of policy {plan.policy}: {given}")
 
 
 def _describe(plan: Injection) -> str:

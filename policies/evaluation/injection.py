@@ -38,6 +38,7 @@ class Skip(StrEnum):
     NO_POD_SPEC = "it holds no pod spec"
     NO_OWN_SELECTOR = "it has no selector of its own that matches its template"
     NO_CLUSTER = "no cluster is connected, so its selector cannot be deduced"
+    WITHHELD = "the picture of the cluster cannot be used, so its selector cannot be deduced"
     NO_DEDUCED_SELECTOR = "no Service matches it and no known controller owns it"
     NO_DEFAULTS = "its scheduler has no default constraints"
 
@@ -149,7 +150,7 @@ UNSPREAD_OWNERS = frozenset({"DaemonSet", "Job"})
 
 def _pod_selector(subject: Subject, context: AdmissionContext) -> LabelSelector | Skip:
     if context.snapshot is None:
-        return Skip.NO_CLUSTER
+        return Skip.WITHHELD if context.withheld else Skip.NO_CLUSTER
     selector = deduce_selector(context.snapshot, subject.identity)
     return selector or Skip.NO_DEDUCED_SELECTOR
 

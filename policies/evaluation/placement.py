@@ -17,7 +17,7 @@ from policies.errors import EvenkeelError
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.injection import INJECTED_ANNOTATION, Injection, plan_injection
 from policies.evaluation.subject import Subject
-from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown
+from policies.fields import MAX_ERRORS, ErrorKind, ErrorList, FieldError, FieldPath, shown
 from policies.model.constraint import Constraint
 from policies.model.next_pod import next_pod
 from policies.model.pod import DEFAULT_NAMESPACE, read_pending_pod
@@ -68,7 +68,13 @@ class _InForce:
     policy: str | None = None
 
 
-def place(obj: Mapping[str, Any], context: AdmissionContext, *, namespace: str = "") -> Placement:
+def place(
+    obj: Mapping[str, Any],
+    context: AdmissionContext,
+    *,
+    namespace: str = "",
+    tolerated: frozenset[str] = frozenset(),
+) -> Placement:
     """Judge the pod, or the next pod of a workload, against the cluster of a context.
 
     Args:
@@ -76,6 +82,7 @@ def place(obj: Mapping[str, Any], context: AdmissionContext, *, namespace: str =
         context: The cluster, which must be there; policies, whose defaults are injected first; the
             scheduler's configuration, kube-scheduler's own where there is none.
         namespace: Where the object goes if it names no namespace itself.
+        tolerated: Rules of the API server that the object may break.
 
     Raises:
         PlacementError: Kubernetes would refuse the object or its pods; holds every error.
@@ -90,21 +97,22 @@ def place(obj: Mapping[str, Any], context: AdmissionContext, *, namespace: str =
     made = next_pod(obj, kind, subject.namespace)
     found = ErrorList()
     pending = read_pending_pod(made.pod, FieldPath(kind.template), found)
-    errors = dict.fromkeys(
-        [*subject.errors(subject.merge_state(subject), strict=context.strict), *found.errors]
-    )
-    if errors:
-        raise PlacementError(tuple(errors))
+    errors = [*subject.errors(subject.merge_state(subject), strict=context.strict), *found.errors]
+    # Reading stops at so many errors, and what comes after them is not known.
+    if len(errors) >= MAX_ERRORS or any(error.rule not in tolerated for error in errors):
+        raise PlacementError(tuple(dict.fromkeys(errors)))
     pod = Subject.read(made.pod, _POD, subject.namespace)
     pod = pod._replace(owner=made.owner, owner_selector=made.owner_selector)
-    in_force = _in_force(subject, pod, context, cluster, behavior)
-    question = Question(
-        pod=replace(pending, namespace=subject.namespace),
-        constraints=in_force.constraints,
-        behavior=behavior,
-    )
+    with cluster.reading():
+        in_force = _in_force(subject, pod, context, cluster, behavior)
+        question = Question(
+            pod=replace(pending, namespace=subject.namespace),
+            constraints=in_force.constraints,
+            behavior=behavior,
+        )
+        verdict = judge(question, cluster)
     return Placement(
-        verdict=judge(question, cluster),
+        verdict=verdict,
         subject=subject,
         pod=made.pod,
         version=context.kubernetes_version,

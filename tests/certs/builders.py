@@ -5,16 +5,22 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from certs import store
-from certs.authority import create_authority
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from certs import pem, store
+from certs.authority import certificate_builder, create_authority
 from certs.issue import issue
 from certs.names import parse_hosts
-from certs.pair import Pair
+from certs.pair import Pair, parse_pair
 
 #: The real time, since clients check certificates against it; without the fraction that X.509 cannot hold.
 NOW = datetime.now(UTC).replace(microsecond=0)
 DAY = timedelta(days=1)
 AUTHORITY = create_authority(NOW)
+CLIENT_AUTH = ExtendedKeyUsageOID.CLIENT_AUTH
 
 
 def a_pair(*hosts: str, authority: Pair = AUTHORITY, lifetime: timedelta = DAY) -> Pair:
@@ -27,6 +33,20 @@ def a_folder(path: Path, pair: Pair, *, authority: Pair = AUTHORITY) -> Path:
     with store.locked(path):
         store.replace_files(path, store.authority_files(authority) | store.serving_files(pair))
     return path
+
+
+def a_client(*, authority: Pair = AUTHORITY, usage: x509.ObjectIdentifier = CLIENT_AUTH) -> Pair:
+    """Return a pair that somebody shows to a server."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kube-apiserver")])
+    builder = certificate_builder(NOW, not_after=NOW + DAY).subject_name(name).public_key(key.public_key())
+    builder = builder.issuer_name(authority.certificate().subject)
+    builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
+    signer = authority.certificate().extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    identifier = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(signer)
+    builder = builder.add_extension(identifier, critical=False)
+    signed = builder.sign(authority.key(), hashes.SHA256())
+    return parse_pair(pem.certificates_to_pem(signed), pem.key_to_pem(key))
 
 
 def replace_serving(folder: Path, pair: Pair) -> None:

@@ -7,20 +7,22 @@ import ssl
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import rsa
-from cryptography.x509.oid import NameOID
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from certs import pem, serving, store
-from certs.authority import certificate_builder
+from certs.authority import certificate_builder, create_authority
 from certs.errors import MalformedError, MismatchedPairError, UnreadableError
 from certs.pair import Pair, parse_pair
 from certs.serving import Outcome, ServingContext, ServingEvent
-from tests.certs.builders import AUTHORITY, DAY, NOW, a_folder, a_pair, replace_serving
+from tests.certs.builders import AUTHORITY, DAY, NOW, a_client, a_folder, a_pair, replace_serving
 from tests.certs.tls import EchoServer, connect, echoed, serial_number
 
 #: How often a pair is replaced where a test looks for a rare mishap.
@@ -360,3 +362,102 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert before == after
     assert list((tmp_path / "tmp").iterdir()) == []
     assert {path.name for path in folder.iterdir()} == set(store.FILE_NAMES)
+
+
+def shown(
+    serving: ServingContext, folder: Path, client: Pair | None, *, newest: ssl.TLSVersion
+) -> bytes | None:
+    """Return the certificate that a server sees of a client, after a handshake in memory."""
+    context = ssl.create_default_context(cafile=folder / store.AUTHORITY_CERTIFICATE)
+    context.maximum_version = newest
+    if client is not None:
+        (folder / "client").write_bytes(client.certificate_pem + client.key_pem)
+        context.load_cert_chain(folder / "client")
+    there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+    sides = (
+        context.wrap_bio(back, there, server_hostname="localhost"),
+        serving.context().wrap_bio(there, back, server_side=True),
+    )
+    # A handshake of TLS 1.2 takes each side two steps, one more than 1.3.
+    for side in sides * 3:
+        with suppress(ssl.SSLWantReadError):
+            side.do_handshake()
+    return sides[1].getpeercert(binary_form=True)
+
+
+def asking_from(folder: Path, *authorities: Pair, events: list[ServingEvent] | None = None) -> ServingContext:
+    """Serve the pair of a folder, asking for certificates of some authorities."""
+    (folder / "clients").write_bytes(
+        b"# for clients\n" + b"".join(one.certificate_pem for one in authorities)
+    )
+    return ServingContext(
+        folder / store.SERVING_CERTIFICATE,
+        folder / store.SERVING_KEY,
+        client_authorities=folder / "clients",
+        on_event=(events if events is not None else []).append,
+    )
+
+
+@pytest.mark.parametrize("newest", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_client_certificates(tmp_path: Path, newest: ssl.TLSVersion) -> None:
+    """One of any of the authorities is seen, none is no obstacle, and any other ends the handshake."""
+    folder = a_folder(tmp_path / "pki", a_pair())
+    ours, also_ours, others = (create_authority(NOW) for _ in range(3))
+    serving = asking_from(folder, ours, also_ours)
+    clients = [a_client(authority=ours), a_client(authority=also_ours)]
+    strangers = [a_client(authority=others), a_client(authority=ours, usage=ExtendedKeyUsageOID.SERVER_AUTH)]
+
+    assert [client.certificate().public_bytes(Encoding.DER) for client in clients] == [
+        shown(serving, folder, client, newest=newest) for client in clients
+    ]
+    assert shown(serving, folder, None, newest=newest) is None
+    for stranger in strangers:
+        with pytest.raises(ssl.SSLError):
+            shown(serving, folder, stranger, newest=newest)
+
+
+def test_without_authorities_no_client_is_asked(tmp_path: Path) -> None:
+    """By default a server asks nobody for a certificate."""
+    folder = a_folder(tmp_path / "pki", a_pair())
+
+    assert shown(serving_from(folder), folder, a_client(), newest=ssl.TLSVersion.TLSv1_3) is None
+
+
+def test_client_authorities_that_change(tmp_path: Path) -> None:
+    """The next handshake asks for the new ones; a file that holds none keeps those before."""
+    folder = a_folder(tmp_path / "pki", a_pair())
+    old, new = create_authority(NOW), create_authority(NOW)
+    events: list[ServingEvent] = []
+    serving = asking_from(folder, old, events=events)
+    (folder / "clients").write_bytes(new.certificate_pem)
+    newest = ssl.TLSVersion.TLSv1_3
+    with pytest.raises(ssl.SSLError):
+        shown(serving, folder, a_client(authority=old), newest=newest)
+    (folder / "clients").write_bytes(b"nothing")
+
+    assert shown(serving, folder, a_client(authority=new), newest=newest)
+    assert [Outcome.LOADED, Outcome.LOADED, Outcome.KEPT_LAST_GOOD] == [event.outcome for event in events]
+    assert "clients" in events[-1].reason
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        pytest.param(None, UnreadableError, id="no file"),
+        pytest.param(b"", MalformedError, id="0 bytes"),
+        pytest.param(a_pair().key_pem, MalformedError, id="a key"),
+    ],
+)
+def test_no_client_authorities_to_begin_with(
+    tmp_path: Path, content: bytes | None, error: type[Exception]
+) -> None:
+    """A server that is to ask for certificates and knows no authority does not start."""
+    folder = a_folder(tmp_path / "pki", a_pair())
+    if content is not None:
+        (folder / "clients").write_bytes(content)
+    with pytest.raises(error, match="clients"):
+        ServingContext(
+            folder / store.SERVING_CERTIFICATE,
+            folder / store.SERVING_KEY,
+            client_authorities=folder / "clients",
+        )

@@ -8,6 +8,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from policies.evaluation.context import AdmissionContext
+from webhook.access.guard import OpenGuard
 from webhook.logs import EventLog
 from webhook.settings import LogFormat, LogLevel, Settings
 from webhook.state import ServerState
@@ -24,4 +25,5 @@ def state() -> ServerState:
         events=EventLog(LogFormat.TEXT, LogLevel.INFO, descriptor=2),
         certificate_expiry=lambda: datetime(2026, 11, 21, tzinfo=UTC),
         now=lambda: datetime(2026, 11, 20, tzinfo=UTC),
+        access=OpenGuard(),
     )

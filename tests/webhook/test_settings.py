@@ -8,7 +8,7 @@ import pytest
 
 from policies.errors import UsageError
 from webhook.cli.serve import command
-from webhook.settings import ENV_PREFIX, Option, Settings, options
+from webhook.settings import ENV_PREFIX, Access, Option, Settings, options
 
 
 @pytest.mark.parametrize("option", list(options()), ids=lambda option: option.name)
@@ -38,6 +38,17 @@ def test_the_command_has_no_other_option() -> None:
     [
         pytest.param({}, "got none", id="0 certificates"),
         pytest.param({"self_signed": True, "cert_dir": "/c"}, "got more than one", id="2 certificates"),
+        pytest.param(
+            {"cert_dir": "/c", "cert_secret": "tls"}, "got more than one", id="a folder and a Secret"
+        ),
+        pytest.param(
+            {"self_signed": True, "live": True, "cluster": "c.json"},
+            "either --live or --cluster",
+            id="2 clusters",
+        ),
+        pytest.param({"self_signed": True, "context": "prod"}, "--context is for", id="a context of nothing"),
+        pytest.param({"self_signed": True, "access": Access.KUBERNETES}, "give --live", id="nobody to ask"),
+        pytest.param({"self_signed": True, "max_snapshot_age_s": 0.0}, "--max-snapshot-age-s", id="0 s old"),
         pytest.param({"cert": "a.crt"}, "--cert and --key go together", id="1 of cert and key"),
         pytest.param(
             {"self_signed": True, "workers": 0}, "--workers: must be a number above 0, got 0", id="0 workers"

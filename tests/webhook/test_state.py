@@ -1,10 +1,83 @@
-"""Readiness: the reasons why no request should come here."""
+"""Readiness: the reasons why no request should come here; and what reviews are decided by meanwhile."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 
+import pytest
+
+from policies.engine.index import ClusterIndex
 from webhook.state import ServerState
+
+
+@dataclass
+class Kind:
+    """How one kind is followed."""
+
+    kind: str
+    synced: bool = True
+    last_error: str = ""
+    objects: int = 3
+    events: int = 0
+    lists: int = 1
+    errors: int = 0
+
+
+@dataclass
+class Live:
+    """A cluster that is followed as a test says."""
+
+    followed: list[Kind] = field(default_factory=lambda: [Kind("Pod"), Kind("Node")])
+    age: float = 5.0
+    done: list[str] = field(default_factory=list)
+
+    def kinds(self) -> list[Kind]:
+        return self.followed
+
+    def age_s(self) -> float:
+        return self.age
+
+    def start(self) -> None:
+        self.done.append("started")
+
+    def stop(self) -> None:
+        self.done.append("stopped")
+
+
+@dataclass
+class Keeper:
+    """A keeper of certificates as a test says."""
+
+    why: str = ""
+    authority_expiry: datetime = datetime(2027, 1, 1, tzinfo=UTC)
+    leading: bool = True
+    done: list[str] = field(default_factory=list)
+
+    def problem(self) -> str:
+        return self.why
+
+    def start(self) -> None:
+        self.done.append("started")
+
+    def stop(self) -> None:
+        self.done.append("stopped")
+
+
+def following(state: ServerState, live: Any, *, clock: list[float] | None = None) -> ServerState:
+    """Return a server that follows a cluster."""
+    ticks = clock or [0.0]
+    return ServerState(
+        settings=state.settings,
+        context=replace(state.context, cluster=ClusterIndex()),
+        telemetry=state.telemetry,
+        events=state.events,
+        certificate_expiry=state.certificate_expiry,
+        now=state.now,
+        live=live,
+        monotonic=lambda: ticks[0],
+    )
 
 
 def test_ready(state: ServerState) -> None:
@@ -21,3 +94,93 @@ def test_draining_and_expired(state: ServerState) -> None:
         "draining: the server was asked to end",
         "certificate expired at 2026-11-20T00:00:00Z",
     ] == state.unready_reasons()
+
+
+@pytest.mark.parametrize(
+    ("live", "reasons"),
+    [
+        pytest.param(Live(), [], id="5 s old"),
+        pytest.param(Live(age=180.0), [], id="180 s old, 180 allowed"),
+        pytest.param(
+            Live(age=181.0), ["the picture of the cluster is 181 s old"], id="181 s old, 180 allowed"
+        ),
+        pytest.param(
+            Live(
+                followed=[
+                    Kind("Pod", synced=False, last_error="may not list pods"),
+                    Kind("Node", synced=False),
+                ]
+            ),
+            ["the cluster is not listed yet: Pod (may not list pods), Node"],
+            id="2 kinds not listed",
+        ),
+    ],
+)
+def test_live_cluster(state: ServerState, live: Live, reasons: list[str]) -> None:
+    """A picture that is missing or too old is a reason, and reviews are decided without it."""
+    server = following(state, live)
+    decided_by = server.usable_context()
+
+    assert reasons == server.unready_reasons()
+    assert (not reasons) == (decided_by.cluster is not None)
+    assert "".join(reasons) == decided_by.withheld
+
+
+def test_picture_comes_back(state: ServerState) -> None:
+    """What was withheld is used again when it is young again; it is looked at once a second."""
+    clock, live = [0.0], Live(age=999.0)
+    server = following(state, live, clock=clock)
+
+    assert server.usable_context().withheld
+    live.age = 1.0
+    assert server.usable_context().withheld
+    clock[0] = 1.5
+    assert server.context is server.usable_context()
+
+
+def test_untrusted_certificate(state: ServerState) -> None:
+    """A certificate that the webhook configurations do not trust is a reason."""
+    state.keeper = Keeper(why="no configuration trusts it")  # type: ignore[assignment]
+
+    assert ["no configuration trusts it"] == state.unready_reasons()
+
+
+def test_work_beside_the_requests(state: ServerState) -> None:
+    """What follows the cluster and keeps certificates starts and stops with the worker."""
+    live, keeper = Live(), Keeper()
+    state.live, state.keeper = live, keeper  # type: ignore[assignment]
+    state.begin()
+    state.end()
+
+    assert ["started", "stopped"] == live.done == keeper.done
+
+
+def test_metrics_of_the_cluster(state: ServerState) -> None:
+    """What is counted once is told once, however often it is looked at."""
+    live = Live(followed=[Kind("Pod", events=7)])
+    state.live, state.keeper = live, Keeper()  # type: ignore[assignment]
+    state.observe()
+    state.observe()
+    live.followed[0].events = 9
+    state.observe()
+    lines = state.telemetry.render().decode().splitlines()
+
+    for line in (
+        'evenkeel_cluster_events_total{kind="Pod"} 9.0',
+        'evenkeel_cluster_objects{kind="Pod"} 3.0',
+        "evenkeel_cluster_synced 1.0",
+        "evenkeel_cluster_age_seconds 5.0",
+        "evenkeel_ca_bundle_current 1.0",
+        "evenkeel_leader 1.0",
+        "evenkeel_authority_expiry_timestamp_seconds 1.7987616e+09",
+    ):
+        assert line in lines
+
+
+def test_no_metrics_of_what_is_not_there(state: ServerState) -> None:
+    """Without a live cluster nothing says that it is not synced."""
+    state.observe()
+    metrics = state.telemetry.render()
+
+    assert b"evenkeel_cluster" not in metrics
+    assert b"evenkeel_ca_bundle" not in metrics

@@ -40,6 +40,7 @@ class AdmissionApp:
         self._state = state
         self._fallback = fallback
         self._limit = state.settings.max_body_bytes
+        self._asks_for_certificate = bool(state.settings.client_ca)
         self._done: deque[tuple[Phase, Reply, float]] = deque()
         self._pace, self._rules_pace = Pace(), Pace()
         # Before the workers are forked: reading fifty modules would take the first review's time.
@@ -53,6 +54,8 @@ class AdmissionApp:
         # Of those that came in the same moment, the last waits for all others.
         started = getattr(environ.get("gunicorn.socket"), "began", None) or time.monotonic()
         try:
+            if self._asks_for_certificate:
+                _check_certificate(environ)
             body = read_json_body(environ, self._limit)
             reply = self._review(body, phase, query=environ.get("QUERY_STRING", ""), started=started)
         except RefusalError as refusal:
@@ -77,12 +80,13 @@ class AdmissionApp:
         """
         began = time.perf_counter()
         try:
-            context = self._state.context
+            context = self._state.usable_context()
             budget = rules_budget = None
             if phase is Phase.VALIDATE and context.cluster is not None:
                 budget = Budget(self._pace, query=query, started=started)
                 rules_budget = Budget(self._rules_pace, query=query, started=started)
-            reply = respond(body, phase, context, budget=budget, rules_budget=rules_budget)
+            with context.reading():
+                reply = respond(body, phase, context, budget=budget, rules_budget=rules_budget)
         except ReviewError as error:
             raise RefusalError(HTTPStatus.BAD_REQUEST, error.message, errors=error.errors) from error
         except Exception as error:
@@ -123,6 +127,21 @@ class AdmissionApp:
             headers.append(("Allow", "POST"))
         start_response(status_line(refusal.status), headers)
         return [body]
+
+
+def _check_certificate(environ: WSGIEnvironment) -> None:
+    """Make sure that the client showed a certificate; the handshake has verified whatever was shown.
+
+    Raises:
+        RefusalError: It did not.
+    """
+    peer_certificate = getattr(environ.get("gunicorn.socket"), "getpeercert", None)
+    if peer_certificate is None or not peer_certificate(True):  # noqa: FBT003  # the socket's own signature
+        text = (
+            "reviews need a client certificate of the authority that --client-ca names; the API server sends "
+            "one if its --admission-control-config-file says which"
+        )
+        raise RefusalError(HTTPStatus.FORBIDDEN, text)
 
 
 def _uid(body: bytes) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -12,8 +12,12 @@ from policies.reports import explain_json, explain_text
 from webhook.cli.placement import PlacementOptions, judge_file, placement_options, show
 from webhook.cli.score import BAD_INPUT, FITS, FITS_NOWHERE
 
+#: Columns of the text where there is no terminal. Arbitrary; what terminals have had for long.
+PIPED: Final = 80
+
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
+evenkeel explain -f web.yaml --live
 kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json
 evenkeel explain -f web.yaml --cluster cluster.json
 helm template shop | evenkeel explain -f - --name Deployment/web --cluster cluster.json
@@ -42,6 +46,13 @@ def command(context: click.Context, /, *, form: str, **values: Any) -> None:
     if not options.file:
         raise UsageError("give the manifest with the pod or workload: --file FILE")
     try:
+        if options.live:
+            # Only who asks for a live cluster waits for what talks to it.
+            from webhook.cli.live_placement import show_asked  # noqa: PLC0415
+
+            fits = show_asked(context, options, "/v1/explain", as_json=form == "json", piped=PIPED)
+            if fits is not None:
+                context.exit(FITS if fits else FITS_NOWHERE)
         explained = judge_file(options, explain_object)
     except DocumentError as error:
         click.echo("\n".join(error.problems), err=True)
@@ -49,5 +60,9 @@ def command(context: click.Context, /, *, form: str, **values: Any) -> None:
     if form == "json":
         click.echo(explain_json.render(explained))
     else:
-        show(context, lambda width, color: explain_text.render(explained, width=width, color=color), piped=80)
+        show(
+            context,
+            lambda width, color: explain_text.render(explained, width=width, color=color),
+            piped=PIPED,
+        )
     context.exit(FITS if explained.placement.verdict.feasible_count else FITS_NOWHERE)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 import orjson
@@ -30,6 +30,9 @@ from webhook.sources.gathering import Texts, gather_texts
 from webhook.sources.texts import read_text, shown_file
 from webhook.sources.walking import STDIN
 
+if TYPE_CHECKING:
+    from policies.engine.index import ClusterIndex
+
 #: Exit codes: nothing bad enough, findings, an input cannot be read.
 CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
 #: Bytes from which a run shows its progress. Arbitrary; they take about a second.
@@ -41,6 +44,7 @@ evenkeel lint                                       # the working folder, or wha
 evenkeel lint deploy charts/web -o text -o sarif=lint.sarif
 helm template shop | evenkeel lint -
 evenkeel lint --policy policy.yaml --cluster cluster.json --fail-on warning
+evenkeel lint --live --context staging deploy
 evenkeel lint --write-baseline evenkeel-baseline.json
 """
 
@@ -65,9 +69,12 @@ evenkeel lint --write-baseline evenkeel-baseline.json
     "--cluster", metavar="FILE",
     help="Nodes of the cluster, for the rules that need them: `kubectl get nodes -o json` prints them.",
 )  # fmt: skip
+@click.option("--live", is_flag=True, help="Take the nodes, and the release, of the live cluster instead.")
+@click.option("--context", "live_context", default="", metavar="NAME", help="Its context of the kubeconfig.")
 @click.option(
-    "--kubernetes-version", metavar="VERSION", help=f"The cluster's release.  [default: {KNOWN_VERSION}]"
-)
+    "--kubernetes-version", metavar="VERSION",
+    help=f"The cluster's release.  [default: the live cluster's, else {KNOWN_VERSION}]",
+)  # fmt: skip
 @click.option(
     "--workload-kind", "workload_kinds", multiple=True, metavar="KIND",
     help="Further kind with a pod template: GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]].",
@@ -107,11 +114,20 @@ def command(
 def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> int:
     outputs = parse_outputs(given.pop("formats"))
     written = given.pop("write_baseline")
+    live, live_context = given.pop("live"), given.pop("live_context")
+    if live and given["cluster"]:
+        raise UsageError("give either --live or --cluster FILE")
+    if live_context and not live:
+        raise UsageError("--context names a live cluster: give --live, too")
     options = _options(paths, given)
+    nodes = None
+    if live:
+        config, nodes = _live(options.config, live_context)
+        options = replace(options, config=config)
     # Nearly everything that is read is kept to the end, and the end is near.
     with _uncollected():
         texts = gather_texts(options.paths, tools=options.tools, exclude=options.exclude)
-        job = build_job(options.config, today=datetime.now(UTC).date(), warn=_note)
+        job = build_job(options.config, today=datetime.now(UTC).date(), warn=_note, cluster=nodes)
         with _progress(texts) as advance:
             outcome = lint_texts(texts.texts, job, advance)
         problems = [*texts.problems, *outcome.problems]
@@ -144,6 +160,21 @@ def _options(paths: tuple[str, ...], given: dict[str, Any]) -> LintOptions:
     if inputs.count(STDIN) > 1:
         raise UsageError("standard input can be read only once: give a file for all but one")
     return options
+
+
+def _live(config: LintConfig, context: str) -> tuple[LintConfig, ClusterIndex]:
+    """Return the options as a live cluster completes them, and its nodes.
+
+    Raises:
+        ClusterError: It cannot be read.
+    """
+    # Only who asks for a live cluster waits for what talks to it.
+    from webhook.cluster.live import connect  # noqa: PLC0415
+    from webhook.cluster.reading import NODES, known_version, read_index  # noqa: PLC0415
+
+    api = connect(context)
+    version = config.kubernetes_version or str(known_version(api, _note))
+    return replace(config, cluster=None, kubernetes_version=version), read_index(api, NODES, warn=_note)
 
 
 def _run(texts: Texts, outcome: Outcome, job: Job, config: LintConfig) -> LintRun:

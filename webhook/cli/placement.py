@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
@@ -20,6 +21,7 @@ from policies.model.pod import DEFAULT_NAMESPACE
 from policies.model.snapshot import kind_of
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload import WorkloadKinds
+from webhook.cluster.asking import DEFAULT_NAMESPACE as DEFAULT_EVENKEEL_NAMESPACE
 from webhook.context import build_context
 
 #: What bars and lines are made of where a terminal cannot show them.
@@ -48,7 +50,10 @@ class PlacementOptions:
         name: Which object of it, ``KIND/NAME``.
         namespace: The namespace of objects that name none.
         cluster: The snapshot file.
-        kubernetes_version: The release to behave as.
+        live: Whether the live cluster is meant.
+        context: Its context of the kubeconfig.
+        evenkeel_namespace: Where it has Evenkeel.
+        kubernetes_version: The release to behave as; empty for the live cluster's, or the newest known.
         scheduler_config: The KubeSchedulerConfiguration file.
         policy: SpreadPolicy files, whose defaults are injected first.
         workload_kind: Descriptions of further kinds with a pod template.
@@ -58,7 +63,10 @@ class PlacementOptions:
     name: str = ""
     namespace: str = ""
     cluster: str = ""
-    kubernetes_version: str = str(KNOWN_VERSION)
+    live: bool = False
+    context: str = ""
+    evenkeel_namespace: str = DEFAULT_EVENKEEL_NAMESPACE
+    kubernetes_version: str = ""
     scheduler_config: str = ""
     policy: tuple[str, ...] = ()
     workload_kind: tuple[str, ...] = ()
@@ -72,15 +80,25 @@ _OPTIONS: Final = (
         "--name", default="", metavar="KIND/NAME", help="Which of the objects, where the file holds several."
     ),
     click.option(
-        "-n", "--namespace", default="", help="Namespace of objects that name none.  [default: default]"
+        "-n", "--namespace", default="",
+        help="Namespace of objects that name none.  [default: default, or with --live the context's]",
     ),
     click.option(
         "--cluster", default="", metavar="FILE",
         help="What `kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json` prints, gzip or not.",
     ),
     click.option(
-        "--kubernetes-version", default=str(KNOWN_VERSION), show_default=True, metavar="VERSION",
-        help="Release whose scheduler decides.",
+        "--live", is_flag=True,
+        help="Ask the Evenkeel of the live cluster; where there is none, read the cluster yourself.",
+    ),
+    click.option("--context", default="", metavar="NAME", help="The cluster's context of the kubeconfig."),
+    click.option(
+        "--evenkeel-namespace", default=DEFAULT_EVENKEEL_NAMESPACE, show_default=True, metavar="NAME",
+        help="Namespace where Evenkeel is.",
+    ),
+    click.option(
+        "--kubernetes-version", default="", metavar="VERSION",
+        help=f"Release whose scheduler decides.  [default: the live cluster's, else {KNOWN_VERSION}]",
     ),
     click.option(
         "--scheduler-config", default="", metavar="FILE",
@@ -111,10 +129,33 @@ def read_context(options: PlacementOptions) -> AdmissionContext:
         OSError: A file cannot be opened.
         DocumentError: A file is not what it should be.
         UsageError: Options that do not go together.
+        ClusterError: The live cluster cannot be read.
     """
+    if options.live:
+        # Only who asks for a live cluster waits for what talks to it.
+        from webhook.cli.live_placement import read_live_context  # noqa: PLC0415
+
+        return read_live_context(options)
     if options.cluster == STDIN:
         options = replace(options, cluster=STDIN_FILE)
-    return build_context(options, lambda problem: click.echo(f"evenkeel: {problem}", err=True))
+    return build_context(options, note)
+
+
+def note(text: str) -> None:
+    """Tell a line beside the answer."""
+    click.echo(f"evenkeel: {text}", err=True)
+
+
+def check_cluster(options: PlacementOptions) -> None:
+    """Make sure that exactly one cluster is given.
+
+    Raises:
+        UsageError: It is not so.
+    """
+    if options.live and options.cluster:
+        raise UsageError("give either --live or --cluster FILE")
+    if options.context and not options.live:
+        raise UsageError("--context names a live cluster: give --live, too")
 
 
 class Judge(Protocol[_Found]):
@@ -137,12 +178,18 @@ def judge_file(options: PlacementOptions, judge: Judge[_Found]) -> _Found:
         DocumentError: A file is not what it should be, or the object cannot be placed; every problem is
             ``file:line: field: problem``.
         UsageError: Options that do not go together.
+        ClusterError: The live cluster cannot be read.
     """
-    if not options.cluster:
-        text = "kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json"
-        raise UsageError(f"give the cluster to judge by: --cluster FILE; this makes one: {text}")
+    check_cluster(options)
+    if not options.cluster and not options.live:
+        text = "evenkeel snapshot -o cluster.json"
+        raise UsageError(f"give the cluster to judge by: --live, or --cluster FILE; this makes one: {text}")
     if options.file == options.cluster == STDIN:
         raise UsageError("only one of --file and --cluster can be standard input")
+    if options.live:
+        from webhook.cli.live_placement import in_context  # noqa: PLC0415
+
+        options = in_context(options)
     context = read_context(options)
     found = read_objects(options.file)
     entry = choose(found, options, context.kinds)
@@ -150,7 +197,7 @@ def judge_file(options: PlacementOptions, judge: Judge[_Found]) -> _Found:
     try:
         judged = judge(entry.value, context, namespace=options.namespace)
     except PlacementError as error:
-        problems += _told(entry, error.errors)
+        problems += told(entry, error.errors)
         raise DocumentError(problems) from error
     if problems:
         raise DocumentError(problems)
@@ -164,9 +211,15 @@ def read_objects(file: str) -> list[ManifestObject]:
         OSError: It cannot be opened.
         DocumentError: It is neither YAML nor JSON.
     """
-    content = sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
+    content = _standard_input() if file == STDIN else Path(file).read_bytes()
     shown_file = "<stdin>" if file == STDIN else shown_name(file)
     return [entry for document in load(content, shown_file) for entry in objects(document)]
+
+
+@cache
+def _standard_input() -> bytes:
+    """Return standard input, which can be read only once, also to who asks again."""
+    return sys.stdin.buffer.read()
 
 
 def choose(found: list[ManifestObject], options: PlacementOptions, kinds: WorkloadKinds) -> ManifestObject:
@@ -239,11 +292,12 @@ def _apply_along(
         obj, metadata = entry.value, entry.value.get("metadata")
         if isinstance(metadata, dict) and not metadata.get("namespace"):
             obj = obj | {"metadata": metadata | {"namespace": options.namespace or DEFAULT_NAMESPACE}}
-        problems += _told(entry, context.cluster.apply(obj))
+        problems += told(entry, context.cluster.apply(obj))
     return problems
 
 
-def _told(entry: ManifestObject, errors: list[FieldError] | tuple[FieldError, ...]) -> Iterator[str]:
+def told(entry: ManifestObject, errors: list[FieldError] | tuple[FieldError, ...]) -> Iterator[str]:
+    """Yield a line for each error of an object, in the order of its lines."""
     for error in sorted(errors, key=lambda error: entry.location(error.path).line):
         yield f"{entry.location(error.path)}: {error}"
 

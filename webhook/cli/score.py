@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 import click
 
 from policies.errors import DocumentError, UsageError
 from policies.evaluation.context import AdmissionContext
 from policies.reports import score_json, score_table
-from webhook.cli.placement import STDIN, PlacementOptions, place_file, placement_options, read_context, show
+from webhook.cli.placement import (
+    STDIN,
+    PlacementOptions,
+    check_cluster,
+    place_file,
+    placement_options,
+    read_context,
+    show,
+)
 from webhook.scoring.placing import place_request
 from webhook.scoring.request import RequestError
 from webhook.serving.problems import problem
@@ -18,8 +26,12 @@ from webhook.serving.problems import problem
 #: Exit codes: it fits, it fits nowhere, an input is not what it should be, we failed.
 FITS, FITS_NOWHERE, BAD_INPUT, CANNOT_RUN = 0, 1, 2, 3
 
+#: Columns of the table where there is no terminal. Arbitrary.
+PIPED: Final = 120
+
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
+evenkeel score -f web.yaml --live
 kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json
 evenkeel score -f web.yaml --cluster cluster.json
 helm template shop | evenkeel score -f - --name Deployment/web --cluster cluster.json -o json
@@ -44,7 +56,7 @@ def command(
 
     With --jsonl each line of stdin is a score request, as POST /v1/score takes it, and gets one line on
     stdout, in order: the answer, or {"error", "details"} for a bad line, an empty one too. A request
-    without "cluster" means --cluster.
+    without "cluster" means --cluster, or the cluster as --live finds it once, at the start.
 
     Exit codes: 0 it fits some node, 1 it fits none, 2 bad usage or input, 3 could not run. With --jsonl:
     2 if a line was bad, else 1 if some pod fits no node.
@@ -54,9 +66,17 @@ def command(
         raise UsageError("give either --file or --jsonl")
     if jsonl and options.cluster == STDIN:
         raise UsageError("standard input has the requests: --cluster must be a file")
+    check_cluster(options)
     if jsonl:
         context.exit(_answer_lines(sys.stdin.buffer, read_context(options)))
     try:
+        if options.live:
+            # Only who asks for a live cluster waits for what talks to it.
+            from webhook.cli.live_placement import show_asked  # noqa: PLC0415
+
+            fits = show_asked(context, options, "/v1/score", as_json=form == "json", piped=PIPED)
+            if fits is not None:
+                context.exit(FITS if fits else FITS_NOWHERE)
         placement = place_file(options)
     except DocumentError as error:
         click.echo("\n".join(error.problems), err=True)
@@ -64,7 +84,9 @@ def command(
     if form == "json":
         click.echo(score_json.render(placement.verdict, placement.version))
     else:
-        show(context, lambda width, color: score_table.render(placement, width=width, color=color), piped=120)
+        show(
+            context, lambda width, color: score_table.render(placement, width=width, color=color), piped=PIPED
+        )
     context.exit(FITS if placement.verdict.feasible_count else FITS_NOWHERE)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
+from typing import TYPE_CHECKING
 
 from policies.documents.lint_config import LintConfig
 from policies.documents.spread_policy import SpreadPolicy
@@ -17,14 +18,20 @@ from policies.model.workload import WorkloadKinds, parse_workload_kind
 from webhook.linting.run import Job
 from webhook.sources.texts import read_text
 
+if TYPE_CHECKING:
+    from policies.engine.index import ClusterIndex
 
-def build_job(config: LintConfig, *, today: date, warn: Callable[[str], None]) -> Job:
+
+def build_job(
+    config: LintConfig, *, today: date, warn: Callable[[str], None], cluster: ClusterIndex | None = None
+) -> Job:
     """Return what texts are judged by.
 
     Args:
         config: The options.
         today: The day.
         warn: Told, a line at a time, what was left out of the cluster's file.
+        cluster: The nodes of a cluster, in place of a file.
 
     Raises:
         OSError: A file cannot be opened.
@@ -41,7 +48,9 @@ def build_job(config: LintConfig, *, today: date, warn: Callable[[str], None]) -
 
         content = read_text(config.scheduler_config, named=True).content
         context = replace(context, scheduler=load_scheduler_config(content, config.scheduler_config))
-    context, inventory = _with_cluster(context, config.cluster, warn)
+    if cluster is None and config.cluster:
+        cluster = _read_cluster(config.cluster, warn)
+    context, inventory = _with_cluster(context, cluster)
     return Job(
         context=context,
         selection=Selection(
@@ -61,12 +70,16 @@ def _policies(names: tuple[str, ...]) -> tuple[SpreadPolicy, ...]:
 
 
 def _with_cluster(
-    context: AdmissionContext, file: str | None, warn: Callable[[str], None]
+    context: AdmissionContext, index: ClusterIndex | None
 ) -> tuple[AdmissionContext, Inventory | None]:
     """Return the context with the cluster, and what is known of its nodes and domains."""
     domains = listed_domains(context.policies)
-    if not file:
+    if index is None:
         return context, Inventory(domains=domains) if domains else None
+    return replace(context, cluster=index), Inventory(nodes=index.nodes.listed(), domains=domains)
+
+
+def _read_cluster(file: str, warn: Callable[[str], None]) -> ClusterIndex:
     from pathlib import Path  # noqa: PLC0415
 
     from webhook.cluster.snapshot_file import SnapshotFile  # noqa: PLC0415  # numpy
@@ -74,5 +87,4 @@ def _with_cluster(
     source = SnapshotFile(Path("/dev/stdin" if file == "-" else file))
     for problem in source.problems:
         warn(problem)
-    nodes = source.index.nodes.listed()
-    return replace(context, cluster=source.index), Inventory(nodes=nodes, domains=domains)
+    return source.index

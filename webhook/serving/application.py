@@ -66,6 +66,8 @@ class Served:
         when_ready: Called once, when connections are accepted.
         after_turn: Called in each worker by its main loop, after every event that it waited for.
         quick: How requests start that are answered within microseconds: the main loop does it itself.
+        begin_work: Called once in each worker before it serves.
+        end_work: Called once in each worker after it has served.
     """
 
     wsgi: WSGIApplication
@@ -76,6 +78,8 @@ class Served:
     when_ready: Callable[[], None] = field(default=lambda: None)
     after_turn: Callable[[], None] = field(default=lambda: None)
     quick: tuple[bytes, ...] = ()
+    begin_work: Callable[[], None] = field(default=lambda: None)
+    end_work: Callable[[], None] = field(default=lambda: None)
 
 
 class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
@@ -150,6 +154,12 @@ class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
             gc.freeze()
             gc.set_threshold(_COLLECT_AFTER)
 
+        def post_worker_init(_worker: Worker) -> None:
+            served.begin_work()
+
+        def worker_exit(_arbiter: Arbiter, _worker: Worker) -> None:
+            served.end_work()
+
         def child_exit(_arbiter: Arbiter, worker: Worker) -> None:
             counts.leave(worker.age)
             if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
@@ -158,5 +168,7 @@ class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
         return {
             "ssl_context": ssl_context,
             "when_ready": when_ready,
+            "post_worker_init": post_worker_init,
+            "worker_exit": worker_exit,
             "child_exit": child_exit,
         }

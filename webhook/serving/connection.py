@@ -170,6 +170,10 @@ class Connection:
         self._received.clear()
         return next(self.parser)
 
+    def peer_certificate(self, binary: bool) -> Any:  # noqa: FBT001  # as that of a socket
+        """Return the certificate that the client showed, which was verified; None if there is none."""
+        return self._tls.getpeercert(binary)
+
     def begin_answer(self, answer: bytearray) -> None:
         """Take an answer for ``send_on``; the client has as long to read it as for its request."""
         self.unsent = answer

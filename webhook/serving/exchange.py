@@ -7,6 +7,7 @@ the client does. Answered in the main loop, that would let one client stop all o
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from gunicorn.http.message import Request
@@ -22,10 +23,12 @@ class Outbox:
     Attributes:
         content: What was written.
         began: When the request was there, by ``time.monotonic()``; others may be answered before it.
+        getpeercert: Returns the certificate that the client showed, as of an ``ssl.SSLSocket``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, getpeercert: Callable[[bool], Any] = lambda _binary: None) -> None:
         self.content = bytearray()
+        self.getpeercert = getpeercert
         self.began = time.monotonic()
 
     def sendall(self, data: bytes) -> None:
@@ -57,6 +60,6 @@ class Exchange:
 
     def __init__(self, connection: Connection, request: Request) -> None:
         self.request = request
-        self.sock = Outbox()
+        self.sock = Outbox(connection.peer_certificate)
         self.client: Any = connection.client
         self.server: Any = connection.server

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from certs.provision import provision_self_signed
 from certs.serving import Outcome, ServingContext, ServingEvent
 from certs.store import AUTHORITY_CERTIFICATE, SERVING_CERTIFICATE, SERVING_KEY
+from policies.engine.releases import OLDEST_VERSION
+from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from webhook import logs
+from webhook.access.guard import build_guard
+from webhook.access.mode import access_mode
 from webhook.admission.wsgi import PHASES, AdmissionApp
 from webhook.app import create_app
+from webhook.cluster.connection import ClusterError
 from webhook.context import build_context
 from webhook.logs import LOGGER, EventLog, Value
 from webhook.serving.application import Application, Served
@@ -20,6 +28,15 @@ from webhook.serving.listener import open_listener, parse_bind, shown_address
 from webhook.settings import Settings
 from webhook.state import ServerState
 from webhook.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from webhook.cluster.following import LiveCluster
+    from webhook.cluster.live import LiveApiServer
+    from webhook.vouching.keeper import CertificateKeeper
+
+
+#: The folder with the certificates that this server made or fetched, in its private folder.
+CERTIFICATES: Final = "certificates"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +63,35 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
     events = EventLog(settings.log_format, settings.log_level)
     logs.set_up(events, settings.log_level)
     host, _ = parse_bind(settings.bind)
-    context = build_context(settings, _warn)
+    live = _follow(settings)
+    context = build_context(
+        settings,
+        _warn,
+        live=live.index if live else None,
+        live_version=_live_version(settings) if live else KNOWN_VERSION,
+    )
     telemetry = Telemetry(version)
     files = _certificate_files(settings, folder, host)
-    certificates = ServingContext(files.certificate, files.key, on_event=_CertificateReporter(telemetry))
+    certificates = ServingContext(
+        files.certificate,
+        files.key,
+        client_authorities=Path(settings.client_ca) if settings.client_ca else None,
+        on_event=_CertificateReporter(telemetry),
+    )
     state = ServerState(
         settings=settings,
         context=context,
         telemetry=telemetry,
         events=events,
         certificate_expiry=lambda: certificates.not_after,
+        live=live,
+        keeper=_keeper(settings, folder) if settings.cert_secret else None,
+        access=build_guard(
+            settings,
+            _connect(settings) if settings.live else None,
+            places=max(1, settings.threads // 2),
+            count=telemetry.count_access,
+        ),
     )
     if certificates.not_after <= state.now():
         LOGGER.error("certificate_expired", extra={"fields": {"expired": certificates.not_after.isoformat()}})
@@ -70,8 +106,66 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
         after_turn=app.settle,
         quick=tuple(f"POST {path}".encode() for path in PHASES),
         when_ready=_announcement(shown_address(listener), state, files),
+        begin_work=state.begin,
+        end_work=state.end,
     )
     Application(settings, served).run()
+
+
+def _follow(settings: Settings) -> LiveCluster | None:
+    """Return what follows the live cluster if that is asked for; it connects after the fork only."""
+    if not settings.live:
+        return None
+    from webhook.cluster.following import LiveCluster  # noqa: PLC0415  # with it comes numpy
+
+    return LiveCluster(_connect(settings))
+
+
+def _live_version(settings: Settings) -> KubernetesVersion:
+    """Return the release of the live cluster, as far as it is known."""
+    if settings.kubernetes_version:
+        return KNOWN_VERSION
+    from webhook.cluster.following import kubernetes_version  # noqa: PLC0415  # as above
+
+    try:
+        version = kubernetes_version(_connect(settings))
+    except ClusterError as error:
+        _warn(f"the cluster does not say its release ({error}): taken to be {KNOWN_VERSION}")
+        return KNOWN_VERSION
+    if version < OLDEST_VERSION:
+        _warn(f"the cluster's release {version} is older than any that is known: judged as {OLDEST_VERSION}")
+        return OLDEST_VERSION
+    return version
+
+
+def _keeper(settings: Settings, folder: Path) -> CertificateKeeper:
+    """Return what keeps the certificate of a Secret, for one process."""
+    from webhook.cluster.live import lead  # noqa: PLC0415  # with it comes the client
+    from webhook.vouching.keeper import CertificateKeeper  # noqa: PLC0415
+    from webhook.vouching.rotation import Place, Rotation  # noqa: PLC0415
+
+    api = _connect(settings)
+    place = Place(
+        namespace=api.namespace,
+        secret=settings.cert_secret,
+        service=settings.service,
+        webhooks=settings.webhooks,
+    )
+
+    def elect(started: Callable[[], None], stopped: Callable[[], None]) -> Callable[[], None]:
+        # A pod's host name is its own name; each of its workers stands for itself.
+        identity = f"{socket.gethostname()}-{os.getpid()}"
+        return lead(api, settings.lease, identity=identity, started=started, stopped=stopped)
+
+    rotation = Rotation(api, place, now=lambda: datetime.now(UTC))
+    return CertificateKeeper(rotation, folder / CERTIFICATES, elect=elect)
+
+
+def _connect(settings: Settings) -> LiveApiServer:
+    """Return a way to the cluster, for one process: connections are not shared with those it forks."""
+    from webhook.cluster.live import connect  # noqa: PLC0415  # only who needs a cluster waits for the client
+
+    return connect(settings.context)
 
 
 def _warn(problem: str) -> None:
@@ -82,8 +176,12 @@ def _certificate_files(settings: Settings, folder: Path, host: str) -> _Files:
     if settings.self_signed:
         # An address that stands for all of them is no name that a client could use.
         hosts = [] if host in {"0.0.0.0", "::"} else [host]  # noqa: S104  # compared, not bound
-        made = provision_self_signed(folder / "certificates", hosts, now=datetime.now(UTC))
+        made = provision_self_signed(folder / CERTIFICATES, hosts, now=datetime.now(UTC))
         return _Files(made.certificate, made.key, made.authority)
+    if settings.cert_secret:
+        keeper = _keeper(settings, folder)
+        keeper.provision()
+        return _Files(keeper.certificate, keeper.key)
     if settings.cert:
         return _Files(Path(settings.cert), Path(settings.key))
     given = Path(settings.cert_dir)
@@ -122,12 +220,13 @@ def _announcement(address: str, state: ServerState, files: _Files) -> Callable[[
     fields: dict[str, Value] = {
         "url": f"https://{address}",
         "policies": ",".join(policy.name for policy in state.context.policies) or "none",
-        "cluster": state.settings.cluster or "none",
+        "cluster": "live" if state.live else state.settings.cluster or "none",
         "kubernetes": str(state.context.kubernetes_version),
+        "access": access_mode(state.settings).value,
         "workers": state.settings.workers,
         "threads": state.settings.threads,
     }
-    if state.context.cluster is not None:
+    if state.context.cluster is not None and state.live is None:
         fields |= {"nodes": state.context.cluster.node_count, "pods": state.context.cluster.pod_count}
     if files.authority:
         fields["ca"] = str(files.authority)

@@ -17,9 +17,11 @@ from webhook.scoring.request import RequestError
 from webhook.serving.body import RefusalError
 from webhook.serving.problems import JSON
 from webhook.views.current import state
+from webhook.views.guarding import require_access
 from webhook.views.posted import posted_json
 
 blueprint = Blueprint("linting", __name__)
+blueprint.before_request(require_access)
 
 
 @blueprint.post("/v1/lint")
@@ -36,7 +38,7 @@ def lint() -> Response:
             # Every object of it is walked by Python while reviews wait, so it may be as large as a review.
             body = posted_json(server.settings.max_body_bytes)
             run = lint_request(
-                body, server.context, today=server.now().date(), tool_version=version("evenkeel")
+                body, server.usable_context(), today=server.now().date(), tool_version=version("evenkeel")
             )
             answer = Response(lint_json.render(run), content_type=JSON)
     except BusyError:

@@ -6,11 +6,14 @@ from flask import Blueprint, Response
 
 from webhook import telemetry
 from webhook.views.current import state
+from webhook.views.guarding import require_access
 
 blueprint = Blueprint("metrics", __name__)
+blueprint.before_request(require_access)
 
 
 @blueprint.get("/metrics")
 def metrics() -> Response:
     """Answer what every worker has counted."""
+    state().observe()
     return Response(state().telemetry.render(), content_type=telemetry.CONTENT_TYPE)

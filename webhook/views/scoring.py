@@ -1,4 +1,4 @@
-"""Where the next pod of an object would go, as numbers."""
+"""Where the next pod of an object would go, as numbers for programs or as text for people."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ from typing import Any, TypeVar
 from flask import Blueprint, Response, request
 
 from policies.evaluation.context import AdmissionContext
-from policies.evaluation.explaining import explain_object
-from policies.evaluation.placement import Placement, place
-from policies.reports import explain_json, score_json
+from policies.evaluation.explaining import Explained, explain_object
+from policies.evaluation.placement import Placement
+from policies.reports import explain_json, explain_text, score_json, score_table
 from webhook.logs import LOGGER
 from webhook.scoring.gate import BusyError
-from webhook.scoring.placing import judge_request
-from webhook.scoring.request import RequestError
+from webhook.scoring.placing import judge_request, place_for_scores
+from webhook.scoring.request import CLUSTER, RequestError
+from webhook.scoring.screen import FEASIBLE_NODES, TEXT, Screen, read_screen
 from webhook.serving.body import RefusalError, announced_length
 from webhook.serving.problems import JSON
 from webhook.views.current import state
+from webhook.views.guarding import require_access
 from webhook.views.posted import posted_json
 
 blueprint = Blueprint("scoring", __name__)
+blueprint.before_request(require_access)
 
 _Found = TypeVar("_Found")
 
@@ -30,41 +33,66 @@ _Found = TypeVar("_Found")
 @blueprint.post("/v1/score")
 def score() -> Response:
     """Answer the verdict on every node, with its operands."""
-    return _answer(
-        place, lambda placement: (placement, score_json.render(placement.verdict, placement.version))
-    )
+
+    def render(placement: Placement, screen: Screen | None) -> tuple[Placement, str | bytes]:
+        if screen is not None:
+            return placement, score_table.render(placement, width=screen.columns, color=screen.color)
+        return placement, score_json.render(placement.verdict, placement.version)
+
+    return _answer(place_for_scores, render)
 
 
 @blueprint.post("/v1/explain")
 def explain() -> Response:
     """Answer why, in words and numbers, and what would help a pod that fits nowhere."""
-    return _answer(explain_object, lambda explained: (explained.placement, explain_json.render(explained)))
+
+    def render(explained: Explained, screen: Screen | None) -> tuple[Placement, str | bytes]:
+        if screen is not None:
+            text = explain_text.render(explained, width=screen.columns, color=screen.color)
+            return explained.placement, text
+        return explained.placement, explain_json.render(explained)
+
+    return _answer(explain_object, render)
 
 
 def _answer(
     judge: Callable[[dict[str, Any], AdmissionContext], _Found],
-    render: Callable[[_Found], tuple[Placement, bytes]],
+    render: Callable[[_Found, Screen | None], tuple[Placement, str | bytes]],
 ) -> Response:
     """Judge what the request asks about, and answer what is made of it.
 
     Raises:
         RefusalError: The request cannot be read or answered, or not now.
     """
-    settings = state().settings
+    settings, context = state().settings, state().usable_context()
     length = announced_length(request.environ)
     try:
         with state().scoring.enter(large=length is None or length > settings.max_body_bytes):
             started = time.perf_counter()
-            found = judge_request(posted_json(settings.max_score_body_bytes), state().context, judge)
-            placement, body = render(found)
-            answer = Response(body, content_type=JSON)
+            screen = _screen()
+            found = judge_request(posted_json(settings.max_score_body_bytes), context, judge)
+            placement, body = render(found, screen)
+            answer = Response(body, content_type=JSON if screen is None else TEXT)
     except BusyError:
         text = "as many requests are being scored as may be at once: try again"
         raise RefusalError(HTTPStatus.SERVICE_UNAVAILABLE, text) from None
     except RequestError as error:
+        if context.withheld and any(entry.path == CLUSTER for entry in error.errors):
+            raise RefusalError(HTTPStatus.SERVICE_UNAVAILABLE, context.withheld) from error
         raise RefusalError(HTTPStatus.BAD_REQUEST, error.message, errors=error.errors) from error
+    answer.headers[FEASIBLE_NODES] = str(placement.verdict.feasible_count)
     _log(placement, time.perf_counter() - started)
     return answer
+
+
+def _screen() -> Screen | None:
+    """Return where the answer is shown, None if it is for a program.
+
+    Raises:
+        RequestError: What is said of it cannot be.
+    """
+    wants_text = request.accept_mimetypes.best_match([JSON, TEXT.partition(";")[0]]) not in (JSON, None)
+    return read_screen(request.args) if wants_text else None
 
 
 def _log(placement: Placement, seconds: float) -> None:

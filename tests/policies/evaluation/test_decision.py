@@ -8,6 +8,7 @@ import pytest
 
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.decision import Decision, Verdict, decide_mutation, decide_validation
+from policies.evaluation.remarks import lines
 from policies.evaluation.subject import Subject
 from policies.model.version import KubernetesVersion
 from tests.builders import a_constraint, a_pod, a_policy, a_workload, kind_of
@@ -161,7 +162,7 @@ def test_a_key_listed_twice_is_a_warning_on_a_workload() -> None:
     decision = validate(a_workload(spec={"topologySpreadConstraints": [twice]}), a_context())
 
     assert Verdict.WARNED is decision.verdict
-    assert "matchLabelKeys[1]: pod-template-hash is listed twice" in decision.warnings[0]
+    assert "matchLabelKeys[1]: pod-template-hash is listed twice" in str(decision.warnings[0])
 
 
 @pytest.mark.parametrize(("version", "verdict"), [("1.36", Verdict.DENIED), ("1.99", Verdict.ALLOWED)])
@@ -214,8 +215,8 @@ def test_a_forecast_stands_before_advice() -> None:
     decision = foretold(a_workload(spec=GOOD, annotations={"evenkeel.dev/inject": "no"}), "deny")
 
     [first, second] = decision.warnings
-    assert "now fits on none" in first
-    assert 'only "false" has an effect' in second
+    assert "fits 0 of 6 nodes" in first.text
+    assert 'only "false" has an effect' in second.text
 
 
 def test_injection_is_told_to_people_and_to_the_audit_log() -> None:
@@ -231,7 +232,10 @@ def test_injection_is_told_to_people_and_to_the_audit_log() -> None:
     created = decide_mutation(subject(a_pod(owner=("apps/v1", "ReplicaSet", "web-1"))), context)
 
     assert (Verdict.INJECTED, 2, 1) == (applied.verdict, applied.injected, len(applied.warnings))
-    assert "topology.kubernetes.io/zone ScheduleAnyway maxSkew 1" in applied.warnings[0]
+    assert ["evenkeel: added 2 constraints of policy production: zone, hostname (ScheduleAnyway)"] == lines(
+        applied.warnings, 1
+    )
+    assert "topology.kubernetes.io/zone ScheduleAnyway maxSkew 1" in applied.audit["injected"]
     assert (Verdict.INJECTED, ()) == (created.verdict, created.warnings)
     assert created.audit["injected"].startswith("production: ")
 
@@ -242,3 +246,32 @@ def test_skipped_injection_is_audited() -> None:
 
     assert (Verdict.ALLOWED, ()) == (decision.verdict, decision.patch)
     assert "no cluster is connected" in decision.audit["injection-skipped"]
+
+
+@pytest.mark.parametrize(
+    ("obj", "enforcement", "warnings"),
+    [
+        pytest.param(a_workload(spec=GOOD), "deny", 1, id="a person's workload"),
+        pytest.param(a_workload(spec=GOOD), "audit", 0, id="audit: nobody is told"),
+        pytest.param(
+            a_pod(spec=GOOD, owner=("apps/v1", "ReplicaSet", "web-1")), "deny", 0, id="a controller's"
+        ),
+        pytest.param(a_pod(spec=BAD), "deny", 0, id="denied: there is enough to read"),
+    ],
+)
+def test_a_picture_that_cannot_be_used_is_told(obj: dict[str, Any], enforcement: str, warnings: int) -> None:
+    """Whoever waits for a word of the cluster reads that there is none, and the audit log has it."""
+    context = a_context(a_policy(enforcement=enforcement)).without_cluster("it is 200 s old")
+    decision = validate(obj, context)
+    by_person = not subject(obj).owner
+
+    assert warnings == sum("it is 200 s old" in str(warning) for warning in decision.warnings)
+    assert by_person == ("withheld" in decision.audit)
+
+
+def test_an_update_that_makes_no_pod_needs_no_cluster() -> None:
+    """Nothing was to be said of the cluster, so nothing is withheld."""
+    context = a_context(a_policy()).without_cluster("it is 200 s old")
+    obj = a_workload(spec=GOOD)
+
+    assert () == validate(obj, context, old=obj).warnings

@@ -338,3 +338,10 @@ def test_a_second_pass_changes_nothing_and_the_result_is_valid(
 
     assert [] == after.errors(Merge.BEFORE, strict=True)
     assert plan_injection(after, context.policies_for(after), context) is Skip.HAS_CONSTRAINTS
+
+
+def test_a_picture_that_cannot_be_used_injects_into_no_pod() -> None:
+    """What was connected and is too old is another reason than no cluster."""
+    context = a_context(a_policy(defaults=defaults()), cluster=[service()])
+
+    assert Skip.WITHHELD is plan(a_pod(), context.without_cluster("it is 200 s old"))

@@ -192,7 +192,7 @@ def test_a_forecast_is_warned_of_timed_and_logged(foresighted: Caller) -> None:
     [line] = foresighted.log()
 
     assert answer["response"]["allowed"]
-    assert "skew 3 > maxSkew 1" in answer["response"]["warnings"][0]
+    assert "skew 3 > maxSkew 1" in answer["response"]["warnings"][1]
     assert " info review_warned " in line
     assert " rules=does-not-fit " in line
     assert " forecast_ms=" in line

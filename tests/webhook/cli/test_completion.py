@@ -32,7 +32,7 @@ def _complete(words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        pytest.param("evenkeel s", ["plain,score", "plain,serve"], id="commands"),
+        pytest.param("evenkeel s", ["plain,score", "plain,serve", "plain,snapshot"], id="commands"),
         pytest.param("evenkeel lint --fail", ["plain,--fail-on"], id="an option of lint"),
         pytest.param("evenkeel fix --in", ["plain,--inject"], id="an option of fix"),
         pytest.param("evenkeel lint --fail-on n", ["plain,note", "plain,never"], id="a value"),

@@ -46,6 +46,7 @@ def _explain(folder: Path, *arguments: str, **environment: str) -> subprocess.Co
         pytest.param(["-f", "broken.yaml"], 2, "", "broken.yaml:", id="2: a bad pod"),
         pytest.param(["-f", "gone.yaml"], 2, "", "gone.yaml: No such file", id="2: no file"),
         pytest.param([], 2, "", "--file", id="2: no manifest"),
+        pytest.param(["-f", "fits.yaml", "--context", "x"], 2, "", "--live", id="2: a context, not live"),
     ],
 )
 def test_exit_codes(folder: Path, arguments: list[str], code: int, stdout: str, stderr: str) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.webhook.access.control_plane import a_control_plane
+from tests.webhook.cli.live import Commands
 from webhook.cli.lint import command
 
 GOOD = """\
@@ -184,6 +186,25 @@ def test_a_cluster(folder: Path) -> None:
     assert 1 == result.exit_code
 
 
+def test_a_live_cluster(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """With --live the rules get the nodes of the live cluster, and its release, and nothing else is read."""
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"zone": "a"}}}
+    with a_control_plane() as plane:
+        plane.objects, plane.version = [node], "v1.25.3"
+        plane.kubeconfig(folder)
+        commands = Commands(folder, monkeypatch, capsysbinary)
+        done = commands.run("lint", "good.yaml", "--live", "-o", "json")
+        chosen = commands.run("lint", "good.yaml", "--live", "--kubernetes-version", "1.30", "-o", "json")
+
+    report = json.loads(done.stdout)
+    assert (1, "1.25") == (done.code, report["kubernetesVersion"])
+    assert "topology-key-on-no-node" in {finding["rule"] for finding in report["findings"]}
+    assert "1.30" == json.loads(chosen.stdout)["kubernetesVersion"]
+    assert {"/version", "/api/v1/nodes"} == {path.partition("?")[0] for path in plane.paths()}
+
+
 def test_a_config(folder: Path) -> None:
     """evenkeel.yaml gives what the command line does not, unless nobody is to look for it."""
     text = "apiVersion: evenkeel.dev/v1alpha1\nkind: LintConfig\nselect: [max-skew-not-positive]\n"
@@ -204,7 +225,14 @@ def test_list_rules() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--select", "zzz"], ["-o", "yaml"], ["--kubernetes-version", "x"], ["--config", "a", "--no-config"]],
+    [
+        ["--select", "zzz"],
+        ["-o", "yaml"],
+        ["--kubernetes-version", "x"],
+        ["--config", "a", "--no-config"],
+        ["--live", "--cluster", "x"],
+        ["--context", "x"],
+    ],
 )
 def test_bad_usage(folder: Path, arguments: list[str]) -> None:
     """Bad usage is a line and exit code 2."""

@@ -10,6 +10,7 @@ import pytest
 from certs.errors import CertificateError
 from policies.errors import DocumentError, UsageError
 from webhook.cli import main
+from webhook.cluster.connection import UnreachableError
 from webhook.serving.listener import ListenError
 
 
@@ -22,6 +23,7 @@ from webhook.serving.listener import ListenError
         pytest.param(FileNotFoundError(2, "No such file or directory", "p.yaml"), 2, 1, id="2: missing file"),
         pytest.param(OSError(28, "No space left on device"), 3, 1, id="3: system"),
         pytest.param(ListenError("taken"), 3, 1, id="3: address"),
+        pytest.param(UnreachableError("nobody"), 3, 1, id="3: cluster"),
         pytest.param(ZeroDivisionError("oops"), 3, 1, id="3: our own bug"),
         pytest.param(KeyboardInterrupt(), 130, 0, id="130: Ctrl-C"),
     ],

@@ -1,14 +1,21 @@
-"""How long a request is waited for."""
+"""How long a request is waited for, and whose certificate came with it."""
 
 from __future__ import annotations
 
 import socket
 import ssl
 import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import cast
 
 import pytest
 
+from certs.authority import create_authority
+from certs.pair import Pair
+from tests.certs.builders import AUTHORITY, NOW, a_client
+from tests.webhook.serving.running import REVIEW, Server, ask, serving
 from webhook.serving.connection import DeadlineUnreader, SlowClientError
 
 
@@ -33,3 +40,53 @@ def test_passed_deadline_reads_nothing() -> None:
         theirs.sendall(b"a")
         with pytest.raises(SlowClientError):
             DeadlineUnreader(cast("ssl.SSLSocket", ours)).chunk()
+
+
+@pytest.fixture(scope="module")
+def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that asks for certificates of an authority."""
+    folder = tmp_path_factory.mktemp("asking")
+    (folder / "clients").write_bytes(AUTHORITY.certificate_pem)
+    with serving(folder, f"--client-ca={folder / 'clients'}") as running:
+        yield running
+
+
+def showing(server: Server, folder: Path, client: Pair) -> Server:
+    """Return the same server for a client that shows a certificate."""
+    (folder / "client").write_bytes(client.certificate_pem + client.key_pem)
+    context = ssl.create_default_context(
+        cadata=ssl.DER_cert_to_PEM_cert(server.context.get_ca_certs(binary_form=True)[0])
+    )
+    context.load_cert_chain(folder / "client")
+    return replace(server, context=context)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(REVIEW, id="in the main loop"),
+        pytest.param(REVIEW + b" " * 100_000, id="in a thread: 100,000 bytes more"),
+    ],
+)
+def test_reviews_need_a_certificate(asking: Server, tmp_path: Path, body: bytes) -> None:
+    """Who shows one gets an answer, again and again on a connection; who does not is told why."""
+    connection = showing(asking, tmp_path, a_client()).connect()
+    known = [ask(connection, "POST", "/mutate", body=body, content_type="application/json") for _ in range(2)]
+    connection.close()
+    unknown = asking.ask("POST", "/validate", body=body, content_type="application/json")
+
+    assert [200, 200, 403] == [answer.status for answer in (*known, unknown)]
+    assert "--client-ca" in unknown.json()["error"]
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics"])
+def test_other_routes_need_none(asking: Server, path: str) -> None:
+    """Probes and Prometheus have no certificate of that authority."""
+    assert 200 == asking.ask("GET", path).status
+
+
+def test_a_certificate_of_somebody_else(asking: Server, tmp_path: Path) -> None:
+    """It ends the connection, whatever is asked for."""
+    stranger = showing(asking, tmp_path, a_client(authority=create_authority(NOW)))
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        stranger.ask("GET", "/livez")

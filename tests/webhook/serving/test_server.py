@@ -122,7 +122,7 @@ def test_a_workload_that_fits_nowhere_is_allowed_with_a_warning(tmp_path: Path) 
     in_time, too_late = (answer.json()["response"] for answer in answers)
 
     assert (True, True) == (in_time["allowed"], too_late["allowed"])
-    assert "now fits on none of 6 nodes" in in_time["warnings"][0]
+    assert "the next pod fits 0 of 6 nodes" in in_time["warnings"][0]
     assert "warnings" not in too_late
     assert "forecast_ms=" in warned
     assert "forecast=skipped" in allowed

@@ -55,6 +55,42 @@ def test_errors_have_paths(state: ServerState) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("route", "line"),
+    [("/v1/score", "NODE   FITS   SCORE   WHY NOT"), ("/v1/explain", "Constraints in force")],
+)
+def test_text_for_people(state: ServerState, route: str, line: str) -> None:
+    """Who accepts text gets what the command prints, as wide as asked for; JSON is the default."""
+    client = create_app(state).test_client()
+    wide, narrow = (
+        client.post(f"{route}?columns={columns}", json=a_request(), headers={"Accept": "text/plain"})
+        for columns in (200, 30)
+    )
+
+    assert ("text/plain", "1") == (wide.mimetype, wide.headers["Evenkeel-Feasible-Nodes"])
+    assert line in wide.text
+    assert 30 >= max(map(len, narrow.text.splitlines()))
+    assert JSON == client.post(route, json=a_request(), headers={"Accept": "*/*"}).mimetype
+
+
+def test_bad_columns(state: ServerState) -> None:
+    """A width that is none is an error of the request."""
+    headers = {"Accept": "text/plain"}
+    answer = create_app(state).test_client().post("/v1/score?columns=x", json=a_request(), headers=headers)
+
+    assert 400 == answer.status_code
+
+
+def test_a_picture_that_is_too_old(state: ServerState) -> None:
+    """While the cluster's picture cannot be used, only requests with their own cluster are answered."""
+    state = replace(state, context=state.context.without_cluster("too old"))
+    client = create_app(state).test_client()
+    answer = client.post("/v1/score", json=a_request(cluster=None))
+
+    assert (503, "too old") == (answer.status_code, answer.json and answer.json["error"])
+    assert 200 == client.post("/v1/score", json=a_request()).status_code
+
+
 def test_busy(state: ServerState) -> None:
     """While as much is scored as may be, others are told to come again at once, and later succeed."""
     state = replace(state, settings=Settings(self_signed=True, threads=2))

@@ -1,0 +1,134 @@
+"""``evenkeel explain`` and ``score`` of a live cluster, as people use them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from policies.evaluation.context import AdmissionContext
+from policies.model.version import KubernetesVersion
+from tests.builders import a_constraint, a_pod
+from tests.policies.engine.clusters import an_index
+from tests.policies.reports.explanations import UNEVEN
+from tests.webhook.access.control_plane import CLIENT, ControlPlane, a_control_plane
+from tests.webhook.cli.live import Commands
+from webhook.access.guard import KubernetesGuard
+from webhook.access.memory import Memory
+from webhook.access.reviewer import Reviewer
+from webhook.app import create_app
+from webhook.state import ServerState
+
+#: The release that the cluster says it is.
+VERSION = "1.33"
+SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {}}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a picture of the cluster, a pod that fits it, and one that does not."""
+    (tmp_path / "cluster.json").write_text(json.dumps({"kind": "List", "items": UNEVEN}))
+    for name, skew in (("fits", 3), ("nowhere", 1), ("broken", 0)):
+        pod = a_pod(spec={"topologySpreadConstraints": [a_constraint(maxSkew=skew)]})
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(pod))
+    (tmp_path / "beside.yaml").write_text(yaml.safe_dump_all([SERVICE, a_pod()]))
+    return tmp_path
+
+
+@pytest.fixture
+def plane(state: ServerState, folder: Path) -> Iterator[ControlPlane]:
+    """The cluster, with an Evenkeel that asks who calls."""
+    with a_control_plane() as plane:
+        guard = KubernetesGuard(Reviewer(plane.api(folder)), Memory(), places=4, count=lambda _result: None)
+        context = AdmissionContext(
+            policies=(), cluster=an_index(UNEVEN), kubernetes_version=KubernetesVersion.parse(VERSION)
+        )
+        plane.app = create_app(replace(state, access=guard, context=context))
+        plane.objects = [{**obj} for obj in UNEVEN]
+        plane.version = f"v{VERSION}.1"
+        plane.rights |= {(CLIENT, "post", f"/v1/{route}") for route in ("score", "explain")}
+        yield plane
+
+
+@pytest.fixture
+def commands(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> Commands:
+    """Runs commands in the folder."""
+    return Commands(folder, monkeypatch, capsysbinary)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        pytest.param(["explain", "-f", "nowhere.yaml"], 1, id="explain: it fits nowhere"),
+        pytest.param(["score", "-f", "fits.yaml", "-o", "json"], 0, id="score: it fits, as JSON"),
+    ],
+)
+@pytest.mark.parametrize("way", ["asked", "read"])
+def test_the_same_as_from_a_file(
+    plane: ControlPlane, commands: Commands, arguments: list[str], code: int, way: str
+) -> None:
+    """Evenkeel in the cluster says what the command says of a picture; without it the cluster is read."""
+    installed = way == "asked"
+    plane.app = plane.app if installed else None
+    live = commands.run(*arguments, "--live")
+    picture = commands.run(
+        *arguments, "-n", "shop", "--cluster", "cluster.json", "--kubernetes-version", VERSION
+    )
+
+    assert (code, picture.stdout) == (live.code, live.stdout), live.stderr
+    assert installed == (b"" == live.stderr)
+    assert installed == (f"/v1/{arguments[0]}" in "".join(plane.paths()))
+    assert installed or b"not installed" in live.stderr
+
+
+def test_standard_input_is_read_once(plane: ControlPlane, folder: Path, commands: Commands) -> None:
+    """The object on standard input is still there when the cluster has to be read after all."""
+    plane.app = None
+    done = commands.run("explain", "-f", "-", "--live", stdin=(folder / "nowhere.yaml").read_bytes())
+
+    assert (1, 1) == (done.code, done.stdout.count(b"What would make it fit"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "stderr"),
+    [
+        pytest.param(["-f", "broken.yaml"], 2, "broken.yaml:15: spec", id="2: the line of a mistake"),
+        pytest.param(["-f", "fits.yaml", "--cluster", "x"], 2, "either --live or", id="2: a file, too"),
+        pytest.param(["-f", "fits.yaml", "--context", "gone"], 3, "no way to a cluster", id="3: no context"),
+        pytest.param(["-f", "beside.yaml"], 0, "Service/web in the file does not", id="0: a Service beside"),
+        pytest.param(["-f", "fits.yaml", "--policy", "builtin:default"], 0, "--policy", id="0: a policy"),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("plane")
+def test_messages(commands: Commands, arguments: list[str], code: int, stderr: str) -> None:
+    """A mistake ends with its line; what differs from a picture is said."""
+    done = commands.run("explain", "--live", *arguments)
+
+    assert code == done.code, done.stderr
+    assert stderr in done.stderr.decode()
+    assert 1 == done.stderr.count(b"\n")
+
+
+def test_forbidden(plane: ControlPlane, commands: Commands) -> None:
+    """Who may not ask Evenkeel gets no answer from the cluster either, and is told what is lacking."""
+    plane.forbidden.add("/api/v1/namespaces/evenkeel/serviceaccounts/evenkeel-client/token")
+    done = commands.run("score", "-f", "fits.yaml", "--live")
+
+    assert (3, b"") == (done.code, done.stdout)
+    assert b"serviceaccounts/token" in done.stderr
+
+
+def test_requests_line_by_line(plane: ControlPlane, folder: Path, commands: Commands) -> None:
+    """Requests without a cluster are about the live one, read once."""
+    line = json.dumps({"pod": yaml.safe_load((folder / "fits.yaml").read_text())}).encode() + b"\n"
+    done = commands.run("score", "--jsonl", "--live", stdin=line * 2)
+
+    assert 0 == done.code, done.stderr
+    assert [2, 2] == [json.loads(answer)["feasibleNodes"] for answer in done.stdout.splitlines()]
+    assert 1 == len([path for path in plane.paths() if path.startswith("/api/v1/pods?")])

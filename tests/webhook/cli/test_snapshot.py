@@ -1,0 +1,89 @@
+"""``evenkeel snapshot``, and what reads its files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.policies.reports.explanations import UNEVEN
+from tests.webhook.access.control_plane import ControlPlane, a_control_plane
+from tests.webhook.cli.live import Commands
+from webhook.cluster.snapshot_file import SnapshotFile
+
+
+@pytest.fixture
+def plane(tmp_path: Path) -> Iterator[ControlPlane]:
+    """A cluster of three nodes and four pods, and a kubeconfig."""
+    with a_control_plane() as plane:
+        plane.objects = [{**obj} for obj in UNEVEN]
+        plane.kubeconfig(tmp_path)
+        yield plane
+
+
+@pytest.fixture
+def commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> Commands:
+    """Runs commands in the folder."""
+    return Commands(tmp_path, monkeypatch, capsysbinary)
+
+
+@pytest.mark.parametrize("options", [[], ["--gzip"]], ids=["plain", "packed"])
+@pytest.mark.usefixtures("plane")
+def test_files(tmp_path: Path, commands: Commands, options: list[str]) -> None:
+    """A file is what --cluster reads, and replaces the one before; nothing else stays in the folder."""
+    (tmp_path / "cluster.json").write_text("old")
+    before = {path.name for path in tmp_path.iterdir()}
+    done = commands.run("snapshot", "-o", "cluster.json", *options)
+    read = SnapshotFile(tmp_path / "cluster.json")
+
+    assert (0, b"", b"") == (done.code, done.stdout, done.stderr)
+    assert (3, 4, ()) == (read.index.node_count, read.index.pod_count, read.problems)
+    assert before == {path.name for path in tmp_path.iterdir()}
+    assert bool(options) == (tmp_path / "cluster.json").read_bytes().startswith(b"\x1f\x8b")
+
+
+def test_standard_output(plane: ControlPlane, commands: Commands) -> None:
+    """Without a file it is printed."""
+    done = commands.run("snapshot")
+
+    assert len(plane.objects) == len(json.loads(done.stdout)["items"])
+
+
+def test_failures_leave_the_old_file(plane: ControlPlane, tmp_path: Path, commands: Commands) -> None:
+    """A cluster that cannot be read to its end changes no file."""
+    (tmp_path / "cluster.json").write_text("old")
+    plane.forbidden.add("/api/v1/pods")
+    done = commands.run("snapshot", "-o", "cluster.json")
+
+    assert 3 == done.code
+    assert b"list granted" in done.stderr
+    assert {"cluster.json", "kubeconfig"} == {path.name for path in tmp_path.iterdir()}
+    assert "old" == (tmp_path / "cluster.json").read_text()
+
+
+@pytest.mark.usefixtures("plane")
+def test_a_folder_that_is_not_there(commands: Commands) -> None:
+    """The message names the file as it was asked for."""
+    done = commands.run("snapshot", "-o", "gone/cluster.json")
+
+    assert (2, b"evenkeel: gone/cluster.json: No such file or directory\n") == (done.code, done.stderr)
+
+
+def test_a_process_of_its_own(plane: ControlPlane, tmp_path: Path) -> None:
+    """The kubeconfig of the environment counts, and its contexts; what goes wrong is one line."""
+    command = [sys.executable, "-c", "from webhook.cli.main import run; run()", "snapshot"]
+    environment = {**os.environ, "KUBECONFIG": str(tmp_path / "kubeconfig")}
+    good, bad = (
+        subprocess.run([*command, *options], capture_output=True, check=False, env=environment)
+        for options in ([], ["--context", "gone"])
+    )
+
+    assert (0, len(plane.objects)) == (good.returncode, len(json.loads(good.stdout)["items"]))
+    assert (3, 1) == (bad.returncode, bad.stderr.count(b"\n"))

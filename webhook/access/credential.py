@@ -1,0 +1,44 @@
+"""The bearer token of a request. Reads headers only, never a body."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Final
+
+#: The header of callers whose ``Authorization`` is for somebody on the way: the API server's proxy takes it
+#: for itself and passes on all others.
+PROXIED_HEADER: Final = "X-Evenkeel-Authorization"
+
+#: A token as RFC 6750, section 2.1, writes it behind the scheme, whose case does not matter (RFC 9110).
+_BEARER: Final = re.compile(r"bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE)
+_PROXIED_VARIABLE: Final = f"HTTP_{PROXIED_HEADER.upper().replace('-', '_')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What a caller shows.
+
+    Attributes:
+        token: The bearer token; it stands in no representation, so that it ends in no log.
+        proxied: Whether it came in the header of its own, hence perhaps through a proxy that cannot tell this
+            server from another.
+    """
+
+    token: str = field(repr=False)
+    proxied: bool = False
+
+    @property
+    def digest(self) -> bytes:
+        """What tells one token from another, and from which nobody gets it back."""
+        return sha256(self.token.encode()).digest()
+
+
+def read_credential(environ: Mapping[str, Any]) -> Credential | None:
+    """Return what a request of a WSGI server shows, the header of our own first; None if that is no token."""
+    own = environ.get(_PROXIED_VARIABLE)
+    text = environ.get("HTTP_AUTHORIZATION", "") if own is None else own
+    match = _BEARER.fullmatch(text.strip())
+    return Credential(match[1], proxied=own is not None) if match else None

@@ -1,0 +1,131 @@
+"""Decides for every request to a guarded route whether it is answered, and says so to log and metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
+
+from webhook.access.credential import read_credential
+from webhook.access.memory import Memory
+from webhook.access.mode import AccessSettings, Mode, access_mode
+from webhook.access.reviewer import Reviewer
+from webhook.access.reviews import Action, Decision, Result, nobody
+from webhook.cluster.connection import ApiServer
+from webhook.logs import LOGGER
+from webhook.scoring.gate import BusyError, Gate
+
+#: Decided without a look at the request.
+_OPEN: Final = Decision(result=Result.ALLOWED)
+_CLOSED: Final = Decision(
+    result=Result.DENIED,
+    message=(
+        "this server asks nobody who calls, and is reachable from elsewhere: start it with --live to ask the "
+        "API server, with --access open to answer everybody, or listen on loopback"
+    ),
+)
+
+
+class Guard(Protocol):
+    """Decides whether a request is answered."""
+
+    def check(self, environ: Mapping[str, Any]) -> Decision:
+        """Look at the headers of a request in its WSGI environment; its body stays unread."""
+
+
+class OpenGuard:
+    """Lets everybody in."""
+
+    def check(self, environ: Mapping[str, Any]) -> Decision:  # noqa: ARG002  # as every guard
+        """Allow."""
+        return _OPEN
+
+
+class ClosedGuard:
+    """Lets nobody in, since there is nobody to ask."""
+
+    def check(self, environ: Mapping[str, Any]) -> Decision:
+        """Deny."""
+        _log(_CLOSED, _action(environ))
+        return _CLOSED
+
+
+class KubernetesGuard:
+    """Lets in whom Kubernetes knows and lets.
+
+    Args:
+        reviewer: Asks it.
+        memory: Keeps what it said.
+        places: Requests that may wait for it at once: each holds a thread, and probes need some too.
+        count: Told every result.
+    """
+
+    def __init__(
+        self, reviewer: Reviewer, memory: Memory, *, places: int, count: Callable[[str], None]
+    ) -> None:
+        self._reviewer = reviewer
+        self._memory = memory
+        self._gate = Gate(places)
+        self._count = count
+
+    def check(self, environ: Mapping[str, Any]) -> Decision:
+        """Decide, log and count."""
+        action = _action(environ)
+        decision = self._decide(environ, action)
+        self._count(decision.result.value)
+        _log(decision, action)
+        return decision
+
+    def _decide(self, environ: Mapping[str, Any], action: Action) -> Decision:
+        credential = read_credential(environ)
+        if credential is None:
+            return nobody()
+        if kept := self._memory.recall(credential, action):
+            return kept
+        try:
+            with self._gate.enter(large=False):
+                return self._memory.ask(credential, action, lambda: self._reviewer.decide(credential, action))
+        except BusyError:
+            return Decision(
+                result=Result.ERROR, message="as many callers are being asked about as may be: try again"
+            )
+
+
+def build_guard(
+    settings: AccessSettings, api: ApiServer | None, *, places: int, count: Callable[[str], None]
+) -> Guard:
+    """Return the guard that the settings ask for.
+
+    Args:
+        settings: What the server was told.
+        api: The API server of the live cluster; None without one.
+        places: Requests that may wait for it at once.
+        count: Told every result of asking.
+
+    Raises:
+        UsageError: The address is none.
+    """
+    mode = access_mode(settings)
+    if mode is Mode.OPEN:
+        return OpenGuard()
+    if mode is Mode.CLOSED or api is None:
+        return ClosedGuard()
+    return KubernetesGuard(Reviewer(api), Memory(), places=places, count=count)
+
+
+def _action(environ: Mapping[str, Any]) -> Action:
+    return Action(environ["REQUEST_METHOD"].lower(), environ["PATH_INFO"])
+
+
+def _log(decision: Decision, action: Action) -> None:
+    fields = {
+        "user": decision.user,
+        "verb": action.verb,
+        "path": action.path,
+        "result": decision.result.value,
+    }
+    if decision.why:
+        fields["why"] = decision.why
+    if decision.result is Result.ERROR:
+        LOGGER.error("access_undecided", extra={"fields": fields | {"why": decision.why or decision.message}})
+    else:
+        LOGGER.info("access_decided", extra={"fields": fields})

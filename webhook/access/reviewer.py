@@ -1,0 +1,74 @@
+"""Asks the API server who has a token and what its owner may do."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from webhook.access.credential import Credential
+from webhook.access.reviews import (
+    ACCESS_REVIEWS,
+    AUDIENCE,
+    TOKEN_REVIEWS,
+    Action,
+    Caller,
+    Decision,
+    Result,
+    access_review,
+    caller_of,
+    decision_on,
+    problem_of,
+    token_review,
+    unknown_caller,
+)
+from webhook.cluster.connection import ApiError, ApiServer, ClusterError
+
+#: Seconds for one answer; there are three at most. Arbitrary; an API server needs milliseconds.
+TIMEOUT_S: Final = 3.0
+
+
+class Reviewer:
+    """Decides with an API server; where that cannot be asked, nobody is let in."""
+
+    def __init__(self, api: ApiServer) -> None:
+        self._api = api
+
+    def decide(self, credential: Credential, action: Action) -> Decision:
+        """Return whether who shows a credential may do something; never fails."""
+        try:
+            caller, why = self._caller(credential)
+            if caller is None:
+                return unknown_caller(proxied=credential.proxied, why=why)
+            answer = self._api.call(
+                "POST", ACCESS_REVIEWS, body=access_review(caller, action), timeout_s=TIMEOUT_S
+            )
+            return decision_on(answer, caller, action)
+        except ClusterError as error:
+            return _undecided(error)
+
+    def _caller(self, credential: Credential) -> tuple[Caller | None, str]:
+        """Return whose token it is, or what is wrong with it.
+
+        A token for us alone is worth nothing elsewhere, so it may come any way. One for the API server is
+        taken only where the caller has made sure that it talks to us, which a proxy does not; one for a third
+        party never: that party could otherwise call in the name of its callers.
+        """
+        answer = self._review(credential.token, AUDIENCE)
+        caller, why = caller_of(answer, audience=AUDIENCE), problem_of(answer)
+        if caller is None and not credential.proxied:
+            answer = self._review(credential.token)
+            caller = caller_of(answer)
+            why = "; ".join(filter(None, (why, problem_of(answer))))
+        return caller, why
+
+    def _review(self, token: str, *audiences: str) -> dict[str, object]:
+        return self._api.call(
+            "POST", TOKEN_REVIEWS, body=token_review(token, *audiences), timeout_s=TIMEOUT_S
+        )
+
+
+def _undecided(error: ClusterError) -> Decision:
+    if isinstance(error, ApiError) and error.forbidden:
+        text = "Evenkeel itself may not ask the API server who calls: bind system:auth-delegator to it"
+    else:
+        text = "the API server does not tell who calls: try again"
+    return Decision(result=Result.ERROR, message=text, why=str(error))

@@ -1,0 +1,170 @@
+"""What the API server is asked about a caller, what its answers mean, and what the caller is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from http import HTTPStatus
+from typing import Any, Final
+
+from webhook.access.credential import PROXIED_HEADER
+
+#: For whom a token is made that works here and not at the API server.
+AUDIENCE: Final = "evenkeel"
+#: Where the API server is asked who has a token, and what somebody may do.
+TOKEN_REVIEWS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105  # a path
+ACCESS_REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+
+class Result(StrEnum):
+    """What became of a request, as metrics and logs name it."""
+
+    ALLOWED = "allowed"
+    DENIED = "denied"
+    UNAUTHENTICATED = "unauthenticated"
+    ERROR = "error"
+
+
+_STATUS: Final = {
+    Result.ALLOWED: HTTPStatus.OK,
+    Result.DENIED: HTTPStatus.FORBIDDEN,
+    Result.UNAUTHENTICATED: HTTPStatus.UNAUTHORIZED,
+    Result.ERROR: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """Whether a request is answered.
+
+    Attributes:
+        result: What became of it.
+        user: Who calls, empty if nobody knows.
+        message: What the caller is told where it is not answered.
+        why: What only the log is told.
+    """
+
+    result: Result
+    user: str = ""
+    message: str = ""
+    why: str = ""
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the request is answered."""
+        return self.result is Result.ALLOWED
+
+    @property
+    def status(self) -> HTTPStatus:
+        """The status of the answer that it gets."""
+        return _STATUS[self.result]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a caller wants to do, as rules on ``nonResourceURLs`` name it."""
+
+    verb: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Somebody whom the API server knows."""
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, list[str]] = field(default_factory=dict)
+
+
+def token_review(token: str, *audiences: str) -> dict[str, Any]:
+    """Return the question who has a token.
+
+    Args:
+        token: The token.
+        audiences: For whom it must be made; the API server itself if there are none.
+    """
+    spec: dict[str, Any] = {"token": token}
+    if audiences:
+        spec["audiences"] = list(audiences)
+    return {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": spec}
+
+
+def caller_of(answer: Mapping[str, Any], *, audience: str = "") -> Caller | None:
+    """Return whose token was asked about, None if nobody's.
+
+    Args:
+        answer: A TokenReview with its status.
+        audience: For whom the token must be made; empty for the API server. An answer that names no audience
+            is about the API server, whatever was asked ("status.audiences" of the API's reference).
+    """
+    status = answer.get("status") or {}
+    user = status.get("user") or {}
+    if status.get("authenticated") is not True or not user.get("username"):
+        return None
+    if audience and audience not in (status.get("audiences") or ()):
+        return None
+    return Caller(
+        name=user["username"],
+        uid=user.get("uid") or "",
+        groups=tuple(user.get("groups") or ()),
+        extra=user.get("extra") or {},
+    )
+
+
+def problem_of(answer: Mapping[str, Any]) -> str:
+    """Return what a TokenReview says is wrong with the token, empty if nothing."""
+    return str((answer.get("status") or {}).get("error") or "")
+
+
+def access_review(caller: Caller, action: Action) -> dict[str, Any]:
+    """Return the question whether somebody may do something."""
+    return {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {
+            "user": caller.name,
+            "uid": caller.uid,
+            "groups": list(caller.groups),
+            "extra": dict(caller.extra),
+            "nonResourceAttributes": {"verb": action.verb, "path": action.path},
+        },
+    }
+
+
+def decision_on(answer: Mapping[str, Any], caller: Caller, action: Action) -> Decision:
+    """Return what follows from a SubjectAccessReview with its status."""
+    status = answer.get("status") or {}
+    if status.get("allowed") is True and status.get("denied") is not True:
+        return Decision(result=Result.ALLOWED, user=caller.name)
+    text = (
+        f"{caller.name} may not {action.verb} {action.path}: bind a ClusterRole with nonResourceURLs "
+        f'["{action.path}"] and verbs ["{action.verb}"], such as evenkeel-client'
+    )
+    why = status.get("evaluationError") or status.get("reason") or ""
+    return Decision(result=Result.DENIED, user=caller.name, message=text, why=why)
+
+
+def nobody() -> Decision:
+    """Return what a caller is told who shows no token."""
+    text = (
+        "this route asks who calls: send Authorization: Bearer TOKEN, or through the API server's proxy "
+        f"{PROXIED_HEADER}: Bearer TOKEN"
+    )
+    return Decision(result=Result.UNAUTHENTICATED, message=text)
+
+
+def unknown_caller(*, proxied: bool, why: str) -> Decision:
+    """Return what a caller is told whose token is nobody's.
+
+    Args:
+        proxied: Whether it came in the header of our own.
+        why: What the API server says is wrong with it.
+    """
+    if proxied:
+        text = f"the token is not valid, or not made for the audience {AUDIENCE}, as this header asks for"
+    else:
+        text = f"the token is not valid for the audience {AUDIENCE}, nor for the API server"
+    return Decision(result=Result.UNAUTHENTICATED, message=text, why=why)

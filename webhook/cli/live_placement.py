@@ -1,0 +1,223 @@
+"""Where a pod would go in a live cluster: asks the Evenkeel there, or reads the cluster for ``placement``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Final
+
+import click
+import orjson
+
+from policies.engine.index import ClusterIndex
+from policies.errors import DocumentError
+from policies.evaluation.context import AdmissionContext
+from policies.evaluation.placement import PlacementError, place
+from policies.fields import shown_name
+from policies.manifests import ManifestObject
+from policies.model.snapshot import kind_of
+from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.model.workload import WorkloadKinds, parse_workload_kind
+from webhook.cli.placement import (
+    APPLIED_ALONG,
+    PlacementOptions,
+    check_cluster,
+    choose,
+    note,
+    read_objects,
+    show,
+    told,
+)
+from webhook.cluster.asking import Installation, NotInstalledError
+from webhook.cluster.connection import Answer, ApiServer
+from webhook.cluster.live import connect
+from webhook.cluster.reading import known_version, read_index
+from webhook.context import build_context
+from webhook.scoring.screen import FEASIBLE_NODES, MOST_COLUMNS, TEXT, harmless
+from webhook.serving.problems import JSON
+
+#: Objects between two steps of the progress. Arbitrary; a page of a list.
+_STEP: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of the Evenkeel of a cluster."""
+
+    installation: Installation
+    route: str
+    body: bytes
+
+    def text(self, columns: int, *, color: bool) -> Answer:
+        """Return the answer for a person.
+
+        Raises:
+            ClusterError: There is none.
+            DocumentError: The question is none.
+        """
+        query = {"columns": str(max(1, min(columns, MOST_COLUMNS))), "color": str(color).lower()}
+        return self.installation.post(self.route, self.body, accept=TEXT.partition(";")[0], query=query)
+
+    def json(self) -> Answer:
+        """Return the answer for a program; fails as ``text``."""
+        return self.installation.post(self.route, self.body, accept=JSON)
+
+
+@cache
+def api_server(context: str) -> ApiServer:
+    """Return the way to a cluster, found once: finding it may run somebody's credential plugin.
+
+    Raises:
+        KubeconfigError: There is none.
+    """
+    return connect(context)
+
+
+def show_asked(
+    context: click.Context, options: PlacementOptions, route: str, *, as_json: bool, piped: int
+) -> bool | None:
+    """Print what the Evenkeel of the cluster says of the object in a file.
+
+    Args:
+        context: The command's.
+        options: What is asked about, and where.
+        route: The route that answers.
+        as_json: Whether its JSON is printed, else its text.
+        piped: Columns of the text where there is no terminal.
+
+    Returns:
+        Whether the pod fits some node; None if nobody can be asked, so that the cluster must be read.
+
+    Raises:
+        OSError: A file cannot be opened.
+        DocumentError: A file is not what it should be.
+        UsageError: Options that do not go together.
+        ClusterError: There is no answer.
+    """
+    check_cluster(options)
+    if local := _judged_here(options):
+        note(f"{local}: what it says is judged here, so the cluster is read with your own credentials")
+        return None
+    question = _question(options, route)
+    answers = []
+
+    def render(columns: int, color: bool) -> str:  # noqa: FBT001  # show calls it
+        answers.append(question.text(columns, color=color))
+        return harmless(answers[0].body.decode(errors="replace"))
+
+    try:
+        if as_json:
+            answers.append(question.json())
+            click.echo(answers[0].body)
+        else:
+            show(context, render, piped=piped)
+    except NotInstalledError as error:
+        note(f"{error}; the cluster is read with your own credentials")
+        return None
+    return answers[0].headers.get(FEASIBLE_NODES.lower()) != "0"
+
+
+def in_context(options: PlacementOptions) -> PlacementOptions:
+    """Return the options with the namespace of the kubeconfig's context if they name none, as kubectl does.
+
+    Raises:
+        KubeconfigError: There is no way to the cluster.
+    """
+    return replace(options, namespace=options.namespace or api_server(options.context).namespace)
+
+
+def read_live_context(options: PlacementOptions) -> AdmissionContext:
+    """Return what the options say to judge by, with the live cluster as it is now.
+
+    Raises:
+        OSError: A file cannot be opened.
+        DocumentError: A file is not what it should be.
+        UsageError: Options that do not go together.
+        ClusterError: The cluster cannot be read.
+    """
+    api = api_server(options.context)
+    version = KNOWN_VERSION if options.kubernetes_version else known_version(api, note)
+    # What is wrong with the options is told before a large cluster is read.
+    build_context(options, lambda _problem: None, live=ClusterIndex(), live_version=version)
+    with reading_progress() as advance:
+        index = read_index(api, warn=note, advance=advance)
+    return build_context(options, note, live=index, live_version=version)
+
+
+@contextmanager
+def reading_progress() -> Iterator[Callable[[str], None]]:
+    """Show on a terminal how many objects were read; gives what is told the kind of each."""
+    if not sys.stderr.isatty():
+        yield lambda _kind: None
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.live import Live  # noqa: PLC0415
+
+    with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as line:
+        count = 0
+
+        def advance(kind: str) -> None:
+            nonlocal count
+            count += 1
+            if count % _STEP == 1:
+                line.update(f"Reading the cluster: {count:,} objects, now {kind}", refresh=True)
+
+        yield advance
+
+
+def _judged_here(options: PlacementOptions) -> str:
+    """Return the option that only who asks knows about, empty if there is none."""
+    given = {"--policy": options.policy, "--scheduler-config": options.scheduler_config}
+    return next((name for name, value in given.items() if value), "")
+
+
+def _question(options: PlacementOptions, route: str) -> Question:
+    """Return what is asked about the object in a file.
+
+    Raises:
+        OSError: The file cannot be opened.
+        DocumentError: It is not what it should be; every problem is ``file:line: field: problem``.
+        UsageError: Options that do not go together.
+    """
+    options = in_context(options)
+    found = read_objects(options.file)
+    kinds = WorkloadKinds(map(parse_workload_kind, options.workload_kind))
+    entry = choose(found, options, kinds)
+    version = options.kubernetes_version
+    context = AdmissionContext(
+        policies=(),
+        cluster=ClusterIndex(),
+        kinds=kinds,
+        kubernetes_version=KubernetesVersion.parse(version) if version else KNOWN_VERSION,
+    )
+    try:
+        # What is wrong with the object has a line here, which Evenkeel would not know.
+        place(entry.value, context, namespace=options.namespace)
+        body = orjson.dumps(
+            {"pod": _named(entry.value, options.namespace), "kubernetesVersion": version or None}
+        )
+    except PlacementError as error:
+        raise DocumentError(told(entry, error.errors)) from error
+    except TypeError as error:
+        raise DocumentError([f"{shown_name(options.file)}: cannot be sent as JSON: {error}"]) from error
+    for other in _left_out(found):
+        note(f"{other} in the file does not count: Evenkeel judges by what is in the cluster")
+    installation = Installation(api_server(options.context), options.evenkeel_namespace)
+    return Question(installation, route, body)
+
+
+def _named(obj: dict[str, Any], namespace: str) -> dict[str, Any]:
+    """Return an object with the namespace that it is in."""
+    metadata = obj.get("metadata") or {}
+    return obj | {"metadata": {**metadata, "namespace": metadata.get("namespace") or namespace}}
+
+
+def _left_out(found: list[ManifestObject]) -> Iterator[str]:
+    for entry in found:
+        if kind_of(entry.value) in APPLIED_ALONG:
+            metadata = entry.value.get("metadata")
+            name = metadata.get("name") if isinstance(metadata, dict) else ""
+            yield f"{entry.value['kind']}/{shown_name(str(name))}"

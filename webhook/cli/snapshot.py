@@ -1,0 +1,96 @@
+"""``evenkeel snapshot``: a live cluster into a file that every ``--cluster`` reads."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from policies.errors import UsageError
+from webhook.cli.live_placement import api_server, reading_progress
+from webhook.cluster.reading import EVERYTHING, read_objects, written_list
+
+#: Bits of a new file's mode before the mask of the process.
+_MODE = 0o666
+
+#: Shown below the options as it stands: click wraps everything else.
+_EXAMPLES = """\b
+evenkeel snapshot -o cluster.json
+evenkeel snapshot --context production -o cluster.json.gz --gzip
+evenkeel snapshot | evenkeel explain -f web.yaml --cluster -
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.option(
+    "--context", "name", default="", metavar="NAME", help="The cluster's context of the kubeconfig."
+)
+@click.option("-o", "--output", default="", metavar="FILE", help="Where to write it; by default to stdout.")
+@click.option("--gzip", "packed", is_flag=True, help="Pack it; every --cluster reads it so, too.")
+def command(*, name: str, output: str, packed: bool) -> None:
+    """Write a live cluster to a file: nodes, pods, services, namespaces and what owns pods.
+
+    It is a v1 List, as kubectl prints one, and takes far less memory to make. Left out is what places no pod
+    and may be secret: environment, arguments and probes of containers, managed fields, and kubectl's copy of
+    what was applied last.
+
+    Exit codes: 0 written, 2 bad usage or a file that cannot be written, 3 the cluster cannot be read.
+    """
+    if packed and not output and sys.stdout.isatty():
+        raise UsageError("a terminal cannot show packed bytes: give --output FILE")
+    api = api_server(name)
+    with _opened(output) as file, reading_progress() as advance:
+        pieces = written_list(_told(read_objects(api, EVERYTHING), advance))
+        if packed:
+            with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as stream:
+                stream.writelines(pieces)
+        else:
+            file.writelines(pieces)
+
+
+def _told(objects: Iterable[dict[str, Any]], advance: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+    """Yield objects, telling the kind of each."""
+    for obj in objects:
+        advance(obj["kind"])
+        yield obj
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[IO[bytes]]:
+    """Open a file to be written as a whole or not at all; no name means standard output.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    path = Path(name)
+    if not name:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    if path.exists() and not path.is_file():
+        # A pipe or a device.
+        with path.open("wb") as file:
+            yield file
+        return
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        # It would name a file that nobody asked for.
+        raise OSError(error.errno, error.strerror, name) from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(temporary).chmod(_MODE & ~mask)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,24 @@
+"""Ask of a request whether it is answered, before its view sees it."""
+
+from __future__ import annotations
+
+from flask import Response, request
+
+from webhook.access.reviews import Decision, Result
+from webhook.serving.problems import JSON, problem
+from webhook.views.current import state
+
+
+def require_access() -> Response | None:
+    """Return the refusal of the current request, None if it may go on; its body stays unread."""
+    decision = state().access.check(request.environ)
+    return None if decision.allowed else _refusal(decision)
+
+
+def _refusal(decision: Decision) -> Response:
+    response = Response(problem(decision.message), status=decision.status.value, content_type=JSON)
+    if decision.result is Result.UNAUTHENTICATED:
+        response.headers["WWW-Authenticate"] = 'Bearer realm="evenkeel"'
+    if decision.result is Result.ERROR:
+        response.headers["Retry-After"] = "1"
+    return response
