@@ -18,12 +18,14 @@ import click
 
 from certs.errors import CertificateError
 from policies.errors import EvenkeelError
+from webhook.cluster.connection import ClusterError
 from webhook.serving.listener import ListenError
 
 #: Every command: its module below ``webhook.cli``, and its line in ``evenkeel --help``.
 COMMANDS: Final[Mapping[str, str]] = {
     "certs": "Make and show the webhook's certificates.",
     "completion": "Print a shell's completion script.",
+    "doctor": "Look at an installation in a cluster and say what is wrong with it.",
     "explain": "Explain where a pod would go, or why it fits nowhere and what would help.",
     "fix": "Mend in manifests what lint finds and is safe to mend.",
     "lint": "Find constraints that are invalid, dead or deadlocking, in files and folders.",
@@ -31,6 +33,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "rule": "Tell what a rule finds, why it matters, and how to fix it.",
     "score": "Tell on which nodes a pod would fit, and how they score.",
     "serve": "Serve the admission webhook.",
+    "snapshot": "Write a live cluster to a file, for every --cluster.",
 }
 
 #: Exit codes, as the documentation of every command lists them.
@@ -118,7 +121,7 @@ def _guarded(program: str) -> int:
         return 0
     except KeyboardInterrupt:
         return INTERRUPTED
-    except ListenError as error:
+    except (ListenError, ClusterError) as error:
         _say(str(error))
         return CANNOT_RUN
     except (EvenkeelError, CertificateError) as error:
