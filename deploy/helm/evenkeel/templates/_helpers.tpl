@@ -1,0 +1,74 @@
+{{/* Labels by which the pods are selected: they can never change. */}}
+{{- define "evenkeel.selectorLabels" -}}
+app.kubernetes.io/name: evenkeel
+app.kubernetes.io/instance: {{ .Values.name }}
+{{- end }}
+
+{{- define "evenkeel.labels" -}}
+{{ include "evenkeel.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{- define "evenkeel.image" -}}
+{{- with .Values.image -}}
+{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{- define "evenkeel.ownCertificates" -}}
+{{- if eq .Values.certificates.source "secret" }}true{{ end }}
+{{- end }}
+
+{{- define "evenkeel.since" -}}
+{{- if semverCompare (printf ">=%s.0-0" .release) .root.Capabilities.KubeVersion.Version }}true{{ end }}
+{{- end }}
+
+{{/* The SpreadPolicy documents as one file. */}}
+{{- define "evenkeel.policies" -}}
+{{- range $index, $document := .Values.policies.documents }}
+{{- if $index }}
+---
+{{ end }}
+{{- toYaml $document }}
+{{- end }}
+{{- end }}
+
+{{/* Both webhooks leave these namespaces out, whatever the values say: all requirements of a selector must hold. */}}
+{{- define "evenkeel.namespaceSelector" -}}
+{{- with .Values.webhooks.namespaceSelector.matchLabels }}
+matchLabels:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+matchExpressions:
+- key: kubernetes.io/metadata.name
+  operator: NotIn
+  values: {{ concat (list "kube-system" "kube-public" "kube-node-lease" .Release.Namespace) .Values.webhooks.excludeNamespaces | uniq | toJson }}
+{{- with .Values.webhooks.namespaceSelector.matchExpressions }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* What both webhooks have in common; caBundle is not here: whoever keeps the certificates writes it. */}}
+{{- define "evenkeel.webhook" -}}
+clientConfig:
+  service: {name: {{ .root.Values.name }}, namespace: {{ .root.Release.Namespace }}, path: /{{ .path }}, port: 443}
+admissionReviewVersions: [v1]
+sideEffects: None
+matchPolicy: Equivalent
+timeoutSeconds: {{ .root.Values.webhooks.timeoutSeconds }}
+namespaceSelector:
+  {{- include "evenkeel.namespaceSelector" .root | trim | nindent 2 }}
+{{- with .root.Values.webhooks.objectSelector }}
+objectSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "evenkeel.webhookAnnotations" -}}
+{{- if not (include "evenkeel.ownCertificates" .) -}}
+annotations:
+  cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ .Values.name }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,1 @@
+"""What is installed in a cluster: the chart, the kustomization, the image."""

@@ -1,0 +1,284 @@
+"""The chart: it agrees with the kustomization, its values are described and held to a schema."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft7Validator
+
+from tests.deploy.manifests import (
+    CHART,
+    KUBERNETES,
+    Manifests,
+    base,
+    build,
+    render,
+    rendered,
+    run,
+    template,
+    tool,
+)
+from webhook.settings import Settings, options
+
+VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
+SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text())
+EXAMPLES = sorted((CHART / "examples").glob("*.yaml"))
+
+FAIL = {"webhooks": {"validate": {"failurePolicy": "Fail"}}}
+
+
+def _without_namespace(manifests: Manifests) -> Manifests:
+    return {key: manifest for key, manifest in manifests.items() if key[0] != "Namespace"}
+
+
+def test_the_base_is_what_the_chart_installs() -> None:
+    """Object for object and field for field; only the Namespace is not the chart's to make."""
+    assert rendered() == _without_namespace(base())
+
+
+@pytest.mark.parametrize(
+    ("overlay", "values", "kubernetes"),
+    [
+        pytest.param(
+            "ha",
+            FAIL
+            | {
+                "replicas": 3,
+                "resources": {"requests": {"cpu": "250m", "memory": "768Mi"}, "limits": {"memory": "2Gi"}},
+            },
+            KUBERNETES,
+            id="ha",
+        ),
+        pytest.param(
+            "cert-manager", {"certificates": {"source": "certManager"}}, KUBERNETES, id="cert-manager"
+        ),
+        pytest.param("before-1.30", {}, "1.26.0", id="before-1.30, as on 1.26"),
+    ],
+)
+def test_an_overlay_is_the_chart_with_values(
+    overlay: str, values: Mapping[str, Any], kubernetes: str
+) -> None:
+    """Whoever prefers one tool misses nothing of the other."""
+    assert render(values=values, kubernetes=kubernetes) == _without_namespace(build(overlay))
+
+
+def test_helm_lints_the_chart() -> None:
+    """Helm's own linter has nothing to say but that there is no icon."""
+    done = run(tool("helm"), "lint", "--strict", str(CHART))
+
+    assert 0 == done.returncode, done.stdout
+    assert "[WARNING]" not in done.stdout
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda file: file.stem)
+def test_an_example_renders_and_our_linter_agrees(example: Path) -> None:
+    """We spread ourselves by our own rules."""
+    done = template(f"--values={example}")
+    linted = run(tool("evenkeel"), "lint", "--no-config", "--fail-on=note", "-", stdin=done.stdout)
+
+    assert 0 == done.returncode, done.stderr
+    assert 0 == linted.returncode, linted.stdout
+    assert "1 workload" in linted.stdout + linted.stderr
+
+
+@pytest.mark.parametrize("file", [CHART / "values.yaml", *EXAMPLES], ids=lambda file: file.stem)
+def test_the_schema_takes(file: Path) -> None:
+    """The defaults and every example are good values."""
+    assert [] == [
+        error.message for error in Draft7Validator(SCHEMA).iter_errors(yaml.safe_load(file.read_text()))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("replica", 2),
+        ("replicas", 0),
+        ("replicas", "2"),
+        ("name", "Evenkeel"),
+        ("image.repository", "registry.example/evenkeel:1.0"),
+        ("image.digest", "sha256:1"),
+        ("image.pullPolicy", "Sometimes"),
+        ("resources.limits.cpu", "1"),
+        ("webhooks.timeoutSeconds", 30),
+        ("webhooks.timeoutSeconds", 0),
+        ("webhooks.mutate.failurePolicy", "Fail"),
+        ("webhooks.validate.failurePolicy", "fail"),
+        ("webhooks.excludeNamespaces", ["not a name"]),
+        ("webhooks.namespaceSelector.matchExpression", []),
+        ("customKinds", [{"group": "acme.io", "kind": "Widget", "template": "spec.template"}]),
+        ("customKinds", [{"group": "acme.io", "kind": "widget", "resource": "widgets", "template": "spec"}]),
+        ("policies.builtin", ["none"]),
+        ("policies.documents", [{"kind": "SpreadPolicy"}]),
+        ("schedulerConfiguration.kind", "SpreadPolicy"),
+        ("kubernetesVersion", "v1.34.1"),
+        ("certificates.source", "self-signed"),
+        ("certificates.certManager.duration", "90d"),
+        ("networkPolicy.from", [{}]),
+        ("networkPolicy.apiServerPorts", []),
+        ("access.subjects", [{"kind": "Person", "name": "jane"}]),
+        ("extraArgs", ["serve"]),
+        ("monitoring.prometheusRule.certificateDays", 0),
+        ("logLevel", "trace"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else json.dumps(each),
+)
+def test_the_schema_refuses(path: str, value: object) -> None:
+    """A value that is misspelled or cannot work is told before anything is installed."""
+    values: Any = value
+    for name in reversed(path.split(".")):
+        values = {name: values}
+
+    assert not Draft7Validator(SCHEMA).is_valid(values)
+
+
+def _lines_with_values(node: yaml.MappingNode) -> Iterator[tuple[str, int]]:
+    """Yield each value that users set, by its last name, with its line; not the levels above values."""
+    for key, value in node.value:
+        if isinstance(value, yaml.MappingNode) and value.value and not value.flow_style:
+            yield from _lines_with_values(value)
+        else:
+            yield key.value, key.start_mark.line
+
+
+def test_every_value_is_described() -> None:
+    """Above each value stands what it does; ``# --`` begins it."""
+    text = (CHART / "values.yaml").read_text()
+    lines = text.splitlines()
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    assert isinstance(root, yaml.MappingNode)
+    undescribed = []
+    for name, line in _lines_with_values(root):
+        above = line - 1
+        while lines[above].lstrip().startswith("#") and not lines[above].lstrip().startswith("# -- "):
+            above -= 1
+        # The parts of what is described as a whole stand below it.
+        if not lines[above].lstrip().startswith("# -- ") and name not in {"requests", "limits"}:
+            undescribed.append(name)
+
+    assert [] == undescribed
+
+
+def test_every_value_is_in_the_schema() -> None:
+    """Nothing that values.yaml has is unknown to the schema."""
+
+    def unknown(values: Mapping[str, Any], schema: Mapping[str, Any], path: str) -> Iterator[str]:
+        for name, value in values.items():
+            known = schema.get("properties", {})
+            if name not in known:
+                yield f"{path}{name}"
+            elif isinstance(value, dict) and known[name].get("additionalProperties") is False:
+                yield from unknown(value, known[name], f"{path}{name}.")
+
+    assert [] == list(unknown(VALUES, SCHEMA, ""))
+
+
+def _container(manifests: Manifests) -> Any:
+    (container,) = manifests["Deployment", "evenkeel"]["spec"]["template"]["spec"]["containers"]
+    return container
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{}, *(yaml.safe_load(example.read_text()) for example in EXAMPLES)],
+    ids=["defaults", *(example.stem for example in EXAMPLES)],
+)
+def test_the_arguments_are_settings_that_go_together(values: Mapping[str, Any]) -> None:
+    """``evenkeel serve`` would start with them."""
+    command, *arguments = _container(render(values=values))["args"]
+    known = {option.flag: option for option in options()}
+    given: dict[str, Any] = {}
+    for argument in arguments:
+        flag, _, text = argument.partition("=")
+        option = known[flag]
+        if option.repeatable:
+            given[option.name] = (*given.get(option.name, ()), text)
+        else:
+            given[option.name] = type(option.default)(text) if text else True
+    settings = Settings(**given)
+
+    assert "serve" == command
+    assert (True, 1) == (settings.live, settings.workers)
+
+
+def test_the_pod_may_take_as_long_to_end_as_the_server_does() -> None:
+    """Grace is longer than the drain and what is in flight after it."""
+    pod = rendered()["Deployment", "evenkeel"]["spec"]["template"]["spec"]
+    defaults = {option.name: option.default for option in options()}
+
+    assert defaults["drain_s"] + defaults["graceful_timeout_s"] + 5 < pod["terminationGracePeriodSeconds"]
+    assert {defaults["drain_s"], defaults["graceful_timeout_s"]} == {
+        VALUES["drainSeconds"],
+        VALUES["gracefulTimeoutSeconds"],
+    }
+
+
+def test_the_pod_is_restricted() -> None:
+    """What the Pod Security Standard *restricted* asks for, a root that is read-only, and no limit on CPU."""
+    pod = rendered()["Deployment", "evenkeel"]["spec"]["template"]["spec"]
+    container = _container(rendered())
+
+    assert {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    } == (container["securityContext"])
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert pod["securityContext"]["runAsUser"] > 0
+    assert {"type": "RuntimeDefault"} == pod["securityContext"]["seccompProfile"]
+    assert {"memory"} == set(container["resources"]["limits"])
+
+
+@pytest.mark.parametrize(
+    ("kubernetes", "hard", "keys"),
+    [("1.20.2", False, False), ("1.26.0", False, False), ("1.27.0", True, True), ("1.36.0", True, True)],
+)
+def test_its_own_spread_never_holds_up_its_rollout(kubernetes: str, *, hard: bool, keys: bool) -> None:
+    """A constraint is hard only where old pods and nodes that cannot be used do not count."""
+    pod = render(kubernetes=kubernetes)["Deployment", "evenkeel"]["spec"]["template"]["spec"]
+    hosts, zones = pod["topologySpreadConstraints"]
+
+    assert ("DoNotSchedule" if hard else "ScheduleAnyway") == hosts["whenUnsatisfiable"]
+    assert "ScheduleAnyway" == zones["whenUnsatisfiable"]
+    assert keys == (
+        hosts.get("matchLabelKeys") == ["pod-template-hash"] and hosts.get("nodeTaintsPolicy") == "Honor"
+    )
+
+
+def test_a_change_of_the_policies_restarts_the_pods() -> None:
+    """Documents are read once."""
+    documents = yaml.safe_load((CHART / "examples/own-policies.yaml").read_text())
+    first = render(values=documents)
+    documents["policies"]["documents"][0]["spec"]["enforcement"] = "warn"
+    second = render(values=documents)
+
+    assert _annotations(first) != _annotations(second)
+    assert 2 == len(list(yaml.safe_load_all(first["ConfigMap", "evenkeel"]["data"]["policies.yaml"])))
+
+
+def _annotations(manifests: Manifests) -> Any:
+    return manifests["Deployment", "evenkeel"]["spec"]["template"]["metadata"]["annotations"]
+
+
+def test_what_the_server_fills_is_shipped_empty() -> None:
+    """What no manifest names, no upgrade takes away: keys, the Lease's holder, the trusted authority."""
+    manifests = rendered()
+
+    assert {"apiVersion", "kind", "metadata", "type"} == set(manifests["Secret", "evenkeel-tls"])
+    assert {"apiVersion", "kind", "metadata"} == set(manifests["Lease", "evenkeel"])
+    assert "caBundle" not in json.dumps(list(manifests.values()))
+
+
+def test_the_notes_name_real_commands() -> None:
+    """Whoever has just installed it reads what to do next."""
+    notes = (CHART / "templates/NOTES.txt").read_text()
+    commands = {shlex.split(found)[0] for found in re.findall(r"kubectl evenkeel (.*)", notes)}
+
+    assert {"doctor", "explain"} == commands

@@ -1,0 +1,89 @@
+"""The image: what is built is written down, and what is copied exists."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from importlib.metadata import distribution
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.deploy.manifests import DEPLOY, rendered
+
+ROOT = DEPLOY.parent
+DOCKERFILE = (DEPLOY / "Dockerfile").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PINNED = {
+    canonicalize_name(name): version
+    for name, version in re.findall(
+        r"^([A-Za-z0-9._-]+)==(\S+)$", (DEPLOY / "constraints.txt").read_text(), re.MULTILINE
+    )
+}
+
+
+def _needed() -> dict[str, list[Requirement]]:
+    """Return every package that the program needs, by name, with what is asked of it."""
+    found: dict[str, list[Requirement]] = {}
+    waiting = [Requirement(text) for text in PROJECT["project"]["dependencies"]]
+    while waiting:
+        requirement = waiting.pop()
+        if requirement.marker and not requirement.marker.evaluate({"extra": ""}):
+            continue
+        name = canonicalize_name(requirement.name)
+        if name not in found:
+            waiting += map(Requirement, distribution(name).requires or ())
+        found.setdefault(name, []).append(requirement)
+    return found
+
+
+def test_every_package_is_pinned() -> None:
+    """What an image is built with does not depend on the day; a new dependency shows here."""
+    assert set() == set(_needed()) - set(PINNED)
+
+
+@pytest.mark.parametrize("text", [*PROJECT["project"]["dependencies"], *PROJECT["build-system"]["requires"]])
+def test_a_pin_is_one_that_we_allow(text: str) -> None:
+    """The build would fail otherwise."""
+    requirement = Requirement(text)
+
+    assert requirement.specifier.contains(PINNED[canonicalize_name(requirement.name)])
+
+
+@pytest.mark.parametrize(
+    "source", sorted({*re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE)})
+)
+def test_what_is_copied_exists_and_is_not_left_out(source: str) -> None:
+    """The context of a build has it, for .dockerignore names it."""
+    let_in = (ROOT / ".dockerignore").read_text().splitlines()
+
+    assert all((ROOT / each).exists() and f"!{each}" in let_in for each in source.split())
+
+
+def test_the_image_has_every_package_of_ours() -> None:
+    """What setuptools would find is what is copied."""
+    packages = [
+        pattern.rstrip("*") for pattern in PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
+    ]
+
+    assert all(f"COPY {package} {package}\n" in DOCKERFILE for package in packages)
+
+
+def test_the_image_runs_as_the_pod_says() -> None:
+    """The user is the same number, no shell is between, and the base is a tag that does not move."""
+    user = rendered()["Deployment", "evenkeel"]["spec"]["template"]["spec"]["securityContext"]["runAsUser"]
+    (entry,) = re.findall(r"^ENTRYPOINT (.*)$", DOCKERFILE, re.MULTILINE)
+    (base,) = re.findall(r"^ARG PYTHON=python:(.*)$", DOCKERFILE, re.MULTILINE)
+
+    assert f"USER {user}:{user}\n" in DOCKERFILE
+    assert ["/opt/evenkeel/bin/evenkeel"] == json.loads(entry)
+    assert re.fullmatch(r"3\.\d+\.\d+-slim-\w+", base)
+
+
+def test_one_version_says_what_is_installed() -> None:
+    """Chart, program and image move together."""
+    chart = (DEPLOY / "helm/evenkeel/Chart.yaml").read_text()
+
+    assert [PROJECT["project"]["version"]] * 2 == re.findall(r"^(?:appV|v)ersion: (.*)$", chart, re.MULTILINE)
