@@ -32,8 +32,8 @@ def create_authority(now: datetime, *, lifetime: timedelta = AUTHORITY_LIFETIME)
         lifetime: How long from now it is valid.
     """
     key = ec.generate_private_key(ec.SECP256R1())
-    # The date tells a person which of two authorities signed; the key identifier tells programs.
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"evenkeel authority {now:%Y-%m-%d}")])
+    # The moment tells a person which of two authorities signed; the key identifier tells programs.
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"evenkeel authority {now:%Y-%m-%d %H:%M:%S}")])
     certificate = (
         certificate_builder(now, not_after=now + lifetime)
         .subject_name(name)

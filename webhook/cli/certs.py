@@ -1,4 +1,4 @@
-"""``evenkeel certs init|show``: make a folder of certificates, and tell what certificates say."""
+"""``evenkeel certs``: make a folder of certificates, and tell what certificates say; rotate and inject."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import base64
 import shlex
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,11 @@ from certs.errors import MalformedError
 from certs.issue import LEAF_LIFETIME
 from certs.pair import Pair
 from policies.errors import UsageError
+from webhook.cli import certs_inject, certs_rotate
+from webhook.cli.certs_cluster import cluster_options, connected, place_of
+from webhook.vouching.configurations import read_configurations
+from webhook.vouching.looking import materials, trust_problems
+from webhook.vouching.secret import SecretStore
 
 #: Days that a certificate can be asked for, at most. Arbitrary: a hundred years, within what X.509 can write.
 MAX_DAYS = 36_500
@@ -53,11 +58,19 @@ class ShowOptions:
     cert_dir: Path | None
     expires_within: int
     format: str
+    context: str
+    namespace: str | None
+    secret: str | None
+    webhooks: str | None
 
 
 @click.group(name="certs", help="Make certificates for the webhook, and look at them.")
 def command() -> None:
     """Group the commands about certificates."""
+
+
+command.add_command(certs_inject.command)
+command.add_command(certs_rotate.command)
 
 
 @command.command(name="init", short_help="Make an authority and a serving certificate.")
@@ -128,30 +141,47 @@ def init(**options: Any) -> None:
 @click.option(
     "-o", "--format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output."
 )
+@cluster_options
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 def show(**options: Any) -> None:
     """Tell what certificates say, whether keys fit, and whether everything leads to the authority.
 
     Reads the folder --cert-dir, or PEM files of certificates and private keys ("-" is standard input); among
     files, every key must fit a certificate, and every certificate must lead to an authority if one is given.
+    With --secret reads a cluster's Secret, and whether its webhook configurations trust what it holds.
     Exits with 1 when something is wrong with them and with 2 when they cannot be read.
     """
     chosen = ShowOptions(**options)
-    if (chosen.cert_dir is None) == (not chosen.files):
-        raise UsageError("give either --cert-dir DIR or the files to show")
-    groups, authority_files = _folder(chosen.cert_dir) if chosen.cert_dir else _files(chosen.files)
-    report = examine.examine(
-        groups,
-        examine.anchors(authority_files),
-        now=datetime.now(UTC),
-        margin=timedelta(days=chosen.expires_within),
-    )
+    if [chosen.cert_dir is not None, bool(chosen.files), chosen.secret is not None].count(True) != 1:
+        raise UsageError("give either --cert-dir DIR, --secret NAME or the files to show")
+    now, margin = datetime.now(UTC), timedelta(days=chosen.expires_within)
+    if chosen.secret is not None:
+        report = _cluster_report(chosen, now=now, margin=margin)
+    else:
+        groups, authority_files = _folder(chosen.cert_dir) if chosen.cert_dir else _files(chosen.files)
+        report = examine.examine(groups, examine.anchors(authority_files), now=now, margin=margin)
     if chosen.format == "json":
         click.echo(orjson.dumps(_as_json(report), option=orjson.OPT_INDENT_2))
     else:
         click.echo("\n".join(_shown_lines(report)))
     if report.problems:
         click.get_current_context().exit(1)
+
+
+def _cluster_report(options: ShowOptions, *, now: datetime, margin: timedelta) -> examine.Report:
+    """Return what a cluster's Secret holds, and what is wrong with it and with who trusts it.
+
+    Raises:
+        ClusterError: The cluster cannot be asked.
+    """
+    place = place_of(namespace=options.namespace, secret=options.secret, webhooks=options.webhooks)
+    api = connected(options.context)
+    stored = SecretStore(api, place.namespace, place.secret).read()
+    configurations = read_configurations(api, place.webhooks)
+    keyring = stored.keyring
+    report = examine.examine(materials(keyring, stored.source), keyring.bundle(now), now=now, margin=margin)
+    found = trust_problems(keyring, stored.source, configurations, now)
+    return replace(report, problems=(*report.problems, *found))
 
 
 def _folder(folder: Path) -> tuple[list[list[examine.Material]], list[examine.Material]]:

@@ -76,7 +76,9 @@ def connect(context: str = "", *, kubeconfig: str = "") -> LiveApiServer:
     configuration.connection_pool_maxsize = _CONNECTIONS
     # A peer that went away without a word is noticed within 40 s.
     configuration.socket_options = tcp_keepalive_socket_options(idle=15, interval=5, count=5)
-    in_pod = not context and not kubeconfig and "KUBECONFIG" not in os.environ and _IN_CLUSTER in os.environ
+    # The client reads the variable once, when it is imported.
+    kubeconfig = kubeconfig or os.environ.get("KUBECONFIG", "")
+    in_pod = not context and not kubeconfig and _IN_CLUSTER in os.environ
     try:
         if in_pod:
             config.load_incluster_config(client_configuration=configuration)
@@ -87,7 +89,7 @@ def connect(context: str = "", *, kubeconfig: str = "") -> LiveApiServer:
             )
             namespace = _context_namespace(context, kubeconfig)
     except (ConfigException, OSError, ValueError, TypeError, KeyError) as error:
-        where = "in this pod" if in_pod else kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
+        where = "in this pod" if in_pod else kubeconfig or "~/.kube/config"
         raise KubeconfigError(f"no way to a cluster ({where}): {error}") from error
     return LiveApiServer(configuration, namespace or DEFAULT_NAMESPACE)
 

@@ -16,9 +16,8 @@ from webhook.cluster.connection import UnreachableError
 
 
 def use(monkeypatch: pytest.MonkeyPatch, kubeconfig: str) -> None:
-    """Make a kubeconfig the one that is meant; the client has read the variable when it was imported."""
+    """Make a kubeconfig the one that is meant."""
     monkeypatch.setenv("KUBECONFIG", kubeconfig)
-    monkeypatch.setattr("kubernetes.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION", kubeconfig)
 
 
 def run(folder: Path, monkeypatch: pytest.MonkeyPatch, cluster: Cluster, *arguments: str) -> Result:

@@ -1,0 +1,136 @@
+"""``evenkeel certs inject`` as a person or a script uses it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from certs.errors import AuthorityError, CertificateError
+from certs.inject import encode_bundle
+from policies.errors import DocumentError, UsageError
+from policies.syntax.rendering import scalar_text
+from tests.certs.builders import AUTHORITY, a_folder, a_pair
+from tests.webhook.vouching.cluster import MUTATING, VALIDATING, Objects, a_cluster, serving, use
+from webhook.cli.certs import command
+from webhook.cluster.connection import ClusterError
+from webhook.vouching.configurations import published_bundles, read_configurations
+from webhook.vouching.rotation import Place, Rotation
+
+MANIFEST = "# ours\nkind: MutatingWebhookConfiguration\nwebhooks:\n- clientConfig:\n    caBundle: x\n"
+
+
+def run(*arguments: str | Path, stdin: str = "") -> Result:
+    """Run ``evenkeel certs inject`` in this process."""
+    return CliRunner().invoke(command, ["inject", *map(str, arguments)], input=stdin)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with an authority and a serving pair."""
+    return a_folder(tmp_path / "pki", a_pair())
+
+
+def run_on(
+    cluster: Objects, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str | Path
+) -> Result:
+    """Run it on a cluster."""
+    with serving(cluster) as url:
+        use(monkeypatch, tmp_path, url)
+        return run(*arguments)
+
+
+class TestManifest:
+    """With -f."""
+
+    @pytest.mark.parametrize("source", ["--cert-dir", "--ca-file"])
+    def test_to_standard_output(self, folder: Path, source: str) -> None:
+        """No cluster is asked, and what is not the bundle stays."""
+        value = scalar_text(encode_bundle([AUTHORITY.certificate()]))
+        result = run(
+            source, folder if source == "--cert-dir" else folder / "ca.crt", "-f", "-", stdin=MANIFEST
+        )
+
+        assert result.stdout == MANIFEST.replace("caBundle: x", f"caBundle: {value}")
+
+    def test_of_the_clusters_secret(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """For a manifest that is applied later."""
+        cluster = a_cluster()
+        keyring = (
+            Rotation(cluster, Place(namespace="evenkeel"), now=lambda: datetime.now(UTC)).mend()[0].keyring
+        )
+        file = tmp_path / "w.yaml"
+        file.write_text(MANIFEST)
+        result = run_on(cluster, tmp_path, monkeypatch, "--secret", "evenkeel-tls", "-f", file)
+
+        assert encode_bundle(keyring.trusted) in result.stdout
+        assert file.read_text() == MANIFEST
+
+
+class TestCluster:
+    """Without -f."""
+
+    def test_both_configurations(self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """They trust the folder's authority and nobody else; a second time nothing is sent."""
+        cluster = a_cluster()
+        first = run_on(cluster, tmp_path, monkeypatch, "--cert-dir", folder)
+        second = run_on(cluster, tmp_path, monkeypatch, "--cert-dir", folder)
+        bundles = published_bundles(read_configurations(cluster, "evenkeel"))
+
+        assert [frozenset([AUTHORITY.certificate()])] * 2 == bundles
+        assert "ValidatingWebhookConfiguration evenkeel: changed, trusts 1" in first.stdout
+        assert "ValidatingWebhookConfiguration evenkeel: unchanged, trusts 1" in second.stdout
+        assert [("PATCH", MUTATING), ("PATCH", VALIDATING)] == cluster.writes
+
+    def test_a_conflict(self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What somebody else wrote meanwhile is read again."""
+        cluster = a_cluster()
+        cluster.before_write = lambda: cluster.put(MUTATING, cluster.objects[MUTATING] | {"other": 1})
+        result = run_on(cluster, tmp_path, monkeypatch, "--cert-dir", folder)
+
+        assert result.exit_code == 0
+        assert cluster.objects[MUTATING]["other"] == 1
+        assert encode_bundle([AUTHORITY.certificate()]) in str(cluster.objects[MUTATING])
+
+    def test_one_is_missing(self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The other is changed, and it is told."""
+        cluster = a_cluster()
+        del cluster.objects[MUTATING]
+        result = run_on(cluster, tmp_path, monkeypatch, "--cert-dir", folder)
+
+        assert (0, [("PATCH", VALIDATING)]) == (result.exit_code, cluster.writes)
+        assert "MutatingWebhookConfiguration evenkeel: does not exist" in result.stderr
+
+    def test_nothing_is_there(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Neither a Secret to trust nor webhooks that could."""
+        folder = a_folder(tmp_path / "pki", a_pair())
+        no_secret = run_on(a_cluster(), tmp_path, monkeypatch)
+        no_webhooks = run_on(a_cluster(installed=False), tmp_path, monkeypatch, "--cert-dir", folder)
+
+        assert isinstance(no_secret.exception, ClusterError)
+        assert "evenkeel-tls does not exist" in str(no_secret.exception)
+        assert "--webhooks" in str(no_webhooks.exception)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        pytest.param(["--cert-dir", "pki", "--ca-file", "x"], UsageError, id="2 sources"),
+        pytest.param(["--cert-dir", "none", "-f", "-"], CertificateError, id="a folder that is not there"),
+        pytest.param(["--ca-file", "pki/tls.crt", "-f", "-"], AuthorityError, id="no authority"),
+        pytest.param(["--ca-file", "pki/tls.key", "-f", "-"], CertificateError, id="a key"),
+        pytest.param(["--cert-dir", "pki", "-f", "none.yaml"], DocumentError, id="0 manifests"),
+        pytest.param(["--cert-dir", "pki", "-f", "-"], DocumentError, id="0 webhooks"),
+    ],
+)  # fmt: skip
+def test_bad_input(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], error: type[Exception]
+) -> None:
+    """It is refused, and nothing is printed."""
+    monkeypatch.chdir(folder.parent)
+    result = run(*arguments, stdin="kind: ConfigMap\n")
+
+    assert isinstance(result.exception, error)
+    assert result.stdout == ""

@@ -1,0 +1,58 @@
+"""The webhook configurations as an API server keeps them."""
+
+from __future__ import annotations
+
+import pytest
+
+from certs.inject import CONFIGURATION_KINDS, encode_bundle
+from tests.certs.builders import AUTHORITY
+from tests.webhook.vouching.cluster import MUTATING, VALIDATING, a_cluster, a_configuration
+from webhook.cluster.connection import ApiError
+from webhook.vouching.configurations import publish, published_bundles, read_configurations
+
+BUNDLE = (AUTHORITY.certificate(),)
+
+
+def test_published_is_read() -> None:
+    """Every webhook of both trusts the bundle, and publishing again sends nothing."""
+    cluster = a_cluster()
+    cluster.put(VALIDATING, a_configuration(CONFIGURATION_KINDS[1], webhooks=2))
+    for configuration in read_configurations(cluster, "evenkeel"):
+        publish(cluster, configuration, BUNDLE)
+    again = read_configurations(cluster, "evenkeel")
+
+    assert [frozenset(BUNDLE)] * 3 == published_bundles(again)
+    assert again == tuple(publish(cluster, configuration, BUNDLE) for configuration in again)
+    assert cluster.writes == [("PATCH", MUTATING), ("PATCH", VALIDATING)]
+
+
+def test_what_is_missing_is_left_out() -> None:
+    """A configuration that is not installed is no error, and nothing is published to it."""
+    cluster = a_cluster()
+    del cluster.objects[MUTATING]
+    mutating, validating = read_configurations(cluster, "evenkeel")
+
+    assert (None, "MutatingWebhookConfiguration evenkeel") == (mutating.manifest, mutating.source)
+    assert mutating == publish(cluster, mutating, BUNDLE)
+    assert [frozenset()] == published_bundles([mutating, validating])
+
+
+def test_a_configuration_that_changed_is_a_conflict() -> None:
+    """What somebody else has written meanwhile is looked at before it is changed."""
+    cluster = a_cluster()
+    mutating, _ = read_configurations(cluster, "evenkeel")
+    cluster.put(MUTATING, a_configuration(CONFIGURATION_KINDS[0], bundle=encode_bundle(BUNDLE)))
+    with pytest.raises(ApiError) as caught:
+        publish(cluster, mutating, BUNDLE)
+
+    assert caught.value.conflict
+
+
+def test_other_refusals_are_raised() -> None:
+    """Who may not read must be told so."""
+    cluster = a_cluster()
+    cluster.forbidden.add(MUTATING)
+    with pytest.raises(ApiError) as caught:
+        read_configurations(cluster, "evenkeel")
+
+    assert caught.value.forbidden
