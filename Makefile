@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench generate clean
+.PHONY: help demo test e2e check bench generate clean
 
 help: ## Show the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(SETUP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -20,6 +20,9 @@ demo: $(SETUP) ## Serve over TLS, send real reviews, show the answers
 
 test: $(SETUP) ## Run the tests
 	$(BIN)/python -m pytest
+
+e2e: $(SETUP) ## Run the tests against a real control plane (KUBEBUILDER_ASSETS)
+	$(BIN)/python -m pytest tests/e2e
 
 check: $(SETUP) ## Format, lint, types, import contracts, generated files, tests
 	$(BIN)/ruff format --check .

@@ -83,7 +83,7 @@ def _registered(configuration: dict[str, Any], kind: WorkloadKind) -> bool:
 
 
 @pytest.mark.parametrize(
-    "target", re.findall(r"^([a-z]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    "target", re.findall(r"^([a-z0-9]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
 )
 def test_make_targets_are_described(target: str) -> None:
     """Whoever works on the project finds each target in CONTRIBUTING."""

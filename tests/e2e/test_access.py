@@ -1,0 +1,147 @@
+"""Who may do what: Evenkeel in the cluster, and people at Evenkeel."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+
+import pytest
+
+from tests.e2e.control_plane import ControlPlane
+from tests.e2e.installation import CONFIGURATIONS, NAME, Installation
+from tests.e2e.kubectl import Manifest
+from tests.e2e.objects import pod
+from tests.e2e.readiness import asked
+
+pytestmark = pytest.mark.usefixtures("installed")
+
+#: What follows the cluster.
+_FOLLOWED = {
+    "": ("nodes", "pods", "services", "replicationcontrollers", "namespaces"),
+    "apps": ("replicasets", "statefulsets"),
+}
+#: All that a replica may do in its own namespace: group, resource, name, verb.
+ALLOWED = {
+    *(
+        (group, resource, "", verb)
+        for group in _FOLLOWED
+        for resource in _FOLLOWED[group]
+        for verb in ("list", "watch")
+    ),
+    ("authentication.k8s.io", "tokenreviews", "", "create"),
+    ("authorization.k8s.io", "subjectaccessreviews", "", "create"),
+    *(
+        ("admissionregistration.k8s.io", kind, NAME, verb)
+        for kind in CONFIGURATIONS
+        for verb in ("get", "patch")
+    ),
+    *(("", "secrets", "evenkeel-tls", verb) for verb in ("get", "update")),
+    *(("coordination.k8s.io", "leases", NAME, verb) for verb in ("get", "patch", "update")),
+}
+#: What nobody who took over a replica shall be able to do.
+FORBIDDEN = [
+    ("*", "*", ""),
+    ("get", "pods", ""),
+    ("create", "pods", NAME),
+    ("delete", "pods", NAME),
+    ("create", "pods/exec", NAME),
+    ("update", "nodes", ""),
+    ("list", "secrets", ""),
+    ("list", "secrets", NAME),
+    ("watch", "secrets", NAME),
+    ("get", "secrets/other", NAME),
+    ("create", "secrets", NAME),
+    ("delete", "secrets/evenkeel-tls", NAME),
+    ("get", "secrets/evenkeel-tls", "kube-system"),
+    ("list", "configmaps", ""),
+    ("create", "leases.coordination.k8s.io", NAME),
+    ("update", "leases.coordination.k8s.io/other", NAME),
+    ("list", "deployments.apps", ""),
+    ("create", "serviceaccounts/token", NAME),
+    ("impersonate", "users", ""),
+    ("create", "mutatingwebhookconfigurations.admissionregistration.k8s.io", ""),
+    ("delete", "mutatingwebhookconfigurations.admissionregistration.k8s.io/evenkeel", ""),
+    ("patch", "mutatingwebhookconfigurations.admissionregistration.k8s.io/other", ""),
+    ("update", "validatingwebhookconfigurations.admissionregistration.k8s.io/other", ""),
+    ("escalate", "clusterroles.rbac.authorization.k8s.io", ""),
+    ("bind", "clusterroles.rbac.authorization.k8s.io", ""),
+]
+
+
+def _rules(control_plane: ControlPlane, token: str) -> set[tuple[str, str, str, str]]:
+    """Return what an account may do in our namespace, as the API server sums it up."""
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectRulesReview",
+        "spec": {"namespace": NAME},
+    }
+    with control_plane.client(token) as client:
+        told = client.call("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", review)
+    return {
+        (group, resource, name, verb)
+        for rule in told["status"]["resourceRules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for name in rule.get("resourceNames") or [""]
+        for verb in rule["verbs"]
+    }
+
+
+def test_replicas_may_do_this_and_nothing_else(installed: Installation, control_plane: ControlPlane) -> None:
+    """Besides what everybody may, the ServiceAccount may do what the replicas do, to the word."""
+    everybody = _rules(control_plane, installed.client_token)
+
+    assert ALLOWED == _rules(control_plane, installed.server_token) - everybody
+
+
+@pytest.mark.parametrize(
+    ("verb", "what", "namespace"), [pytest.param(*row, id=" ".join(row).strip()) for row in FORBIDDEN]
+)
+def test_forbidden(installed: Installation, verb: str, what: str, namespace: str) -> None:
+    """What would be worth having for somebody who took over a replica is refused."""
+    where = ["-n", namespace] if namespace else ["--all-namespaces"]
+    told = installed.server("auth", "can-i", verb, what, *where)
+
+    assert (1, "no") == (told.code, told.out[:2])
+
+
+#: The routes that show what runs in the cluster, with a body for those that need one.
+GUARDED: dict[str, Manifest | None] = {
+    "/metrics": None,
+    "/v1/score": {"pod": pod("web")},
+    "/v1/explain": {"pod": pod("web")},
+    "/v1/lint": {"objects": []},
+}
+
+
+@pytest.mark.parametrize("path", GUARDED)
+def test_routes_ask_who_calls(installed: Installation, path: str) -> None:
+    """Nobody and strangers are refused, an account with the role is answered; a bad token is nobody's."""
+    port = next(iter(installed.replicas))
+    tokens = {"nobody": "", "forger": "e30.e30.e30", "stranger": installed.server_token}
+    tokens["client"] = installed.client_token
+    answers = {who: asked(port, path, token=token, body=GUARDED[path])[0] for who, token in tokens.items()}
+    expected = {
+        "nobody": HTTPStatus.UNAUTHORIZED,
+        "forger": HTTPStatus.UNAUTHORIZED,
+        "stranger": HTTPStatus.FORBIDDEN,
+        "client": HTTPStatus.OK,
+    }
+
+    assert expected == answers
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/openapi.json"])
+def test_open_routes(installed: Installation, path: str) -> None:
+    """What shows nothing of the cluster is answered unasked."""
+    assert HTTPStatus.OK == asked(next(iter(installed.replicas)), path)[0]
+
+
+def test_replicas_work_with_what_they_may(installed: Installation) -> None:
+    """Nothing that a replica tried was forbidden."""
+    logs = [running.log.read_text() for running in installed.replicas.values()]
+
+    assert [] == [line for log in logs for line in log.splitlines() if "forbidden" in line.lower()]
+    assert [True, True] == [
+        json.loads(asked(port, "/readyz")[1])["status"] == "ok" for port in installed.replicas
+    ]
