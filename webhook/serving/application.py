@@ -67,6 +67,7 @@ class Served:
         after_turn: Called in each worker by its main loop, after every event that it waited for.
         quick: How requests start that are answered within microseconds: the main loop does it itself.
         begin_work: Called once in each worker before it serves.
+        prepared: Whether what ``begin_work`` began has come so far that a worker may serve.
         end_work: Called once in each worker after it has served.
     """
 
@@ -79,6 +80,7 @@ class Served:
     after_turn: Callable[[], None] = field(default=lambda: None)
     quick: tuple[bytes, ...] = ()
     begin_work: Callable[[], None] = field(default=lambda: None)
+    prepared: Callable[[], bool] = field(default=lambda: True)
     end_work: Callable[[], None] = field(default=lambda: None)
 
 
@@ -102,6 +104,10 @@ class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
     def quick(self) -> tuple[bytes, ...]:
         """How the requests start that the main loop answers."""
         return self._served.quick
+
+    def prepared(self) -> bool:
+        """Tell whether a new worker may serve already."""
+        return self._served.prepared()
 
     def begin_drain(self) -> None:
         """Tell the application that this worker was asked to end."""

@@ -9,6 +9,7 @@ What is replaced, and why (gunicorn 27, ``workers/gthread.py`` and ``workers/bas
 - ``accept`` also leaves a connection to a worker that holds fewer (``balance.py``).
 - ``run``, ``handle_exit``: after SIGTERM the worker goes on accepting for a while. gunicorn stops at
   once and resets what the kernel had accepted for it.
+- ``run`` also waits a moment until a new worker knows the cluster.
 - ``handle_quit``: Ctrl-C ends the process even while a thread still waits for a client.
 - ``handle_error``: errors below the application are JSON and one log line, not HTML and a traceback.
 """
@@ -43,6 +44,12 @@ _LOOK_AWAY_S: Final = 0.001
 
 #: Seconds that a connection without a request may hold up the end of a drained worker. Arbitrary.
 _LAST_REQUEST_S: Final = 1.0
+
+#: Seconds that a new worker waits to be prepared. Arbitrary; well below the timeout of a webhook, and enough
+#: to list a small cluster. With a large one /readyz says no for longer.
+_PREPARE_S: Final = 1.0
+#: Seconds between two looks whether it is. Arbitrary.
+_PREPARE_TURN_S: Final = 0.02
 
 #: accept(2) fails with these while the process or machine is short of something; it passes.
 _SHORTAGES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
@@ -83,6 +90,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
             self.method_queue.fileno(), selectors.EVENT_READ, self.method_queue.run_callbacks
         )
         self._counts.set(self.age, 0)
+        self._prepare()
         while self.alive and self.is_parent_alive():
             self._turn(accepting=True)
         self._drain()
@@ -92,6 +100,15 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         self.tpool.shutdown(wait=False)
         self.poller.close()
         self.method_queue.close()
+
+    def _prepare(self) -> None:
+        """Wait a moment for what this worker must know; the kernel holds connections meanwhile.
+
+        One that takes the place of a killed worker would answer its first requests without the cluster.
+        """
+        ends = time.monotonic() + _PREPARE_S
+        while self.alive and not self.app.prepared() and (left := ends - time.monotonic()) > 0:
+            self._turn(accepting=False, at_most_s=min(left, _PREPARE_TURN_S))
 
     def _turn(self, *, accepting: bool, at_most_s: float = 1.0) -> None:
         room = len(self._open) < self.worker_connections or self._close_longest_idle()
