@@ -25,6 +25,9 @@ MOST_DEFAULT_WORKERS = 4
 #: by default, and drain, this and gunicorn's own 1 s must fit in.
 DEFAULT_GRACEFUL_TIMEOUT_S = 15.0
 
+#: Seconds. The API server proves each minute that a watch is alive; arbitrary, three of them.
+DEFAULT_MAX_SNAPSHOT_AGE_S = 180.0
+
 
 class LogFormat(StrEnum):
     """How a log line is written."""
@@ -132,9 +135,9 @@ class Settings:
     context: str = field(
         default="", metadata=_help("Context of the kubeconfig; for --live and --cert-secret.")
     )
-    #: Seconds. The API server proves each minute that a watch is alive; arbitrary, three of them.
+    #: Seconds.
     max_snapshot_age_s: float = field(
-        default=180.0,
+        default=DEFAULT_MAX_SNAPSHOT_AGE_S,
         metadata=_help("Seconds that the picture of a live cluster may be old before it is not used."),
     )
     #: File names, each with one or more SpreadPolicy documents.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from webhook.access.guard import ClosedGuard, Guard
 from webhook.logs import LOGGER, EventLog
-from webhook.scoring.gate import Gate
+from webhook.serving.gate import Gate
 from webhook.settings import Settings
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class ServerState:
     access: Guard = field(default_factory=ClosedGuard)
     _usable: AdmissionContext = field(init=False)
     _look_again: float = field(init=False, default=-math.inf)
+    _looking: threading.Lock = field(init=False, default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.scoring = Gate(max(1, self.settings.threads // 2))
@@ -74,12 +76,17 @@ class ServerState:
         if self.live is not None:
             self.live.start()
 
+    def prepared(self) -> bool:
+        """Tell whether reviews can be decided by the cluster, or there is none to wait for."""
+        return self.live is None or self.live.synced
+
     def end(self) -> None:
         """Stop what ``begin`` started."""
-        if self.live is not None:
-            self.live.stop()
+        # The Lease first: another replica waits for it, and time may run out.
         if self.keeper is not None:
             self.keeper.stop()
+        if self.live is not None:
+            self.live.stop()
 
     def observe(self) -> None:
         """Tell the metrics how the cluster is followed and its certificates are kept."""
@@ -95,25 +102,29 @@ class ServerState:
 
     def usable_context(self) -> AdmissionContext:
         """Return what to decide by now: without the cluster if its picture is too old."""
-        if self.live is not None and self.monotonic() >= self._look_again:
-            self._look_again = self.monotonic() + _LOOK_EVERY_S
-            why = self._stale_reason()
-            if bool(why) != bool(self._usable.withheld):
-                LOGGER.warning(
-                    "cluster_withheld" if why else "cluster_usable", extra={"fields": {"why": why}}
-                )
-            if why:
-                self._usable = self.context.without_cluster(why)
-            elif self._usable is not self.context:
-                self._usable = self.context
+        due = self.live is not None and self.monotonic() >= self._look_again
+        # Whoever finds another thread looking goes by what was found last.
+        if due and self._looking.acquire(blocking=False):
+            try:
+                self._look_again = self.monotonic() + _LOOK_EVERY_S
+                self._usable = self._judged_context()
+            finally:
+                self._looking.release()
         return self._usable
+
+    def _judged_context(self) -> AdmissionContext:
+        """Return the context without the cluster if its picture is too old, and tell when that changes."""
+        why = self._stale_reason()
+        if bool(why) != bool(self._usable.withheld):
+            LOGGER.warning("cluster_withheld" if why else "cluster_usable", extra={"fields": {"why": why}})
+        return self.context.without_cluster(why) if why else self.context
 
     def _stale_reason(self) -> str:
         """Return why the picture of the live cluster cannot be used, empty if it can."""
         if self.live is None:
             return ""
-        unsynced = [kind for kind in self.live.kinds() if not kind.synced]
-        if unsynced:
+        if not self.live.synced:
+            unsynced = (kind for kind in self.live.kinds() if not kind.synced)
             named = ", ".join(
                 f"{kind.kind} ({kind.last_error})" if kind.last_error else kind.kind for kind in unsynced
             )

@@ -10,6 +10,7 @@ Label values are bounded: phases, verdicts and rule ids only, never a name or ki
 from __future__ import annotations
 
 import os
+import threading
 from collections import Counter as Counts
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
@@ -74,6 +75,8 @@ class Telemetry:
         self._count = {(p, v): requests.labels(p.value, v.value) for p in Phase for v in Verdict}
         self._duration = {p: duration.labels(p.value) for p in Phase}
         self._set_up_rare_counters()
+        # Two who ask for the metrics at once would otherwise count the same twice.
+        self._taking_over = threading.Lock()
         # Made when there is something to tell: a gauge says 0 from its first moment on.
         self._cluster: _ClusterMetrics | None = None
         self._kept: _KeptCertificates | None = None
@@ -175,9 +178,10 @@ class Telemetry:
 
     def cluster_followed(self, kinds: Iterable[KindStatus], *, age_s: float) -> None:
         """Note how this process follows a live cluster."""
-        if self._cluster is None:
-            self._cluster = _ClusterMetrics(self._registry)
-        self._cluster.update(kinds, age_s=age_s)
+        with self._taking_over:
+            if self._cluster is None:
+                self._cluster = _ClusterMetrics(self._registry)
+            self._cluster.update(kinds, age_s=age_s)
 
     def certificates_kept(self, *, authority_expires_at: float | None, current: bool, leading: bool) -> None:
         """Note how the certificates of a cluster stand.
@@ -188,9 +192,10 @@ class Telemetry:
             current: Whether the webhook configurations trust what is served.
             leading: Whether this process renews certificates.
         """
-        if self._kept is None:
-            self._kept = _KeptCertificates(self._registry)
-        self._kept.update(authority_expires_at, current=current, leading=leading)
+        with self._taking_over:
+            if self._kept is None:
+                self._kept = _KeptCertificates(self._registry)
+            self._kept.update(authority_expires_at, current=current, leading=leading)
 
     def certificate_loaded(self, expires_at: float) -> None:
         """Note that a certificate is served which expires at a POSIX time, in seconds."""
@@ -225,7 +230,10 @@ class _ClusterMetrics:
             registry, "evenkeel_cluster_age_seconds", "How old the picture of the live cluster may be."
         )
         self._objects = _gauge(
-            registry, "evenkeel_cluster_objects", "Objects of the live cluster, by kind.", ("kind",)
+            registry,
+            "evenkeel_cluster_objects",
+            "Objects in the picture of the cluster, by kind: pods on a node, Services with a selector.",
+            ("kind",),
         )
         self._counters = {
             name: Counter(f"evenkeel_cluster_{name}_total", text, ["kind"], registry=registry)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
 
+import click
 import pytest
 
 from policies.errors import UsageError
 from webhook.cli.serve import command
-from webhook.settings import ENV_PREFIX, Access, Option, Settings, options
+from webhook.settings import ENV_PREFIX, Access, LogFormat, LogLevel, Option, Settings, options
 
 
 @pytest.mark.parametrize("option", list(options()), ids=lambda option: option.name)
@@ -26,6 +28,26 @@ def test_every_option_is_on_the_command_line(option: Option) -> None:
 
     assert [option.flag] == parameter.opts
     assert option.env == parameter.envvar
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "expected"),
+    [
+        pytest.param("access", "Open", Access.OPEN, id="access"),
+        pytest.param("log_format", "json", LogFormat.JSON, id="log format"),
+        pytest.param("log_level", "WARNING", LogLevel.WARNING, id="log level"),
+    ],
+)
+def test_a_choice_is_shown_as_it_is_typed(name: str, typed: str, expected: StrEnum) -> None:
+    """Help shows values and never Python's names of them; in either case a setting is the member."""
+    [parameter] = [found for found in command.params if found.name == name]
+    context = click.Context(command)
+    shown = parameter.get_help_record(context)
+    default = next(option.default for option in options() if option.name == name)
+
+    assert shown is not None
+    assert f"default: {default.value}]" in shown[1]
+    assert expected is parameter.process_value(context, typed)
 
 
 def test_the_command_has_no_other_option() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -38,6 +39,10 @@ class Live:
 
     def age_s(self) -> float:
         return self.age
+
+    @property
+    def synced(self) -> bool:
+        return all(kind.synced for kind in self.followed)
 
     def start(self) -> None:
         self.done.append("started")
@@ -136,6 +141,33 @@ def test_picture_comes_back(state: ServerState) -> None:
     assert server.usable_context().withheld
     clock[0] = 1.5
     assert server.context is server.usable_context()
+
+
+def test_one_looks_at_a_time(state: ServerState) -> None:
+    """While one thread looks at the picture, another goes by what was found last, and does not wait."""
+    clock, live = [0.0], Live(age=999.0)
+    server = following(state, live, clock=clock)
+    seen = []
+
+    def age_s() -> float:
+        clock[0] += 5
+        with ThreadPoolExecutor(1) as pool:
+            seen.append(pool.submit(server.usable_context).result(10))
+        return 999.0
+
+    live.age_s = age_s  # type: ignore[method-assign]
+
+    assert server.usable_context().withheld
+    assert [server.context] == seen
+
+
+@pytest.mark.parametrize("synced", [True, False])
+def test_prepared(state: ServerState, synced: bool) -> None:  # noqa: FBT001  # a parameter of the table
+    """A worker is prepared as soon as the cluster is listed, and at once without one."""
+    server = following(state, Live(followed=[Kind("Pod", synced=synced)]))
+
+    assert synced == server.prepared()
+    assert state.prepared()
 
 
 def test_untrusted_certificate(state: ServerState) -> None:

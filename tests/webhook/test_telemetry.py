@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+
 import pytest
 from prometheus_client import CollectorRegistry
 
 from policies.evaluation.decision import Verdict
 from webhook.admission.respond import Phase, Reply
+from webhook.cluster.reflector import KindStatus
 from webhook.telemetry import Telemetry
 
 
@@ -99,3 +103,23 @@ def test_certificates(telemetry: Telemetry, registry: CollectorRegistry) -> None
 def test_rendered(telemetry: Telemetry) -> None:
     """The text format names the version."""
     assert b'evenkeel_build_info{version="1.2.3"} 1.0\n' in telemetry.render()
+
+
+def test_two_who_ask_at_once(telemetry: Telemetry, registry: CollectorRegistry) -> None:
+    """What was counted since the last look is counted once, though another looks meanwhile."""
+    pods = KindStatus(kind="Pod", synced=True, objects=1, events=7, lists=1, errors=0, last_error="")
+    other = threading.Thread(target=lambda: telemetry.cluster_followed([pods], age_s=0.0))
+    waited = []
+
+    def kinds() -> Iterator[KindStatus]:
+        other.start()
+        # Long enough for the other one to be done, if it could.
+        other.join(0.2)
+        waited.append(other.is_alive())
+        yield pods
+
+    telemetry.cluster_followed(kinds(), age_s=0.0)
+    other.join()
+
+    assert [True] == waited
+    assert 7 == registry.get_sample_value("evenkeel_cluster_events_total", {"kind": "Pod"})

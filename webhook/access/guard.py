@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
-from webhook.access.credential import read_credential
+from webhook.access.credential import Credential, read_credential
 from webhook.access.memory import Memory
 from webhook.access.mode import AccessSettings, Mode, access_mode
+from webhook.access.rate import Rate
 from webhook.access.reviewer import Reviewer
 from webhook.access.reviews import Action, Decision, Result, nobody
 from webhook.cluster.connection import ApiServer
 from webhook.logs import LOGGER
-from webhook.scoring.gate import BusyError, Gate
+from webhook.serving.gate import BusyError, Gate
+
+#: Callers that the API server is asked about in a second, by each worker; whoever is known goes on beyond.
+#: What it answers us counts with priority and fairness, as do our watches and our Lease. Arbitrary.
+_ASKED_PER_S: Final = 50.0
 
 #: Decided without a look at the request.
 _OPEN: Final = Decision(result=Result.ALLOWED)
+_BUSY: Final = Decision(
+    result=Result.ERROR, message="as many callers are being asked about as may be: try again"
+)
 _CLOSED: Final = Decision(
     result=Result.DENIED,
     message=(
@@ -57,12 +65,20 @@ class KubernetesGuard:
         memory: Keeps what it said.
         places: Requests that may wait for it at once: each holds a thread, and probes need some too.
         count: Told every result.
+        rate: Lets through how many it may be asked about.
     """
 
     def __init__(
-        self, reviewer: Reviewer, memory: Memory, *, places: int, count: Callable[[str], None]
+        self,
+        reviewer: Reviewer,
+        memory: Memory,
+        *,
+        places: int,
+        count: Callable[[str], None],
+        rate: Rate | None = None,
     ) -> None:
         self._reviewer = reviewer
+        self._rate = rate or Rate(_ASKED_PER_S)
         self._memory = memory
         self._gate = Gate(places)
         self._count = count
@@ -83,11 +99,12 @@ class KubernetesGuard:
             return kept
         try:
             with self._gate.enter(large=False):
-                return self._memory.ask(credential, action, lambda: self._reviewer.decide(credential, action))
+                return self._memory.ask(credential, action, lambda: self._ask(credential, action))
         except BusyError:
-            return Decision(
-                result=Result.ERROR, message="as many callers are being asked about as may be: try again"
-            )
+            return _BUSY
+
+    def _ask(self, credential: Credential, action: Action) -> Decision:
+        return self._reviewer.decide(credential, action) if self._rate.take() else _BUSY
 
 
 def build_guard(

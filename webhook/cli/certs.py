@@ -21,7 +21,8 @@ from certs.issue import LEAF_LIFETIME
 from certs.pair import Pair
 from policies.errors import UsageError
 from webhook.cli import certs_inject, certs_rotate
-from webhook.cli.certs_cluster import cluster_options, connected, place_of
+from webhook.cli.certs_cluster import cluster_options, place_of
+from webhook.cli.live import api_server
 from webhook.vouching.configurations import read_configurations
 from webhook.vouching.looking import materials, trust_problems
 from webhook.vouching.secret import SecretStore
@@ -62,6 +63,10 @@ class ShowOptions:
     namespace: str | None
     secret: str | None
     webhooks: str | None
+
+    def in_cluster(self) -> bool:
+        """Tell whether an option was given that only a cluster has."""
+        return bool(self.context or self.namespace or self.secret or self.webhooks)
 
 
 @click.group(name="certs", help="Make certificates for the webhook, and look at them.")
@@ -148,14 +153,17 @@ def show(**options: Any) -> None:
 
     Reads the folder --cert-dir, or PEM files of certificates and private keys ("-" is standard input); among
     files, every key must fit a certificate, and every certificate must lead to an authority if one is given.
-    With --secret reads a cluster's Secret, and whether its webhook configurations trust what it holds.
-    Exits with 1 when something is wrong with them and with 2 when they cannot be read.
+    With --secret, or any other option of a cluster, reads its Secret, and whether its webhook configurations
+    trust what it holds. Exits with 1 when something is wrong with them, with 2 when they cannot be read, and
+    with 3 when the cluster cannot.
     """
     chosen = ShowOptions(**options)
-    if [chosen.cert_dir is not None, bool(chosen.files), chosen.secret is not None].count(True) != 1:
-        raise UsageError("give either --cert-dir DIR, --secret NAME or the files to show")
+    if [chosen.cert_dir is not None, bool(chosen.files), chosen.in_cluster()].count(True) != 1:
+        raise UsageError(
+            "give either --cert-dir DIR, the files to show, or for a cluster's Secret --secret or -n"
+        )
     now, margin = datetime.now(UTC), timedelta(days=chosen.expires_within)
-    if chosen.secret is not None:
+    if chosen.in_cluster():
         report = _cluster_report(chosen, now=now, margin=margin)
     else:
         groups, authority_files = _folder(chosen.cert_dir) if chosen.cert_dir else _files(chosen.files)
@@ -175,7 +183,7 @@ def _cluster_report(options: ShowOptions, *, now: datetime, margin: timedelta) -
         ClusterError: The cluster cannot be asked.
     """
     place = place_of(namespace=options.namespace, secret=options.secret, webhooks=options.webhooks)
-    api = connected(options.context)
+    api = api_server(options.context)
     stored = SecretStore(api, place.namespace, place.secret).read()
     configurations = read_configurations(api, place.webhooks)
     keyring = stored.keyring

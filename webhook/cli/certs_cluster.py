@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
+from webhook.cli.live import context_option
 from webhook.vouching.rotation import Place
-
-if TYPE_CHECKING:
-    from webhook.cluster.connection import ApiServer
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -23,18 +21,6 @@ def cluster_options(function: _Command) -> _Command:
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
-
-
-def connected(context: str) -> ApiServer:
-    """Return the cluster of a context; nothing is sent to it yet.
-
-    Raises:
-        KubeconfigError: There is no description of a cluster, or it cannot be used.
-    """
-    # The client takes half a second to import, which what is done in folders need not wait for.
-    from webhook.cluster.live import connect  # noqa: PLC0415
-
-    return connect(context)
 
 
 def place_of(
@@ -50,9 +36,7 @@ def place_of(
 
 
 _OPTIONS: Final = (
-    click.option(
-        "--context", default="", metavar="NAME", help="Context of the kubeconfig.  [default: its current one]"
-    ),
+    context_option(),
     click.option(
         "-n", "--namespace", metavar="NAME", help=f"Namespace of the Secret.  [default: {DEFAULT.namespace}]"
     ),

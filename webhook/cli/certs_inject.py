@@ -14,7 +14,8 @@ from certs import pem, store
 from certs.authority import is_authority
 from certs.errors import AuthorityError
 from policies.errors import UsageError
-from webhook.cli.certs_cluster import cluster_options, connected, place_of
+from webhook.cli.certs_cluster import cluster_options, place_of
+from webhook.cli.live import api_server
 from webhook.cluster.connection import ApiError, ApiServer, ClusterError
 from webhook.sources.texts import read_text
 from webhook.vouching.configurations import Configuration, publish, read_configurations
@@ -59,7 +60,7 @@ def command(**options: Any) -> None:
         raise UsageError("give only one of --cert-dir, --ca-file and --secret")
     api = None
     if chosen.filename is None or not (chosen.cert_dir or chosen.ca_file):
-        api = connected(chosen.context)
+        api = api_server(chosen.context)
     bundle = _bundle(chosen, api)
     if chosen.filename is not None:
         text = read_text(chosen.filename, named=True)

@@ -17,7 +17,8 @@ from certs.pair import Pair
 from certs.renew import Renewed, renew_authority, renew_serving
 from certs.rotate import Demand
 from policies.errors import UsageError
-from webhook.cli.certs_cluster import cluster_options, connected, place_of
+from webhook.cli.certs_cluster import cluster_options, place_of
+from webhook.cli.live import api_server
 from webhook.vouching.demanding import rotate
 from webhook.vouching.rotation import Rotation, View
 
@@ -77,7 +78,7 @@ def command(**options: Any) -> None:
     place = place_of(
         namespace=chosen.namespace, secret=chosen.secret, webhooks=chosen.webhooks, service=chosen.service
     )
-    rotation = Rotation(connected(chosen.context), place, now=lambda: datetime.now(UTC))
+    rotation = Rotation(api_server(chosen.context), place, now=lambda: datetime.now(UTC))
     view = rotate(
         rotation,
         Demand.AUTHORITY if chosen.authority else Demand.LEAF,

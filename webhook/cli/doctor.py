@@ -11,7 +11,7 @@ import click
 
 from certs.names import LABEL
 from policies.errors import UsageError
-from webhook.cluster.live import connect
+from webhook.cli.live import api_server, context_option
 from webhook.doctor import json_report, text_report
 from webhook.doctor.diagnosis import diagnose
 from webhook.doctor.facts import Names
@@ -29,13 +29,7 @@ kubectl evenkeel doctor --context production -o json | jq '.findings[] | select(
 
 
 @click.command(epilog=_EXAMPLES)
-@click.option(
-    "--context",
-    "chosen",
-    default="",
-    metavar="NAME",
-    help="Context of the kubeconfig.  [default: its current one]",
-)
+@context_option("chosen")
 @click.option(
     "-n", "--namespace", default="evenkeel", show_default=True, metavar="NAME", help="Namespace of Evenkeel."
 )
@@ -76,7 +70,7 @@ def command(
             given = ".".join(parts)[:80]
             raise UsageError(f"{option}: must be lower case letters, digits and hyphens, got {given!r}")
     names = Names(namespace=namespace, service=service, webhooks=webhooks)
-    api = connect(chosen)
+    api = api_server(chosen)
     facts = gather(api, names, now=datetime.now(UTC), tool_version=version("evenkeel"))
     diagnosis = diagnose(facts, api.url)
     if form == "json":

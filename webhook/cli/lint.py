@@ -21,6 +21,7 @@ from policies.model.version import KNOWN_VERSION
 from policies.reports import lint_text
 from policies.reports.lint_run import LintRun, plural
 from policies.rules.base import all_rules
+from webhook.cli.live import api_server, check_cluster, context_option
 from webhook.linting.job import build_job
 from webhook.linting.options import LintOptions, check_all_rules, lint_options, with_given
 from webhook.linting.outputs import FORMATS, Output, parse_outputs, render, write_file
@@ -70,10 +71,10 @@ evenkeel lint --write-baseline evenkeel-baseline.json
     help="Nodes of the cluster, for the rules that need them: `kubectl get nodes -o json` prints them.",
 )  # fmt: skip
 @click.option("--live", is_flag=True, help="Take the nodes, and the release, of the live cluster instead.")
-@click.option("--context", "live_context", default="", metavar="NAME", help="Its context of the kubeconfig.")
+@context_option("live_context")
 @click.option(
     "--kubernetes-version", metavar="VERSION",
-    help=f"The cluster's release.  [default: the live cluster's, else {KNOWN_VERSION}]",
+    help=f"The cluster's release.  [default: {KNOWN_VERSION}]",
 )  # fmt: skip
 @click.option(
     "--workload-kind", "workload_kinds", multiple=True, metavar="KIND",
@@ -115,10 +116,7 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
     outputs = parse_outputs(given.pop("formats"))
     written = given.pop("write_baseline")
     live, live_context = given.pop("live"), given.pop("live_context")
-    if live and given["cluster"]:
-        raise UsageError("give either --live or --cluster FILE")
-    if live_context and not live:
-        raise UsageError("--context names a live cluster: give --live, too")
+    check_cluster(live=live, context=live_context, cluster=given["cluster"])
     options = _options(paths, given)
     nodes = None
     if live:
@@ -169,10 +167,10 @@ def _live(config: LintConfig, context: str) -> tuple[LintConfig, ClusterIndex]:
         ClusterError: It cannot be read.
     """
     # Only who asks for a live cluster waits for what talks to it.
-    from webhook.cluster.live import connect  # noqa: PLC0415
-    from webhook.cluster.reading import NODES, known_version, read_index  # noqa: PLC0415
+    from webhook.cluster.reading import NODES, read_index  # noqa: PLC0415
+    from webhook.cluster.release import known_version  # noqa: PLC0415
 
-    api = connect(context)
+    api = api_server(context)
     version = config.kubernetes_version or str(known_version(api, _note))
     return replace(config, cluster=None, kubernetes_version=version), read_index(api, NODES, warn=_note)
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, Final
+from typing import Any
 
 import click
 import orjson
@@ -21,10 +18,10 @@ from policies.manifests import ManifestObject
 from policies.model.snapshot import kind_of
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.model.workload import WorkloadKinds, parse_workload_kind
+from webhook.cli.live import api_server, reading_progress
 from webhook.cli.placement import (
     APPLIED_ALONG,
     PlacementOptions,
-    check_cluster,
     choose,
     note,
     read_objects,
@@ -32,15 +29,12 @@ from webhook.cli.placement import (
     told,
 )
 from webhook.cluster.asking import Installation, NotInstalledError
-from webhook.cluster.connection import Answer, ApiServer
-from webhook.cluster.live import connect
-from webhook.cluster.reading import known_version, read_index
+from webhook.cluster.connection import Answer
+from webhook.cluster.reading import read_index
+from webhook.cluster.release import known_version
 from webhook.context import build_context
 from webhook.scoring.screen import FEASIBLE_NODES, MOST_COLUMNS, TEXT, harmless
 from webhook.serving.problems import JSON
-
-#: Objects between two steps of the progress. Arbitrary; a page of a list.
-_STEP: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +60,6 @@ class Question:
         return self.installation.post(self.route, self.body, accept=JSON)
 
 
-@cache
-def api_server(context: str) -> ApiServer:
-    """Return the way to a cluster, found once: finding it may run somebody's credential plugin.
-
-    Raises:
-        KubeconfigError: There is none.
-    """
-    return connect(context)
-
-
 def show_asked(
     context: click.Context, options: PlacementOptions, route: str, *, as_json: bool, piped: int
 ) -> bool | None:
@@ -97,7 +81,7 @@ def show_asked(
         UsageError: Options that do not go together.
         ClusterError: There is no answer.
     """
-    check_cluster(options)
+    options.check_cluster()
     if local := _judged_here(options):
         note(f"{local}: what it says is judged here, so the cluster is read with your own credentials")
         return None
@@ -147,27 +131,6 @@ def read_live_context(options: PlacementOptions) -> AdmissionContext:
     return build_context(options, note, live=index, live_version=version)
 
 
-@contextmanager
-def reading_progress() -> Iterator[Callable[[str], None]]:
-    """Show on a terminal how many objects were read; gives what is told the kind of each."""
-    if not sys.stderr.isatty():
-        yield lambda _kind: None
-        return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.live import Live  # noqa: PLC0415
-
-    with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as line:
-        count = 0
-
-        def advance(kind: str) -> None:
-            nonlocal count
-            count += 1
-            if count % _STEP == 1:
-                line.update(f"Reading the cluster: {count:,} objects, now {kind}", refresh=True)
-
-        yield advance
-
-
 def _judged_here(options: PlacementOptions) -> str:
     """Return the option that only who asks knows about, empty if there is none."""
     given = {"--policy": options.policy, "--scheduler-config": options.scheduler_config}
@@ -182,10 +145,10 @@ def _question(options: PlacementOptions, route: str) -> Question:
         DocumentError: It is not what it should be; every problem is ``file:line: field: problem``.
         UsageError: Options that do not go together.
     """
-    options = in_context(options)
     found = read_objects(options.file)
     kinds = WorkloadKinds(map(parse_workload_kind, options.workload_kind))
     entry = choose(found, options, kinds)
+    options = in_context(options)
     version = options.kubernetes_version
     context = AdmissionContext(
         policies=(),

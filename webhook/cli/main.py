@@ -18,6 +18,7 @@ import click
 
 from certs.errors import CertificateError
 from policies.errors import EvenkeelError
+from policies.reports.printable import one_line
 from webhook.cluster.connection import ClusterError
 from webhook.serving.listener import ListenError
 
@@ -151,7 +152,7 @@ def _exit_code(program: str) -> int:
 
 def _say(text: str) -> None:
     for line in text.splitlines() or [""]:
-        click.echo(f"evenkeel: {line}", err=True)
+        click.echo(f"evenkeel: {one_line(line)}", err=True)
 
 
 def _debug() -> None:

@@ -21,6 +21,8 @@ from policies.model.pod import DEFAULT_NAMESPACE
 from policies.model.snapshot import kind_of
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload import WorkloadKinds
+from policies.reports.printable import one_line
+from webhook.cli.live import check_cluster, context_option
 from webhook.cluster.asking import DEFAULT_NAMESPACE as DEFAULT_EVENKEEL_NAMESPACE
 from webhook.context import build_context
 
@@ -71,6 +73,14 @@ class PlacementOptions:
     policy: tuple[str, ...] = ()
     workload_kind: tuple[str, ...] = ()
 
+    def check_cluster(self) -> None:
+        """Make sure that no more than one cluster is given.
+
+        Raises:
+            UsageError: It is not so.
+        """
+        check_cluster(live=self.live, context=self.context, cluster=self.cluster)
+
 
 _OPTIONS: Final = (
     click.option(
@@ -91,7 +101,7 @@ _OPTIONS: Final = (
         "--live", is_flag=True,
         help="Ask the Evenkeel of the live cluster; where there is none, read the cluster yourself.",
     ),
-    click.option("--context", default="", metavar="NAME", help="The cluster's context of the kubeconfig."),
+    context_option(),
     click.option(
         "--evenkeel-namespace", default=DEFAULT_EVENKEEL_NAMESPACE, show_default=True, metavar="NAME",
         help="Namespace where Evenkeel is.",
@@ -143,19 +153,7 @@ def read_context(options: PlacementOptions) -> AdmissionContext:
 
 def note(text: str) -> None:
     """Tell a line beside the answer."""
-    click.echo(f"evenkeel: {text}", err=True)
-
-
-def check_cluster(options: PlacementOptions) -> None:
-    """Make sure that exactly one cluster is given.
-
-    Raises:
-        UsageError: It is not so.
-    """
-    if options.live and options.cluster:
-        raise UsageError("give either --live or --cluster FILE")
-    if options.context and not options.live:
-        raise UsageError("--context names a live cluster: give --live, too")
+    click.echo(f"evenkeel: {one_line(text)}", err=True)
 
 
 class Judge(Protocol[_Found]):
@@ -180,19 +178,19 @@ def judge_file(options: PlacementOptions, judge: Judge[_Found]) -> _Found:
         UsageError: Options that do not go together.
         ClusterError: The live cluster cannot be read.
     """
-    check_cluster(options)
+    options.check_cluster()
     if not options.cluster and not options.live:
         text = "evenkeel snapshot -o cluster.json"
         raise UsageError(f"give the cluster to judge by: --live, or --cluster FILE; this makes one: {text}")
     if options.file == options.cluster == STDIN:
         raise UsageError("only one of --file and --cluster can be standard input")
+    context = read_context(options)
+    found = read_objects(options.file)
+    entry = choose(found, options, context.kinds)
     if options.live:
         from webhook.cli.live_placement import in_context  # noqa: PLC0415
 
         options = in_context(options)
-    context = read_context(options)
-    found = read_objects(options.file)
-    entry = choose(found, options, context.kinds)
     problems = _apply_along(found, options, context)
     try:
         judged = judge(entry.value, context, namespace=options.namespace)

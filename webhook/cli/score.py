@@ -13,7 +13,6 @@ from policies.reports import score_json, score_table
 from webhook.cli.placement import (
     STDIN,
     PlacementOptions,
-    check_cluster,
     place_file,
     placement_options,
     read_context,
@@ -66,7 +65,7 @@ def command(
         raise UsageError("give either --file or --jsonl")
     if jsonl and options.cluster == STDIN:
         raise UsageError("standard input has the requests: --cluster must be a file")
-    check_cluster(options)
+    options.check_cluster()
     if jsonl:
         context.exit(_answer_lines(sys.stdin.buffer, read_context(options)))
     try:

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,13 @@ from webhook.settings import Option, Settings, options
 
 def _click_type(option: Option) -> Any:  # what click takes as a type
     if isinstance(option.default, StrEnum):
-        return click.Choice(list(type(option.default)), case_sensitive=False)
+        return click.Choice([str(member) for member in type(option.default)], case_sensitive=False)
     return str if option.repeatable else type(option.default)
+
+
+def _member(option: Option, _context: click.Context, _parameter: click.Parameter, value: Any) -> Any:
+    """Return a value as the settings have it; click shows members of an enumeration by their Python names."""
+    return type(option.default)(value) if isinstance(option.default, StrEnum) else value
 
 
 def _add_option(function: Callable[..., None], option: Option) -> Callable[..., None]:
@@ -32,7 +38,8 @@ def _add_option(function: Callable[..., None], option: Option) -> Callable[..., 
         type=None if flag else _click_type(option),
         is_flag=flag,
         multiple=option.repeatable,
-        default=option.default,
+        default=str(option.default) if isinstance(option.default, StrEnum) else option.default,
+        callback=partial(_member, option),
         envvar=option.env,
         show_envvar=True,
         show_default=shown,

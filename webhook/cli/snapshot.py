@@ -14,7 +14,7 @@ from typing import IO, Any
 import click
 
 from policies.errors import UsageError
-from webhook.cli.live_placement import api_server, reading_progress
+from webhook.cli.live import api_server, context_option, reading_progress
 from webhook.cluster.reading import EVERYTHING, read_objects, written_list
 
 #: Bits of a new file's mode before the mask of the process.
@@ -29,12 +29,10 @@ evenkeel snapshot | evenkeel explain -f web.yaml --cluster -
 
 
 @click.command(epilog=_EXAMPLES)
-@click.option(
-    "--context", "name", default="", metavar="NAME", help="The cluster's context of the kubeconfig."
-)
+@context_option()
 @click.option("-o", "--output", default="", metavar="FILE", help="Where to write it; by default to stdout.")
 @click.option("--gzip", "packed", is_flag=True, help="Pack it; every --cluster reads it so, too.")
-def command(*, name: str, output: str, packed: bool) -> None:
+def command(*, context: str, output: str, packed: bool) -> None:
     """Write a live cluster to a file: nodes, pods, services, namespaces and what owns pods.
 
     It is a v1 List, as kubectl prints one, and takes far less memory to make. Left out is what places no pod
@@ -45,7 +43,7 @@ def command(*, name: str, output: str, packed: bool) -> None:
     """
     if packed and not output and sys.stdout.isatty():
         raise UsageError("a terminal cannot show packed bytes: give --output FILE")
-    api = api_server(name)
+    api = api_server(context)
     with _opened(output) as file, reading_progress() as advance:
         pieces = written_list(_told(read_objects(api, EVERYTHING), advance))
         if packed:

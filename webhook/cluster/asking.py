@@ -9,9 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Any, Final
-
-import orjson
+from typing import Final
 
 from policies.errors import DocumentError
 from webhook.access.credential import PROXIED_HEADER
@@ -34,6 +32,22 @@ _TIMEOUT_S: Final = 60.0
 
 class NotInstalledError(ClusterError):
     """There is no Evenkeel in the namespace."""
+
+
+def request_token(api: ApiServer, namespace: str, account: str) -> str:
+    """Have a token made in the name of a service account that Evenkeel takes and the API server does not.
+
+    Raises:
+        ApiError: The API server refuses.
+        UnreachableError: There is no answer.
+    """
+    spec = {"audiences": [AUDIENCE], "expirationSeconds": TOKEN_S}
+    made = api.call(
+        "POST",
+        f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token",
+        body={"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec},
+    )
+    return str((made.get("status") or {}).get("token") or "")
 
 
 class Installation:
@@ -88,20 +102,16 @@ class Installation:
 
     def _fresh_token(self) -> str:
         if not self._token or self._now() >= self._renew_at:
-            path = f"/api/v1/namespaces/{self._namespace}/serviceaccounts/{ACCOUNT}/token"
-            spec = {"audiences": [AUDIENCE], "expirationSeconds": TOKEN_S}
-            body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
             try:
-                made = self._api.call("POST", path, body=body)
+                self._token = request_token(self._api, self._namespace, ACCOUNT)
             except ApiError as error:
                 raise self._refused(error) from error
-            self._token = str((made.get("status") or {}).get("token") or "")
             self._renew_at = self._now() + _RENEW_AFTER_S
         return self._token
 
     def _error(self, answer: Answer) -> Exception:
         """Return what an answer means, which is the API server's or Evenkeel's."""
-        told = _told(answer.body)
+        told = answer.json_object()
         if told.get("kind") == "Status" or "error" not in told:
             return self._refused(answer.error())
         if answer.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE):
@@ -121,11 +131,3 @@ class Installation:
             )
             return ApiError(error.status, f"{error}; {text}", reason=error.reason)
         return ApiError(error.status, f"{self._title} does not answer: {error}", reason=error.reason)
-
-
-def _told(body: bytes) -> dict[str, Any]:
-    try:
-        told = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return {}
-    return told if isinstance(told, dict) else {}

@@ -23,8 +23,7 @@ from policies.errors import EvenkeelError
 #: Seconds for one answer that is not a stream. The API server itself gives most requests 60 s; who asks for
 #: something small is told sooner that nobody answers. Arbitrary.
 TIMEOUT_S = 30.0
-#: Content types of patches, by what the API server does with them.
-MERGE_PATCH = "application/merge-patch+json"
+#: Content type of a JSON patch.
 JSON_PATCH = "application/json-patch+json"
 #: Characters of an answer that is no Status which are repeated. Arbitrary.
 _TOLD_LENGTH = 200
@@ -86,18 +85,26 @@ class Answer:
 
     Attributes:
         status: The HTTP status.
-        body: As it came.
+        body: As it came; never shown by ``repr``, for it may hold a token or a private key.
         headers: Names in lower case.
     """
 
     status: int
-    body: bytes
+    body: bytes = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
         """Whether it succeeded."""
         return HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
+
+    def json_object(self) -> dict[str, Any]:
+        """Return the JSON object that the body is; an empty one if it is something else."""
+        try:
+            told = orjson.loads(self.body)
+        except orjson.JSONDecodeError:
+            return {}
+        return told if isinstance(told, dict) else {}
 
     def error(self) -> ApiError:
         """Return what the answer says went wrong."""
@@ -191,6 +198,8 @@ def status_error(status: int, body: bytes, retry_after: str = "") -> ApiError:
     seconds = details.get("retryAfterSeconds") if isinstance(details, dict) else None
     if wait is None and isinstance(seconds, int):
         wait = float(seconds)
-    return ApiError(
-        status, told["message"], reason=reason if isinstance(reason, str) else "", retry_after_s=wait
-    )
+    message = told["message"]
+    if reason == "Unauthorized":
+        # All that Kubernetes says of it is this word once more.
+        message += ": the cluster does not take these credentials, which may have expired"
+    return ApiError(status, message, reason=reason if isinstance(reason, str) else "", retry_after_s=wait)

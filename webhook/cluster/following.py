@@ -8,9 +8,7 @@ import time
 from collections.abc import Callable
 
 from policies.engine.index import ClusterIndex
-from policies.errors import UsageError
-from policies.model.version import KubernetesVersion
-from webhook.cluster.connection import ApiServer, UnreachableError
+from webhook.cluster.connection import ApiServer
 from webhook.cluster.listing import RESOURCES
 from webhook.cluster.reflector import Backoff, KindStatus, Reflector
 
@@ -82,17 +80,3 @@ class LiveCluster:
     def kinds(self) -> list[KindStatus]:
         """Return how it goes with each kind."""
         return [reflector.status() for reflector in self._reflectors]
-
-
-def kubernetes_version(api: ApiServer) -> KubernetesVersion:
-    """Ask an API server for its version.
-
-    Raises:
-        ApiError: The API server refuses.
-        UnreachableError: There is no answer, or none with a version.
-    """
-    told = api.call("GET", "/version")
-    try:
-        return KubernetesVersion.parse(str(told.get("gitVersion", "")))
-    except UsageError as error:
-        raise UnreachableError(f"{api.url}/version: {error}") from error

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Final
 
-from webhook.cluster.connection import ApiError, ApiServer, ClusterError, UnreachableError
+from webhook.cluster.connection import ApiError, ApiServer, UnreachableError
 
 #: Objects of one page. Reading 250 pods, some megabyte, takes some 6 ms, during which no other thread of the
 #: process runs; fewer would ask a large cluster's API server too often. Arbitrary.
@@ -34,6 +35,16 @@ class Resource:
     kind: str
     path: str
     field_selector: str = ""
+
+    @property
+    def group(self) -> str:
+        """The group of the objects, as rules of a role name it; empty for the core group."""
+        return self.api_version.rpartition("/")[0]
+
+    @property
+    def plural(self) -> str:
+        """The kind as rules of a role name it."""
+        return self.path.rpartition("/")[2]
 
     @property
     def params(self) -> dict[str, str]:
@@ -83,7 +94,7 @@ class Listing:
         self._restarts = 0
         self._place = ""
         self._ended = False
-        self._ahead: _Ahead | None = None
+        self._ahead: Future[dict[str, Any]] | None = None
 
     def next(self) -> Page | None:
         """Return the next page, or None after the last.
@@ -97,7 +108,7 @@ class Listing:
         first = not self._place
         ahead, self._ahead = self._ahead, None
         try:
-            answer = ahead.result() if ahead else self._ask()
+            answer = ahead.result() if ahead is not None else self._ask()
         except ApiError as error:
             if first or not error.gone:
                 raise
@@ -115,7 +126,7 @@ class Listing:
         self._place = place if isinstance(place, str) else ""
         self._ended = not self._place
         if self._place:
-            self._ahead = _Ahead(self._ask)
+            self._ahead = _begun(self._ask)
         named = {"apiVersion": self._resource.api_version, "kind": self._resource.kind}
         return Page(first, [item | named for item in items or () if isinstance(item, dict)], version)
 
@@ -131,33 +142,18 @@ class Listing:
         return UnreachableError(f"{self._api.url}{self._resource.path}: the answer is no list")
 
 
-class _Ahead:
-    """A question that is asked in a thread of its own, and its answer, or what went wrong."""
+def _begun(ask: Callable[[], dict[str, Any]]) -> Future[dict[str, Any]]:
+    """Ask a question in a thread of its own; nobody waits for an answer that is not wanted any more."""
+    asked = Future[dict[str, Any]]()
 
-    def __init__(self, ask: Callable[[], dict[str, Any]]) -> None:
-        self._ask = ask
-        self._answer: dict[str, Any] = {}
-        self._error: ClusterError | None = None
-        # Nobody waits for an answer that is not wanted any more.
-        self._thread = threading.Thread(target=self._run, name="list-ahead", daemon=True)
-        self._thread.start()
-
-    def result(self) -> dict[str, Any]:
-        """Wait for the answer.
-
-        Raises:
-            ClusterError: There is none.
-        """
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
-        return self._answer
-
-    def _run(self) -> None:
+    def run() -> None:
         try:
-            self._answer = self._ask()
-        except ClusterError as error:
-            self._error = error
+            asked.set_result(ask())
+        except Exception as error:  # noqa: BLE001  # whoever wants the answer gets it
+            asked.set_exception(error)
+
+    threading.Thread(target=run, name="list-ahead", daemon=True).start()
+    return asked
 
 
 def list_objects(api: ApiServer, resource: Resource) -> Iterator[dict[str, Any]]:

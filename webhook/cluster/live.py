@@ -21,13 +21,16 @@ from urllib.parse import urlencode
 
 import orjson
 import urllib3
+import yaml
 from kubernetes import client, config
 from kubernetes.config.config_exception import ConfigException
+from kubernetes.config.kube_config import KubeConfigLoader, KubeConfigMerger
 from kubernetes.leaderelection.electionconfig import Config
 from kubernetes.leaderelection.leaderelection import LeaderElection
 from kubernetes.leaderelection.resourcelock.leaselock import LeaseLock
 from kubernetes.utils.keepalive import tcp_keepalive_socket_options
 
+from policies.fields import shown
 from policies.model.pod import DEFAULT_NAMESPACE
 from webhook.cluster.connection import (
     JSON_PATCH,
@@ -60,6 +63,8 @@ _RESIGN_ATTEMPTS: Final = 3
 _POD_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 #: Set in every pod.
 _IN_CLUSTER: Final = "KUBERNETES_SERVICE_HOST"
+#: The kubeconfig of whoever names none.
+_KUBECONFIG: Final = "~/.kube/config"
 
 
 def connect(context: str = "", *, kubeconfig: str = "") -> LiveApiServer:
@@ -84,20 +89,33 @@ def connect(context: str = "", *, kubeconfig: str = "") -> LiveApiServer:
             config.load_incluster_config(client_configuration=configuration)
             namespace = _POD_NAMESPACE.read_text().strip() if _POD_NAMESPACE.exists() else ""
         else:
-            config.load_kube_config(
-                config_file=kubeconfig or None, context=context or None, client_configuration=configuration
-            )
-            namespace = _context_namespace(context, kubeconfig)
-    except (ConfigException, OSError, ValueError, TypeError, KeyError) as error:
-        where = "in this pod" if in_pod else kubeconfig or "~/.kube/config"
-        raise KubeconfigError(f"no way to a cluster ({where}): {error}") from error
+            namespace = _load_kubeconfig(configuration, context, kubeconfig or _KUBECONFIG)
+    except (ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, KeyError) as error:
+        where = "in this pod" if in_pod else kubeconfig or _KUBECONFIG
+        raise KubeconfigError(f"no way to a cluster ({where}): {' '.join(str(error).split())}") from error
     return LiveApiServer(configuration, namespace or DEFAULT_NAMESPACE)
 
 
-def _context_namespace(context: str, kubeconfig: str) -> str:
-    contexts, current = config.list_kube_config_contexts(config_file=kubeconfig or None)
-    chosen = next((entry for entry in contexts if entry["name"] == context), current)
-    return str(chosen["context"].get("namespace") or "")
+def _load_kubeconfig(configuration: client.Configuration, context: str, kubeconfig: str) -> str:
+    """Take over what a kubeconfig says of a context, its current one if none is named; return its namespace.
+
+    The client's own functions know the namespace only where there is a current context.
+    """
+    merged = KubeConfigMerger(kubeconfig)
+    if merged.config is None:
+        raise ConfigException("there is no such file")
+    contexts = [entry["name"] for entry in merged.config.value.get("contexts") or ()]
+    if context and context not in contexts:
+        raise ConfigException(f"it has no context {shown(context)}; it has {', '.join(map(shown, contexts))}")
+    loader = KubeConfigLoader(
+        config_dict=merged.config,
+        active_context=context or None,
+        # Files that are named in it stand beside the one that names them.
+        config_base_path=None,
+        config_persister=merged.save_changes,
+    )
+    loader.load_and_set(configuration)
+    return str(loader.current_context["context"].get("namespace") or "")
 
 
 class LiveWatch:

@@ -9,10 +9,7 @@ from typing import Any, Final
 import orjson
 
 from policies.engine.index import ClusterIndex
-from policies.engine.releases import OLDEST_VERSION
-from policies.model.version import KubernetesVersion
 from webhook.cluster.connection import ApiError, ApiServer
-from webhook.cluster.following import kubernetes_version
 from webhook.cluster.listing import RESOURCES, Resource, list_objects
 
 #: What a rule of the linter looks at in a cluster.
@@ -73,20 +70,6 @@ def read_objects(api: ApiServer, resources: tuple[Resource, ...]) -> Iterator[di
                 "have list granted on it in all namespaces, as the ClusterRole view and a right to nodes do"
             )
             raise ApiError(error.status, f"{error}; {text}", reason=error.reason) from error
-
-
-def known_version(api: ApiServer, warn: Callable[[str], None]) -> KubernetesVersion:
-    """Return the release of a cluster, or the oldest that is known where it is older.
-
-    Raises:
-        ApiError: The API server refuses.
-        UnreachableError: There is no answer, or none with a version.
-    """
-    version = kubernetes_version(api)
-    if version >= OLDEST_VERSION:
-        return version
-    warn(f"Kubernetes {version} is older than any release that is known: judged as {OLDEST_VERSION}")
-    return OLDEST_VERSION
 
 
 def written_list(objects: Iterator[dict[str, Any]]) -> Iterator[bytes]:

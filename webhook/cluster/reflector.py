@@ -34,8 +34,8 @@ from webhook.logs import LOGGER
 _WATCH_S: Final = 60.0
 #: Seconds without a byte after which nobody is there, beyond those that the watch may be silent. Arbitrary.
 _GRACE_S: Final = 15.0
-#: Seconds of the first pause, and of the longest. Arbitrary.
-_FIRST_S, _LONGEST_S = 0.5, 30.0
+#: Seconds of the first pause, and of the longest: an API server is noticed so much later. Arbitrary.
+_FIRST_S, _LONGEST_S = 0.5, 10.0
 #: Seconds at most that are waited because the API server asks to. Arbitrary.
 _LONGEST_ASKED_S: Final = 300.0
 #: Objects left out and odd events that are told one by one. Arbitrary.
@@ -44,6 +44,8 @@ _MAX_TOLD: Final = 20
 _PASSING: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
 #: Refusals that last until somebody does something.
 _LASTING: Final = (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
+#: Seconds at least between two attempts of what is refused so. Arbitrary.
+_LASTING_S: Final = 30.0
 
 
 @dataclass(slots=True)
@@ -53,11 +55,13 @@ class Backoff:
     Attributes:
         first_s: The first pause.
         longest_s: The longest.
+        lasting_s: The least after a refusal that lasts until somebody does something.
         random: Returns numbers from 0 to 1.
     """
 
     first_s: float = _FIRST_S
     longest_s: float = _LONGEST_S
+    lasting_s: float = _LASTING_S
     random: Callable[[], float] = field(default_factory=lambda: SystemRandom().random)
     _next_s: float = field(init=False)
 
@@ -190,7 +194,7 @@ class Reflector:
                 return 0.0
             asked_s = min(error.retry_after_s or 0.0, _LONGEST_ASKED_S)
             if error.status in _LASTING:
-                asked_s = max(asked_s, self._backoff.longest_s)
+                asked_s = max(asked_s, self._backoff.lasting_s)
         except ClusterError as error:
             # Watches break off now and then; whether something is wrong, the next attempt tells.
             broke_off = bool(self._version) and self._opened_at < math.inf

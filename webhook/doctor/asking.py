@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
-import orjson
 from prometheus_client.parser import text_string_to_metric_families
 
 from webhook.access.credential import PROXIED_HEADER
-from webhook.access.reviews import AUDIENCE
-from webhook.cluster.asking import TOKEN_S
+from webhook.cluster.asking import request_token
 from webhook.cluster.connection import Answer, ApiError, ApiServer, UnreachableError
 from webhook.doctor.facts import Fact, Known, Names, Replica, Unknown, Voice
 
@@ -67,7 +65,7 @@ class _Proxy:
         answer = self._get("/readyz")
         if answer is None:
             return Unknown(f"{self._name} cannot be reached")
-        told = _object(answer.body)
+        told = answer.json_object()
         reasons = told.get("reasons")
         if isinstance(reasons, list):
             return Known(tuple(map(str, reasons)))
@@ -83,7 +81,7 @@ class _Proxy:
     def version(self) -> Fact[str]:
         """Return its release."""
         answer = self._get("/openapi.json")
-        told = _object(answer.body).get("info") if answer and answer.ok else None
+        told = answer.json_object().get("info") if answer and answer.ok else None
         version = told.get("version") if isinstance(told, dict) else None
         return (
             Known(version) if isinstance(version, str) else Unknown(f"{self._name} does not tell its release")
@@ -94,7 +92,7 @@ class _Proxy:
         answer = self._get("/metrics")
         if answer and answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             try:
-                token = self._token()
+                token = request_token(self._api, self._namespace, self._client)
             except ApiError as error:
                 may_not = f"may not create serviceaccounts/token of {self._client}"
                 return Unknown(f"{may_not}, to read the replicas' metrics" if error.forbidden else str(error))
@@ -104,12 +102,6 @@ class _Proxy:
         return Unknown(
             f"{self._name} does not tell its metrics: {_refusal(answer) if answer else 'no answer'}"
         )
-
-    def _token(self) -> str:
-        path = f"/api/v1/namespaces/{self._namespace}/serviceaccounts/{self._client}/token"
-        spec = {"audiences": [AUDIENCE], "expirationSeconds": TOKEN_S}
-        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
-        return str(self._api.call("POST", path, body=body)["status"]["token"])
 
     def _get(self, page: str, headers: dict[str, str] | None = None) -> Answer | None:
         """Return an answer of the replica or of the proxy; None if there is none in time."""
@@ -122,13 +114,5 @@ class _Proxy:
 
 def _refusal(answer: Answer) -> str:
     """Return why a page is not told: a replica's words or the proxy's."""
-    error = _object(answer.body).get("error")
+    error = answer.json_object().get("error")
     return error if isinstance(error, str) else str(answer.error())
-
-
-def _object(body: bytes) -> dict[str, Any]:
-    try:
-        told = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return {}
-    return told if isinstance(told, dict) else {}

@@ -13,8 +13,9 @@ from certs import examine, pem
 from certs.authority import is_authority
 from certs.errors import CertificateError
 from certs.pair import dns_names, fingerprint
+from policies.reports.lint_run import plural
 from webhook.doctor.facts import Facts, Known, UnknownError, Webhook
-from webhook.doctor.finding import Check, Verdict, counted, listed, ok, problem, warning
+from webhook.doctor.finding import Check, Verdict, listed, ok, problem, warning
 
 #: Part of its life that a certificate may have left before it is told. Evenkeel and cert-manager renew at a
 #: third, so at a quarter the renewal has failed for a while.
@@ -58,7 +59,7 @@ def _authorities_told(count: int) -> str:
 def _served(facts: Facts) -> Iterator[Verdict]:
     """Tell whether the certificate in the Secret is valid, and trusted by each caBundle."""
     if facts.certificate == Known(None):
-        yield problem(f"Secret {facts.secret} with tls.crt does not exist", _renew(facts))
+        yield problem(f"Secret {facts.secret} is not there, or has no tls.crt", _renew(facts))
         return
     try:
         chain = _parsed(facts)
@@ -169,9 +170,7 @@ def _late(certificate: x509.Certificate, now: datetime) -> bool:
 def _left(end: datetime, now: datetime) -> str:
     days = math.floor((end - now) / _DAY)
     return (
-        f"expires on {end:%Y-%m-%d}, in {counted(days, 'day')}"
-        if end >= now
-        else f"expired on {end:%Y-%m-%d}"
+        f"expires on {end:%Y-%m-%d}, in {plural(days, 'day')}" if end >= now else f"expired on {end:%Y-%m-%d}"
     )
 
 
@@ -181,6 +180,8 @@ def _who(authority: x509.Certificate) -> str:
 
 def _mend(facts: Facts) -> str:
     """Return the command that brings the authority into the webhook configurations."""
+    if facts.certificate == Known(None):
+        return _renew(facts)  # there is no authority yet
     return f"evenkeel certs inject {_place(facts)}"
 
 
@@ -188,6 +189,9 @@ def _renew(facts: Facts) -> str:
     """Return the command that makes the serving certificate anew."""
     if facts.setting("cert-secret"):
         return f"evenkeel certs rotate {_place(facts)} --service {facts.names.service}"
+    if facts.replicas == Known(()):
+        # Replicas make it as they start, unless somebody else does.
+        return f"kubectl -n {facts.names.namespace} describe replicasets, and look why no replica has started"
     # Somebody else makes it: cert-manager, or a person.
     where = f"kubectl -n {facts.names.namespace} describe"
     return f"{where} certificates, and {where} secret {facts.secret}"

@@ -73,8 +73,7 @@ def _not_installed(facts: Facts) -> Verdict | None:
     return problem(
         f"Evenkeel is not installed: namespace {names.namespace} has no Service {names.service}, "
         f"and no webhook configuration is called {names.webhooks}",
-        f"helm upgrade --install evenkeel deploy/helm/evenkeel -n {names.namespace} --create-namespace, "
-        "or name the installation with -n, --service and --webhooks",
+        f"{facts.install()} --create-namespace, or name the installation with -n, --service and --webhooks",
     )
 
 

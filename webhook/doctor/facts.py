@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Generic, NamedTuple, NoReturn, TypeVar
 
+from certs.inject import CONFIGURATION_KINDS
 from policies.model.labels import LabelSelector
 from policies.model.version import KubernetesVersion
 
@@ -152,8 +153,7 @@ class Webhook:
 
 
 #: The kinds of webhook configurations.
-MUTATING = "MutatingWebhookConfiguration"
-VALIDATING = "ValidatingWebhookConfiguration"
+MUTATING, VALIDATING = CONFIGURATION_KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,6 +401,10 @@ class Facts:
     def restart(self) -> str:
         """Return the command that makes the replicas anew."""
         return f"kubectl -n {self.names.namespace} rollout restart deployment/{self.deployment}"
+
+    def install(self) -> str:
+        """Return the command that installs Evenkeel, or what is missing of it."""
+        return f"helm upgrade --install evenkeel deploy/helm/evenkeel -n {self.names.namespace}"
 
     def setting(self, name: str) -> str:
         """Return an option of the first replica; empty if it is not given, or nobody could look."""

@@ -70,15 +70,6 @@ class Finding:
     verdict: Verdict
 
 
-def counted(count: int, noun: str) -> str:
-    """Return a number of things.
-
-    >>> counted(1, "replica"), counted(1500, "pod")
-    ('1 replica', '1,500 pods')
-    """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def listed(names: list[str], *, most: int = 5) -> str:
     """Return names, not too many of them.
 

@@ -9,16 +9,17 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
 
+from certs.inject import CONFIGURATION_KINDS
 from policies.model.version import KubernetesVersion
 from policies.model.workload import KNOWN_KINDS
+from webhook.access.reviews import ACCESS_REVIEWS
 from webhook.cluster import listing
 from webhook.cluster.connection import ApiError, ApiServer
+from webhook.cluster.release import kubernetes_version
 from webhook.doctor import objects, permissions, tally
 from webhook.doctor.asking import ask_replica
 from webhook.doctor.exclusions import SYSTEM
 from webhook.doctor.facts import (
-    MUTATING,
-    VALIDATING,
     Ask,
     Budget,
     Configuration,
@@ -35,15 +36,12 @@ from webhook.doctor.facts import (
     Unknown,
     Workload,
 )
+from webhook.vouching.configurations import collection
 
 #: The label that leads from an EndpointSlice to its Service.
 _SLICE_LABEL: Final = "kubernetes.io/service-name"
-_REGISTRATION: Final = "/apis/admissionregistration.k8s.io/v1"
-_CONFIGURATIONS: Final = {
-    MUTATING: f"{_REGISTRATION}/mutatingwebhookconfigurations",
-    VALIDATING: f"{_REGISTRATION}/validatingwebhookconfigurations",
-}
-_SUBJECT_ACCESS_REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+#: Where the API server has each kind of webhook configuration.
+_CONFIGURATIONS: Final = {kind: collection(kind) for kind in CONFIGURATION_KINDS}
 
 T = TypeVar("T")
 
@@ -137,7 +135,7 @@ class _Cluster:
 
     def version(self) -> KubernetesVersion:
         """Return the API server's release."""
-        return KubernetesVersion.parse(str(self._api.call("GET", "/version")["gitVersion"]))
+        return kubernetes_version(self._api)
 
     def configurations(
         self,
@@ -303,7 +301,7 @@ class _Cluster:
                 "resourceAttributes": attributes,
             },
         }
-        return bool(self._api.call("POST", _SUBJECT_ACCESS_REVIEWS, body=body)["status"]["allowed"])
+        return bool(self._api.call("POST", ACCESS_REVIEWS, body=body)["status"]["allowed"])
 
     def injection(self, namespaces: Fact[tuple[Namespace, ...]]) -> Fact[Injection]:
         """Count injected pods in the whole cluster, or in each namespace where that is allowed."""

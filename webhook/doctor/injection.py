@@ -7,8 +7,9 @@ from typing import Final
 
 from policies.evaluation.exemptions import INJECT_ANNOTATION
 from policies.evaluation.injection import INJECTED_ANNOTATION
+from policies.reports.lint_run import plural
 from webhook.doctor.facts import Facts
-from webhook.doctor.finding import Check, Verdict, counted, listed, ok, warning
+from webhook.doctor.finding import Check, Verdict, listed, ok, warning
 
 #: Controllers that are told one by one. Arbitrary; the count of the rest follows.
 _TOLD: Final = 10
@@ -28,14 +29,14 @@ def _partial(facts: Facts) -> Iterator[Verdict]:
     if rest:
         bare = sum(owner.bare for owner in rest)
         yield warning(
-            f"{counted(len(rest), 'more controller')} with {counted(bare, 'pod')} that were not injected",
+            f"{plural(len(rest), 'more controller')} with {plural(bare, 'pod')} that were not injected",
             "evenkeel doctor again, when these are mended",
         )
     hidden = f"; {injection.unseen}" if injection.unseen else ""
     if not injection.partial:
-        yield ok(f"no controller is injected in part, of {counted(injection.pods, 'pod')}{hidden}")
+        yield ok(f"no controller is injected in part, of {plural(injection.pods, 'pod')}{hidden}")
     elif hidden:
-        yield ok(f"looked at {counted(injection.pods, 'pod')}{hidden}")
+        yield ok(f"looked at {plural(injection.pods, 'pod')}{hidden}")
 
 
 def _exempt(facts: Facts) -> Iterator[Verdict]:
@@ -44,7 +45,7 @@ def _exempt(facts: Facts) -> Iterator[Verdict]:
     opted_out = f'{INJECT_ANNOTATION}: "false"'
     if exempt:
         yield ok(
-            f"nothing is injected in {counted(len(exempt), 'namespace')} with {opted_out}: {listed(exempt)}"
+            f"nothing is injected in {plural(len(exempt), 'namespace')} with {opted_out}: {listed(exempt)}"
         )
     else:
         yield ok(f"no namespace has {opted_out}")

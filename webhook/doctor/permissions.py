@@ -5,19 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from webhook.doctor.facts import Ask, Facts, Names, Resource
+from webhook.cluster.listing import RESOURCES
+from webhook.doctor.facts import Ask, Facts, Names
 from webhook.doctor.finding import Check, Verdict, listed, ok, problem, warning
 
-#: What is followed in a cluster.
-FOLLOWED: Final = (
-    Resource("", "nodes"),
-    Resource("", "pods"),
-    Resource("", "services"),
-    Resource("", "replicationcontrollers"),
-    Resource("", "namespaces"),
-    Resource("apps", "replicasets"),
-    Resource("apps", "statefulsets"),
-)
 #: What no webhook needs, and whoever takes a replica over would like to have.
 EXCESSIVE: Final = (
     Ask("*", "*", "*"),
@@ -32,7 +23,9 @@ EXCESSIVE: Final = (
 
 def following() -> tuple[Ask, ...]:
     """Return what ``--live`` needs."""
-    return tuple(Ask(verb, *resource) for resource in FOLLOWED for verb in ("list", "watch"))
+    return tuple(
+        Ask(verb, resource.group, resource.plural) for resource in RESOURCES for verb in ("list", "watch")
+    )
 
 
 def vouching(names: Names, secret: str, lease: str) -> tuple[Ask, ...]:

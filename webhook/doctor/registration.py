@@ -42,7 +42,7 @@ def _registered(facts: Facts) -> Iterator[Verdict]:
         configuration = there.get(kind)
         if configuration is None or not configuration.webhooks:
             what = "does not exist" if configuration is None else "holds no webhook"
-            yield problem(f"{kind} {names.webhooks} {what}: the API server asks nobody", _install(facts))
+            yield problem(f"{kind} {names.webhooks} {what}: the API server asks nobody", facts.install())
             continue
         for webhook in configuration.webhooks:
             if webhook.service != (names.namespace, names.service):
@@ -176,10 +176,6 @@ def _rules_needless(facts: Facts) -> Iterator[Verdict]:
             )
     if not found:
         yield ok("no rule asks for what Evenkeel never reviews")
-
-
-def _install(facts: Facts) -> str:
-    return f"helm upgrade --install evenkeel deploy/helm/evenkeel -n {facts.names.namespace}"
 
 
 def edit(webhook: Webhook) -> str:

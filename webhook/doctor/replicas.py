@@ -9,15 +9,15 @@ from typing import Final, TypeVar
 from policies.engine.releases import OLDEST_VERSION
 from policies.errors import UsageError
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.reports.lint_run import plural
 from webhook.doctor.facts import Fact, Facts, Known, Replica, UnknownError, Voice
-from webhook.doctor.finding import Check, Verdict, counted, listed, ok, problem, warning
+from webhook.doctor.finding import Check, Verdict, listed, ok, problem, warning
+from webhook.settings import DEFAULT_MAX_SNAPSHOT_AGE_S
 
 #: Replicas with which one may be lost.
 ENOUGH: Final = 2
 #: Restarts of a container that are told. Arbitrary: a node that is mended twice a year stays below.
 MANY_RESTARTS: Final = 5
-#: Seconds after which a picture of the cluster is stale, where the replicas do not say. Their own default.
-STALE_S: Final = 180.0
 #: What a replica tells of its picture of the cluster: its age in seconds, and whether it is whole (0 or 1).
 _AGE_METRIC: Final = "evenkeel_cluster_age_seconds"
 _SYNCED_METRIC: Final = "evenkeel_cluster_synced"
@@ -30,11 +30,11 @@ def _endpoints(facts: Facts) -> Iterator[Verdict]:
     names = facts.names
     which = f"Service {names.namespace}/{names.service}"
     if not facts.service.get():
-        yield problem(f"{which} does not exist: the API server reaches no replica", _install(facts))
+        yield problem(f"{which} does not exist: the API server reaches no replica", facts.install())
         return
     found = facts.endpoints.get()
     if found.ready:
-        yield ok(f"{which} has {counted(found.ready, 'ready endpoint')}")
+        yield ok(f"{which} has {plural(found.ready, 'ready endpoint')}")
         return
     yield problem(
         f"{which} has no ready endpoint"
@@ -50,13 +50,13 @@ def _ready(facts: Facts) -> Iterator[Verdict]:
     replicas = facts.replicas.get()
     namespace = facts.names.namespace
     if workload is None and not replicas:
-        yield problem(f"namespace {namespace} has no Deployment behind the Service", _install(facts))
+        yield problem(f"namespace {namespace} has no Deployment behind the Service", facts.install())
         return
     # Where something else than a Deployment makes the pods, those that are there are those that are wanted.
     wanted = workload.replicas if workload else len(replicas)
     if wanted < ENOUGH:
         yield warning(
-            f"{counted(wanted, 'replica')} wanted: while none runs, nobody is reviewed",
+            f"{plural(wanted, 'replica')} wanted: while none runs, nobody is reviewed",
             f"kubectl -n {namespace} scale deployment/{facts.deployment} --replicas={ENOUGH}",
         )
     unready = [replica for replica in replicas if not replica.ready]
@@ -86,14 +86,14 @@ def _restarts(facts: Facts) -> Iterator[Verdict]:
     for replica in found:
         ended = f", last by {replica.state}" if replica.state else ""
         yield warning(
-            f"{replica.name} restarted {counted(replica.restarts, 'time')}{ended}",
+            f"{replica.name} restarted {plural(replica.restarts, 'time')}{ended}",
             f"kubectl -n {namespace} set resources deployment/{facts.deployment} --limits=memory=…, "
             "with more than now"
             if replica.state == "OOMKilled"
             else f"kubectl -n {namespace} logs {replica.name} --previous",
         )
     if not found:
-        yield ok(counted(sum(replica.restarts for replica in facts.pods()), "restart"))
+        yield ok(plural(sum(replica.restarts for replica in facts.pods()), "restart"))
 
 
 def _apart(facts: Facts) -> Iterator[Verdict]:
@@ -107,12 +107,12 @@ def _apart(facts: Facts) -> Iterator[Verdict]:
     used_zones = {zones[node] for node in used_nodes if node in zones}
     all_zones = set(zones.values())
     if len(used_nodes) == 1 and len(places) > 1:
-        yield _together(facts, placed, f"on node {placed[0].node}", counted(len(places), "node"))
+        yield _together(facts, placed, f"on node {placed[0].node}", plural(len(places), "node"))
     elif len(used_zones) == 1 and len(all_zones) > 1 and used_nodes <= zones.keys():
-        yield _together(facts, placed, f"in zone {used_zones.pop()}", counted(len(all_zones), "zone"))
+        yield _together(facts, placed, f"in zone {used_zones.pop()}", plural(len(all_zones), "zone"))
     else:
-        among = f" in {counted(len(used_zones), 'zone')}" if used_zones else ""
-        yield ok(f"{len(placed)} replicas on {counted(len(used_nodes), 'node')}{among}")
+        among = f" in {plural(len(used_zones), 'zone')}" if used_zones else ""
+        yield ok(f"{len(placed)} replicas on {plural(len(used_nodes), 'node')}{among}")
 
 
 def _together(facts: Facts, placed: list[Replica], where: str, choice: str) -> Verdict:
@@ -145,7 +145,7 @@ def _budget(facts: Facts) -> Iterator[Verdict]:
         else:
             yield warning(
                 f"PodDisruptionBudget {budget.name} ({budget.asks}) lets nothing be evicted of "
-                f"{counted(len(replicas), 'replica')}: it blocks the drain of their nodes",
+                f"{plural(len(replicas), 'replica')}: it blocks the drain of their nodes",
                 f"kubectl -n {namespace} patch pdb {budget.name} --type=merge "
                 '-p \'{"spec":{"minAvailable":null,"maxUnavailable":1}}\', with 2 replicas or more',
             )
@@ -183,7 +183,7 @@ def _one_release(facts: Facts) -> Iterator[Verdict]:
             f"pip install evenkeel=={releases[-1]}, or upgrade the installation to {facts.tool_version}",
         )
     elif len(images) == 1:
-        yield ok(f"{counted(len(replicas), 'replica')} and this program are of release {facts.tool_version}")
+        yield ok(f"{plural(len(replicas), 'replica')} and this program are of release {facts.tool_version}")
 
 
 def _says_ready(facts: Facts) -> Iterator[Verdict]:
@@ -203,7 +203,7 @@ def _says_ready(facts: Facts) -> Iterator[Verdict]:
         for reason in why:
             yield grave(f"{name}: {reason}", f"kubectl -n {facts.names.namespace} logs {name}")
     if reasons and not any(reasons.values()):
-        yield ok(f"{counted(len(reasons), 'replica')} asked, each ready by its own word")
+        yield ok(f"{plural(len(reasons), 'replica')} asked, each ready by its own word")
     if unheard and not lost:
         raise UnknownError(unheard)
 
@@ -218,9 +218,9 @@ def _picture(facts: Facts) -> Iterator[Verdict]:
         yield ok("replicas follow no cluster")
         return
     try:
-        limit_s = float(facts.setting("max-snapshot-age-s") or STALE_S)
+        limit_s = float(facts.setting("max-snapshot-age-s") or DEFAULT_MAX_SNAPSHOT_AGE_S)
     except ValueError:
-        limit_s = STALE_S
+        limit_s = DEFAULT_MAX_SNAPSHOT_AGE_S
     stale = {
         name: told.get(_AGE_METRIC, 0.0)
         for name, told in following.items()
@@ -254,7 +254,7 @@ def _told(facts: Facts, ask: Callable[[Voice], Fact[T]]) -> tuple[dict[str, T], 
 
 def _kubernetes_version(facts: Facts) -> Iterator[Verdict]:
     """Tell whether replicas judge by the release that the cluster runs, and whether it is known."""
-    version = facts.version.get()
+    version, replicas = facts.version.get(), facts.pods()
     if version > KNOWN_VERSION:
         yield warning(
             f"the cluster runs Kubernetes {version}, newer than {KNOWN_VERSION}, the newest that this "
@@ -267,7 +267,6 @@ def _kubernetes_version(facts: Facts) -> Iterator[Verdict]:
             "is known: pods are judged as there",
             "upgrade the cluster",
         )
-    replicas = facts.pods()
     wrong = {replica.name: judged for replica in replicas if (judged := _judged(replica, version)) != version}
     for judged in dict.fromkeys(wrong.values()):
         names = listed([name for name, told in wrong.items() if told == judged])
@@ -286,10 +285,6 @@ def _judged(replica: Replica, version: KubernetesVersion) -> KubernetesVersion:
         return KubernetesVersion.parse(given)
     except UsageError:
         return version if "live" in replica.settings else KNOWN_VERSION
-
-
-def _install(facts: Facts) -> str:
-    return f"helm upgrade --install evenkeel deploy/helm/evenkeel -n {facts.names.namespace}"
 
 
 CHECKS: Final = (

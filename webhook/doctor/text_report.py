@@ -9,10 +9,11 @@ from typing import Any, Final
 
 import click
 
+from policies.reports.lint_run import plural
 from policies.reports.printable import one_line
 from webhook.doctor.diagnosis import Diagnosis
 from webhook.doctor.facts import Known
-from webhook.doctor.finding import Finding, Status, counted
+from webhook.doctor.finding import Finding, Status
 
 _COLORS: Final = {Status.PROBLEM: "red", Status.WARNING: "yellow", Status.SKIPPED: "cyan", Status.OK: "green"}
 #: Columns of a status, and how far in a remedy stands.
@@ -78,15 +79,15 @@ def _summary(diagnosis: Diagnosis, style: _Style) -> str:
     problems, warnings = diagnosis.count(Status.PROBLEM), diagnosis.count(Status.WARNING)
     fine, skipped = diagnosis.count(Status.OK), diagnosis.count(Status.SKIPPED)
     if diagnosis.blind:
-        told_nothing = f"Nothing of the installation could be looked at: {counted(skipped, 'check')} skipped"
+        told_nothing = f"Nothing of the installation could be looked at: {plural(skipped, 'check')} skipped"
         return style(told_nothing, fg="red", bold=True)
     told = [
-        style(counted(problems, "problem"), fg="red", bold=True)
+        style(plural(problems, "problem"), fg="red", bold=True)
         if problems
         else style("No problems", fg="green")
     ]
     if warnings:
-        told.append(style(counted(warnings, "warning"), fg="yellow"))
+        told.append(style(plural(warnings, "warning"), fg="yellow"))
     told.append(f"{fine} ok")
     if skipped:
         told.append(style(f"{skipped} skipped", fg="cyan"))

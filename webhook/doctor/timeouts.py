@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from policies.reports.lint_run import plural
 from webhook.doctor.facts import Facts, Known, Namespace, Webhook
-from webhook.doctor.finding import Check, Verdict, counted, listed, ok, warning
+from webhook.doctor.finding import Check, Verdict, listed, ok, warning
 from webhook.doctor.registration import patch
 
 #: Seconds that one of our webhooks may take before it is told. Kubernetes' default for timeoutSeconds.
@@ -46,7 +47,7 @@ def _all(facts: Facts) -> Iterator[Verdict]:
     waits = [(_wait_s(webhooks, namespace), namespace.name) for namespace in namespaces]
     seconds, where = max(waits, default=(_wait_s(webhooks, None), "some namespace"))
     if seconds < REQUEST_S:
-        yield ok(f"{counted(len(webhooks), 'webhook')} for pods, {seconds} s together at worst")
+        yield ok(f"{plural(len(webhooks), 'webhook')} for pods, {seconds} s together at worst")
         return
     slowest = sorted(webhooks, key=lambda webhook: -webhook.timeout_s)
     told = listed([f"{webhook.name} {webhook.timeout_s} s" for webhook in slowest])

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 from certs.provision import provision_self_signed
 from certs.serving import Outcome, ServingContext, ServingEvent
 from certs.store import AUTHORITY_CERTIFICATE, SERVING_CERTIFICATE, SERVING_KEY
-from policies.engine.releases import OLDEST_VERSION
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from webhook import logs
 from webhook.access.guard import build_guard
@@ -21,6 +20,7 @@ from webhook.access.mode import access_mode
 from webhook.admission.wsgi import PHASES, AdmissionApp
 from webhook.app import create_app
 from webhook.cluster.connection import ClusterError
+from webhook.cluster.release import known_version
 from webhook.context import build_context
 from webhook.logs import LOGGER, EventLog, Value
 from webhook.serving.application import Application, Served
@@ -107,6 +107,7 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
         quick=tuple(f"POST {path}".encode() for path in PHASES),
         when_ready=_announcement(shown_address(listener), state, files),
         begin_work=state.begin,
+        prepared=state.prepared,
         end_work=state.end,
     )
     Application(settings, served).run()
@@ -125,17 +126,11 @@ def _live_version(settings: Settings) -> KubernetesVersion:
     """Return the release of the live cluster, as far as it is known."""
     if settings.kubernetes_version:
         return KNOWN_VERSION
-    from webhook.cluster.following import kubernetes_version  # noqa: PLC0415  # as above
-
     try:
-        version = kubernetes_version(_connect(settings))
+        return known_version(_connect(settings), _warn)
     except ClusterError as error:
         _warn(f"the cluster does not say its release ({error}): taken to be {KNOWN_VERSION}")
         return KNOWN_VERSION
-    if version < OLDEST_VERSION:
-        _warn(f"the cluster's release {version} is older than any that is known: judged as {OLDEST_VERSION}")
-        return OLDEST_VERSION
-    return version
 
 
 def _keeper(settings: Settings, folder: Path) -> CertificateKeeper:

@@ -12,9 +12,9 @@ from policies.reports import lint_json
 from policies.reports.lint_run import LintRun
 from webhook.linting.request import lint_request
 from webhook.logs import LOGGER
-from webhook.scoring.gate import BusyError
 from webhook.scoring.request import RequestError
 from webhook.serving.body import RefusalError
+from webhook.serving.gate import BusyError
 from webhook.serving.problems import JSON
 from webhook.views.current import state
 from webhook.views.guarding import require_access

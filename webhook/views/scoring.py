@@ -14,11 +14,11 @@ from policies.evaluation.explaining import Explained, explain_object
 from policies.evaluation.placement import Placement
 from policies.reports import explain_json, explain_text, score_json, score_table
 from webhook.logs import LOGGER
-from webhook.scoring.gate import BusyError
 from webhook.scoring.placing import judge_request, place_for_scores
 from webhook.scoring.request import CLUSTER, RequestError
 from webhook.scoring.screen import FEASIBLE_NODES, TEXT, Screen, read_screen
 from webhook.serving.body import RefusalError, announced_length
+from webhook.serving.gate import BusyError
 from webhook.serving.problems import JSON
 from webhook.views.current import state
 from webhook.views.guarding import require_access

@@ -17,6 +17,11 @@ _GROUP: Final = "/apis/admissionregistration.k8s.io/v1"
 _FIELD_MANAGER: Final = "evenkeel"
 
 
+def collection(kind: str) -> str:
+    """Return where the API server has all configurations of a kind."""
+    return f"{_GROUP}/{kind.lower()}s"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
     """A webhook configuration as it was read.
@@ -39,7 +44,7 @@ class Configuration:
     @property
     def path(self) -> str:
         """Where the API server has it."""
-        return f"{_GROUP}/{self.kind.lower()}s/{self.name}"
+        return f"{collection(self.kind)}/{self.name}"
 
 
 def read_configurations(api: ApiServer, name: str) -> tuple[Configuration, ...]:

@@ -192,7 +192,7 @@ class CertificateKeeper:
         return pause_s * (1 + _JITTER * (2 * self._jitter() - 1))
 
     def _look_once(self) -> bool:
-        """Look, mend while leading, and serve what is good; return whether all is as it should be."""
+        """Look, mend while leading, and serve what is good; return whether the next look has time."""
         try:
             view = self._rotation.look()
             self._tell_broken(view)
@@ -204,6 +204,9 @@ class CertificateKeeper:
         except (ClusterError, CertificateError) as error:
             self._tell("cluster", "certificates_unavailable", str(error))
             return isinstance(error, UnreachableError)  # no hurry: it may be down for long
+        except Exception as error:  # noqa: BLE001  # nobody would begin this thread anew
+            self._tell("cluster", "certificates_unavailable", f"{type(error).__name__}: {error}", trace=error)
+            return True
         self._tell("cluster", "certificates_unavailable", "")
         return step is Step.KEEP and not self._problem and not self._told.get("secret")
 
@@ -257,12 +260,12 @@ class CertificateKeeper:
                     return f"{configuration.source}: the caBundle of {webhook} {why}"
         return ""
 
-    def _tell(self, subject: str, event: str, reason: str) -> None:
+    def _tell(self, subject: str, event: str, reason: str, *, trace: Exception | None = None) -> None:
         """Log what is wrong when it begins, when it becomes something else, and when it is over."""
         if reason == self._told.get(subject, ""):
             return
         if reason:
-            LOGGER.warning(event, extra={"fields": {"reason": reason}})
+            LOGGER.warning(event, extra={"fields": {"reason": reason}}, exc_info=trace)
         else:
             LOGGER.info(f"{event}_resolved")
         self._told[subject] = reason

@@ -7,13 +7,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Flask
 
+from tests.webhook.loopback import QuietHandler, listening, status_of, write_kubeconfig
 from webhook.access.reviews import ACCESS_REVIEWS, TOKEN_REVIEWS
 from webhook.cluster.asking import SERVICE
 from webhook.cluster.connection import ApiServer
@@ -67,16 +67,7 @@ class ControlPlane:
 
     def kubeconfig(self, folder: Path) -> Path:
         """Write a kubeconfig whose context has the namespace shop."""
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "c", "cluster": {"server": self.url}}],
-            "users": [{"name": "u", "user": {"token": OWN_TOKEN}}],
-            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u", "namespace": "shop"}}],
-            "current-context": "c",
-        }
-        (folder / "kubeconfig").write_text(json.dumps(config))
-        return folder / "kubeconfig"
+        return Path(write_kubeconfig(folder, self.url, token=OWN_TOKEN, namespace="shop"))
 
     def paths(self) -> list[str]:
         return [request.path for request in self.asked]
@@ -87,9 +78,9 @@ class ControlPlane:
         if self.tokens.get(request.headers.get("authorization", "").removeprefix("Bearer "), "")[1:] != (
             API,
         ):
-            return _status(401, "Unauthorized", "Unauthorized")
+            return 401, status_of(401, "Unauthorized", "Unauthorized")
         if path in self.forbidden:
-            return _status(403, "Forbidden", f"{path} is forbidden")
+            return 403, status_of(403, "Forbidden", f"{path} is forbidden")
         if path == "/version":
             return 200, {"gitVersion": self.version}
         if path == TOKEN_REVIEWS:
@@ -110,7 +101,7 @@ class ControlPlane:
             return 201, {"kind": "TokenRequest", "status": {"token": token}}
         if self.app is not None and path.startswith(_PROXY):
             return 0, self._proxied(self.app, request)
-        return _status(404, "NotFound", f"{path} not found")
+        return 404, status_of(404, "NotFound", f"{path} not found")
 
     def _review(self, spec: dict[str, Any]) -> dict[str, Any]:
         user, audience = self.tokens.get(spec["token"], ("", ""))
@@ -130,18 +121,14 @@ class ControlPlane:
         )
 
 
-def _status(code: int, reason: str, message: str) -> tuple[int, dict[str, Any]]:
-    return code, {"kind": "Status", "code": code, "reason": reason, "message": message}
-
-
 @contextmanager
 def a_control_plane() -> Iterator[ControlPlane]:
     """Run an API server until the block ends."""
     plane = ControlPlane()
     plane.answering.set()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+    class Handler(QuietHandler):
+        def do_GET(self) -> None:  # noqa: N802  # as the standard library calls it
             length = int(self.headers.get("Content-Length") or 0)
             body = json.loads(self.rfile.read(length) or "null")
             headers = {name.lower(): value for name, value in self.headers.items()}
@@ -150,30 +137,14 @@ def a_control_plane() -> Iterator[ControlPlane]:
             plane.answering.wait()
             status, told = plane.answer(request)
             if status:
-                self._send(status, json.dumps(told).encode(), {"Content-Type": "application/json"})
+                self.answer(status, json.dumps(told).encode(), {"Content-Type": "application/json"})
             else:
-                self._send(told.status_code, told.data, dict(told.headers))
+                self.answer(told.status_code, told.data, dict(told.headers))
 
         do_POST = do_GET  # noqa: N815  # as the standard library calls it
 
-        def _send(self, status: int, content: bytes, headers: dict[str, str]) -> None:
-            self.send_response(status)
-            for name, value in (headers | {"Content-Length": str(len(content))}).items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    plane.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield plane
-    finally:
-        plane.answering.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with listening(Handler) as plane.url:
+        try:
+            yield plane
+        finally:
+            plane.answering.set()

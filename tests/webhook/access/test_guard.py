@@ -13,7 +13,10 @@ import pytest
 from tests.webhook.access.control_plane import ControlPlane, a_control_plane
 from tests.webhook.access.test_mode import EVERYWHERE, LOOPBACK, Given
 from tests.webhook.cluster.api_server import eventually
-from webhook.access.guard import ClosedGuard, Guard, OpenGuard, build_guard
+from webhook.access.guard import ClosedGuard, Guard, KubernetesGuard, OpenGuard, build_guard
+from webhook.access.memory import Memory
+from webhook.access.rate import Rate
+from webhook.access.reviewer import Reviewer
 from webhook.access.reviews import Decision, Result
 
 
@@ -93,3 +96,19 @@ def test_a_silent_api_server_takes_no_more_than_its_places(plane: ControlPlane, 
 
     assert (Result.ERROR, Result.ALLOWED) == (busy.result, known.result)
     assert [Result.UNAUTHENTICATED] * 2 == [answer.result for answer in answers]
+
+
+def test_a_flood_of_tokens_is_no_flood_of_questions(plane: ControlPlane, tmp_path: Path) -> None:
+    """Beyond what may be asked in a second nobody new is asked about; who is known is answered."""
+    guard = KubernetesGuard(
+        Reviewer(plane.api(tmp_path)),
+        Memory(),
+        places=1,
+        count=list[str]().append,
+        rate=Rate(3, now=lambda: 0.0),
+    )
+    decisions = [_check(guard, token) for token in ("janes", "a", "b", "c", "d", "janes")]
+
+    allowed, unknown, busy = Result.ALLOWED, Result.UNAUTHENTICATED, Result.ERROR
+    assert [allowed, unknown, unknown, busy, busy, allowed] == [decision.result for decision in decisions]
+    assert 2 + 2 + 2 == len(plane.asked)

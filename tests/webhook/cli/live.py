@@ -5,13 +5,11 @@ from __future__ import annotations
 import io
 import sys
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from webhook.cli import live_placement, main, placement
-from webhook.cluster import live
+from webhook.cli import live, main, placement
 
 
 @dataclass(frozen=True)
@@ -31,16 +29,13 @@ class Commands:
     ) -> None:
         self._monkeypatch = monkeypatch
         self._capture = capsysbinary
-        # The client reads the variable when it is imported, which is once for all tests.
-        connect = partial(live.connect, kubeconfig=str(folder / "kubeconfig"))
-        monkeypatch.setattr(live, "connect", connect)
-        monkeypatch.setattr(live_placement, "connect", connect)
+        monkeypatch.setenv("KUBECONFIG", str(folder / "kubeconfig"))
         monkeypatch.setenv("COLUMNS", "90")
         monkeypatch.chdir(folder)
 
     def run(self, *arguments: str, stdin: bytes = b"") -> Done:
         # A process of its own would remember neither.
-        live_placement.api_server.cache_clear()
+        live.api_server.cache_clear()
         placement._standard_input.cache_clear()
         self._monkeypatch.setattr(sys, "argv", ["evenkeel", *arguments])
         self._monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))

@@ -48,6 +48,18 @@ def test_a_bundle_that_was_overwritten(tmp_path: Path, monkeypatch: pytest.Monke
     assert "does not trust the serving certificate of Secret evenkeel/evenkeel-tls" in report["problems"][0]
 
 
+def test_any_option_of_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is enough: the Secret's name has a default, as help says."""
+    cluster = a_cluster()
+    Rotation(cluster, Place(namespace="evenkeel"), now=lambda: datetime.now(UTC)).mend()
+    with serving(cluster) as url:
+        use(monkeypatch, tmp_path, url)
+        result = CliRunner().invoke(command, ["show", "-n", "evenkeel"])
+
+    assert result.exit_code == 0
+    assert "Secret evenkeel/evenkeel-tls: serving certificate" in result.stdout
+
+
 @pytest.mark.parametrize(
     ("data", "problem"),
     [

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from policies.errors import UsageError
-from tests.webhook.cluster.api_server import write_kubeconfig
 from tests.webhook.doctor.installation import Cluster, a_cluster, serving
+from tests.webhook.loopback import write_kubeconfig
 from webhook.cli.doctor import command
 from webhook.cluster.connection import UnreachableError
 

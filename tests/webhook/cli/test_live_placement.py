@@ -87,6 +87,25 @@ def test_the_same_as_from_a_file(
     assert installed or b"not installed" in live.stderr
 
 
+@pytest.mark.parametrize("way", ["asked", "read"])
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        pytest.param([], "Pod other/", id="its own, though the context has another"),
+        pytest.param(["-n", "shop"], 'is "other", but --namespace says "shop"', id="two are given"),
+    ],
+)
+def test_namespace_of_the_object(
+    plane: ControlPlane, commands: Commands, way: str, arguments: list[str], told: str
+) -> None:
+    """Only what somebody typed can contradict it, not the context."""
+    plane.app = plane.app if way == "asked" else None
+    pod = yaml.safe_dump(a_pod(namespace="other"))
+    done = commands.run("score", "-f", "-", "--live", *arguments, stdin=pod.encode())
+
+    assert told in (done.stdout + done.stderr).decode()
+
+
 def test_standard_input_is_read_once(plane: ControlPlane, folder: Path, commands: Commands) -> None:
     """The object on standard input is still there when the cluster has to be read after all."""
     plane.app = None

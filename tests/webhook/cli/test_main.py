@@ -48,6 +48,20 @@ def test_errors_become_lines_and_exit_codes(
     assert all(line.startswith("evenkeel: ") for line in written)
 
 
+def test_what_others_say_steers_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An error may repeat what a server answered, of which only text is shown."""
+
+    def fail(_program: str) -> int:
+        raise UnreachableError("\x1b]0;title\x07 größer\x1b[2J")
+
+    monkeypatch.setattr(main, "_exit_code", fail)
+    main._guarded("evenkeel")
+
+    assert "evenkeel: \\x1b]0;title\\x07 größer\\x1b[2J\n" == capsys.readouterr().err
+
+
 def _run(*arguments: str, program: str = "evenkeel") -> subprocess.CompletedProcess[str]:
     code = f"import sys; sys.argv[0] = {program!r}; from webhook.cli.main import run; run()"
     return subprocess.run(

@@ -10,11 +10,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from http.server import ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from tests.webhook.loopback import QuietHandler
 from webhook.cluster.listing import RESOURCES
 
 #: Seconds after which what should have happened is given up.
@@ -113,7 +113,7 @@ class FakeApiServer:
             self.changed.notify_all()
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     """Answers as an API server does, unless a fault is due."""
 
     protocol_version = "HTTP/1.1"
@@ -129,7 +129,7 @@ class Handler(BaseHTTPRequestHandler):
             self.state.connections.discard(self.connection)
         super().finish()
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802  # as the standard library calls it
         url = urlsplit(self.path)
         asked = Asked(time.monotonic(), url.path, dict(parse_qsl(url.query)))
         with self.state.changed:
@@ -142,21 +142,16 @@ class Handler(BaseHTTPRequestHandler):
             elif asked.watch:
                 self._watch(asked)
             elif asked.path == "/version":
-                self.answer(200, {"major": "1", "minor": "30", "gitVersion": "v1.30.4-gke.1"})
+                self.reply(200, {"major": "1", "minor": "30", "gitVersion": "v1.30.4-gke.1"})
             else:
                 self._list(asked)
         except OSError:
             self.close_connection = True
 
-    def answer(self, status: int, body: object, **headers: str) -> None:
-        """Send a whole answer."""
+    def reply(self, status: int, body: object, **headers: str) -> None:
+        """Send a whole answer, of JSON unless it is bytes already."""
         text = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
+        self.answer(status, text, {name.replace("_", "-"): value for name, value in headers.items()})
 
     def stream(self) -> None:
         """Begin an answer of chunks."""
@@ -175,7 +170,7 @@ class Handler(BaseHTTPRequestHandler):
             start = int(begun)
         with self.state.changed:
             if version and int(version) < self.state.compacted:
-                self.answer(410, {"kind": "Status", "reason": "Expired", "code": 410, "message": "old"})
+                self.reply(410, {"kind": "Status", "reason": "Expired", "code": 410, "message": "old"})
                 return
             items = [
                 {name: value for name, value in obj.items() if name not in ("apiVersion", "kind")}
@@ -187,7 +182,7 @@ class Handler(BaseHTTPRequestHandler):
         metadata = {"resourceVersion": version}
         if end < len(items):
             metadata["continue"] = f"{end}@{version}"
-        self.answer(200, {"kind": f"{resource.kind}List", "metadata": metadata, "items": items[start:end]})
+        self.reply(200, {"kind": f"{resource.kind}List", "metadata": metadata, "items": items[start:end]})
 
     def _watch(self, asked: Asked) -> None:
         state, kind = self.state, _PATHS[asked.path].kind
@@ -208,9 +203,6 @@ class Handler(BaseHTTPRequestHandler):
                 if obj["kind"] == kind:
                     self.chunk(event(verb, obj))
         self.wfile.write(b"0\r\n\r\n")
-
-    def log_message(self, *args: object) -> None:
-        pass
 
 
 def event(verb: str, obj: object) -> bytes:
@@ -237,18 +229,3 @@ def serving(state: FakeApiServer, port: int = 0) -> Iterator[FakeApiServer]:
                 state.closed = True
                 state.changed.notify_all()
             state.drop()
-
-
-def write_kubeconfig(folder: Path, url: str) -> str:
-    """Write the way to a server and return its file."""
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "c", "cluster": {"server": url}}],
-        "users": [{"name": "u", "user": {"token": "a-token"}}],
-        "contexts": [{"name": "k", "context": {"cluster": "c", "user": "u"}}],
-        "current-context": "k",
-    }
-    path = folder / "kubeconfig"
-    path.write_text(json.dumps(config))
-    return str(path)

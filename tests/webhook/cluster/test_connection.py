@@ -18,6 +18,13 @@ from webhook.cluster.connection import Answer
             id="a Status",
         ),
         pytest.param(
+            Answer(401, b'{"kind":"Status","message":"Unauthorized","reason":"Unauthorized"}'),
+            "Unauthorized: the cluster does not take these credentials, which may have expired",
+            "Unauthorized",
+            None,
+            id="a Status of one word",
+        ),
+        pytest.param(
             Answer(429, b'{"message":"slow down","details":{"retryAfterSeconds":7}}'), "slow down", "", 7.0,
             id="a Status that asks to wait 7 s",
         ),
@@ -52,3 +59,22 @@ def test_meanings(status: int, meaning: str) -> None:
     assert [meaning] == [
         name for name in ("conflict", "forbidden", "gone", "not_found") if getattr(error, name)
     ]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        pytest.param(b'{"error":"no"}', {"error": "no"}, id="an object"),
+        pytest.param(b"[1]", {}, id="other JSON"),
+        pytest.param(b"<html>", {}, id="a page"),
+        pytest.param(b"", {}, id="nothing"),
+    ],
+)
+def test_objects_of_answers(body: bytes, expected: dict[str, str]) -> None:
+    """Whoever looks into an answer finds an object, maybe without anything in it."""
+    assert expected == Answer(200, body).json_object()
+
+
+def test_answers_are_not_shown() -> None:
+    """A token or a private key in an answer ends in no log by way of ``repr``."""
+    assert "s3cr3t" not in repr(Answer(201, b'{"status":{"token":"s3cr3t"}}'))

@@ -9,7 +9,8 @@ import pytest
 
 from policies.engine.index import INDEXED_KINDS
 from tests.builders import a_pod
-from tests.webhook.cluster.api_server import FakeApiServer, Handler, serving, write_kubeconfig
+from tests.webhook.cluster.api_server import FakeApiServer, Handler, serving
+from tests.webhook.loopback import write_kubeconfig
 from webhook.cluster.connection import ApiError, UnreachableError
 from webhook.cluster.listing import RESOURCES, Listing, identity, list_objects
 from webhook.cluster.live import LiveApiServer, connect
@@ -29,7 +30,7 @@ def api(server: FakeApiServer, tmp_path: Path) -> LiveApiServer:
 
 
 def expired(handler: Handler) -> None:
-    handler.answer(410, {"kind": "Status", "reason": "Expired", "code": 410, "message": "old"})
+    handler.reply(410, {"kind": "Status", "reason": "Expired", "code": 410, "message": "old"})
 
 
 def test_the_resources_are_what_the_index_holds() -> None:
@@ -90,7 +91,7 @@ def test_an_error_leaves_the_list_where_it_is(server: FakeApiServer, api: LiveAp
     """After an error the same page is asked for again, not the whole list."""
     for number in range(3):
         server.put(a_pod(name=f"p{number}"))
-    server.list_faults.extend([None, lambda handler: handler.answer(503, b"")])
+    server.list_faults.extend([None, lambda handler: handler.reply(503, b"")])
     listing = Listing(api, PODS, page=2)
     first = listing.next()
     with pytest.raises(ApiError):
@@ -115,7 +116,7 @@ def test_an_error_leaves_the_list_where_it_is(server: FakeApiServer, api: LiveAp
 )
 def test_what_is_no_list(server: FakeApiServer, api: LiveApiServer, body: bytes) -> None:
     """Whatever answers in the API server's place is not taken for an empty cluster."""
-    server.list_faults.append(lambda handler: handler.answer(200, body))
+    server.list_faults.append(lambda handler: handler.reply(200, body))
 
     with pytest.raises(UnreachableError, match=r"/api/v1/pods.*: the answer is no"):
         Listing(api, PODS).next()

@@ -1,16 +1,19 @@
-"""Watches as they come from the client's connections."""
+"""The way to a cluster as a kubeconfig describes it, and watches as they come from its connections."""
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.webhook.cluster.api_server import FakeApiServer, Handler, eventually, serving, write_kubeconfig
+from tests.webhook.cluster.api_server import FakeApiServer, Handler, eventually, serving
+from tests.webhook.loopback import write_kubeconfig
 from webhook.cluster import live
-from webhook.cluster.connection import ApiError, UnreachableError
+from webhook.cluster.connection import ApiError, KubeconfigError, UnreachableError
 from webhook.cluster.live import LiveApiServer, connect
 
 PODS = "/api/v1/pods"
@@ -30,6 +33,75 @@ def api(server: FakeApiServer, tmp_path: Path) -> LiveApiServer:
 def read(api: LiveApiServer) -> list[bytes]:
     with api.watch(PODS, {}, idle_s=20) as watch:
         return list(watch)
+
+
+def a_kubeconfig(**changes: Any) -> str:
+    """Return a kubeconfig of two contexts; only ``a`` has a namespace, and none is the current one."""
+    contexts = {"a": {"namespace": "shop"}, "b": {}}
+    config = {
+        "clusters": [{"name": name, "cluster": {"server": f"http://{name}"}} for name in contexts],
+        "users": [{"name": "u", "user": {"token": "s3cr3t"}}],
+        "contexts": [
+            {"name": name, "context": {"cluster": name, "user": "u"} | own} for name, own in contexts.items()
+        ],
+    }
+    return json.dumps(config | changes)
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "url", "namespace"),
+    [
+        pytest.param(a_kubeconfig(), "a", "http://a", "shop", id="named, no current one"),
+        pytest.param(a_kubeconfig(), "b", "http://b", "default", id="named, without a namespace"),
+        pytest.param(a_kubeconfig(**{"current-context": "a"}), "", "http://a", "shop", id="current"),
+        pytest.param(a_kubeconfig(**{"current-context": "a"}), "b", "http://b", "default", id="another"),
+        pytest.param(
+            a_kubeconfig(**{"current-context": "gone"}), "a", "http://a", "shop", id="current: gone"
+        ),
+    ],
+)
+def test_contexts(tmp_path: Path, text: str, context: str, url: str, namespace: str) -> None:
+    """The context that is named counts, else the current one."""
+    (tmp_path / "config").write_text(text)
+    found = connect(context, kubeconfig=str(tmp_path / "config"))
+
+    assert (url, namespace) == (found.url, found.namespace)
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "problem"),
+    [
+        pytest.param(None, "", "there is no such file", id="no file"),
+        pytest.param("{}", "", "current-context", id="an empty one"),
+        pytest.param("a: [", "", "expected the node content", id="no YAML"),
+        pytest.param(a_kubeconfig(), "", "current-context", id="no current context"),
+        pytest.param(a_kubeconfig(), "c", 'no context "c"; it has "a", "b"', id="no such context"),
+        pytest.param(a_kubeconfig(contexts=[{"name": "a", "context": None}]), "a", "context", id="odd"),
+    ],
+)
+def test_no_way_to_a_cluster(tmp_path: Path, text: str | None, context: str, problem: str) -> None:
+    """Whatever is wrong with a kubeconfig is told on one line, with its name and without its secrets."""
+    file = tmp_path / "config"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(KubeconfigError, match=problem) as caught:
+        connect(context, kubeconfig=str(file))
+
+    assert str(file) in str(caught.value)
+    assert 1 == len(str(caught.value).splitlines())
+    assert "s3cr3t" not in str(caught.value)
+
+
+def test_files_of_a_kubeconfig_stand_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative path is one from the folder of the kubeconfig, wherever the program runs."""
+    (tmp_path / "token").write_text("own")
+    users = [{"name": "u", "user": {"tokenFile": "token"}}]
+    (tmp_path / "config").write_text(a_kubeconfig(users=users))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    found = connect("a", kubeconfig=str(tmp_path / "config"))
+
+    assert {"Authorization": "Bearer own"} == found._credentials()
 
 
 @pytest.mark.parametrize(
@@ -79,7 +151,7 @@ def test_a_line_without_an_end(
 
 def test_a_refused_watch(server: FakeApiServer, api: LiveApiServer) -> None:
     """A watch that is refused when it is opened says why."""
-    server.watch_faults.append(lambda handler: handler.answer(403, {"message": "no pods"}))
+    server.watch_faults.append(lambda handler: handler.reply(403, {"message": "no pods"}))
 
     with pytest.raises(ApiError, match="no pods"):
         read(api)

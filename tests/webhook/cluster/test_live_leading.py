@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.webhook.cluster.api_server import eventually, write_kubeconfig
+from tests.webhook.cluster.api_server import eventually
+from tests.webhook.loopback import write_kubeconfig
 from tests.webhook.vouching.cluster import LEASE, Objects, serving
 from webhook.cluster import live
 

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from policies.model.version import KubernetesVersion
 from tests.builders import a_pod, a_workload
 from tests.policies.reports.explanations import UNEVEN
 from tests.webhook.access.control_plane import ControlPlane, a_control_plane
 from webhook.cluster.connection import ApiError
-from webhook.cluster.reading import EVERYTHING, NODES, known_version, read_index, read_objects, written_list
+from webhook.cluster.reading import EVERYTHING, NODES, read_index, read_objects, written_list
 
 SECRET = "hunter2"
 CONTAINER = {
@@ -60,20 +59,6 @@ def test_forbidden(plane: ControlPlane, tmp_path: Path) -> None:
         read_index(plane.api(tmp_path), warn=list[str]().append)
 
     assert caught.value.forbidden
-
-
-@pytest.mark.parametrize(
-    ("told", "expected", "warnings"),
-    [("v1.33.4-gke.1", KubernetesVersion(1, 33), 0), ("v1.20.2", KubernetesVersion(1, 24), 1)],
-)
-def test_versions(
-    plane: ControlPlane, tmp_path: Path, told: str, expected: KubernetesVersion, warnings: int
-) -> None:
-    """A release that is too old to be known is judged as the oldest that is, and that is said."""
-    plane.version, said = told, list[str]()
-
-    assert expected == known_version(plane.api(tmp_path), said.append)
-    assert warnings == len(said)
 
 
 def test_the_picture_for_later(plane: ControlPlane, tmp_path: Path) -> None:

@@ -17,15 +17,8 @@ import pytest
 from policies.engine.index import ClusterIndex
 from policies.fields import FieldError
 from tests.builders import a_pod
-from tests.webhook.cluster.api_server import (
-    FakeApiServer,
-    Fault,
-    Handler,
-    event,
-    eventually,
-    serving,
-    write_kubeconfig,
-)
+from tests.webhook.cluster.api_server import FakeApiServer, Fault, Handler, event, eventually, serving
+from tests.webhook.loopback import write_kubeconfig
 from webhook.cluster import reflector as module
 from webhook.cluster.listing import RESOURCES
 from webhook.cluster.live import connect
@@ -55,7 +48,7 @@ def following(
     """Follow the pods of a server, with short pauses, for as long as the block runs."""
     index = ClusterIndex()
     api = connect(kubeconfig=write_kubeconfig(folder, server.url))
-    backoff = backoff or Backoff(first_s=0.002, longest_s=0.02)
+    backoff = backoff or Backoff(first_s=0.002, longest_s=0.02, lasting_s=0.02)
     reflector = Reflector(api, PODS, index, clock=clock, backoff=backoff)
     thread = threading.Thread(target=reflector.run)
     thread.start()
@@ -71,7 +64,7 @@ def follows(server: FakeApiServer, index: ClusterIndex) -> bool:
 
 
 def status(code: int, body: object = b"", **headers: str) -> Fault:
-    return lambda handler: handler.answer(code, body, **headers)
+    return lambda handler: handler.reply(code, body, **headers)
 
 
 def lines(*sent: bytes, end: bytes = b"0\r\n\r\n") -> Fault:
@@ -181,7 +174,7 @@ def test_a_relist_removes_what_is_gone_and_keeps_the_rest(server: FakeApiServer,
 
         def refuse(handler: Handler) -> None:
             during.append(index.names(POD))
-            handler.answer(503, b"")
+            handler.reply(503, b"")
 
         server.list_faults.append(refuse)
         with server.changed:
@@ -241,7 +234,7 @@ def test_a_silent_peer_is_given_up(
 def test_it_is_never_busy(server: FakeApiServer, tmp_path: Path) -> None:
     """A server that ends every watch at once is asked less and less often."""
     server.watch_faults.extend([lines()] * 3)
-    backoff = Backoff(first_s=0.1, longest_s=0.3, random=lambda: 1.0)
+    backoff = Backoff(first_s=0.1, longest_s=0.3, lasting_s=0.3, random=lambda: 1.0)
     # On a slow machine no watch lasts long enough to begin anew with the pauses.
     with following(server, tmp_path, backoff, clock=lambda: 0.0):
         eventually(lambda: len(server.requests(watch=True)) > 3)
@@ -254,7 +247,7 @@ def test_it_is_never_busy(server: FakeApiServer, tmp_path: Path) -> None:
 def test_it_is_not_busy_with_versions_that_are_always_too_old(server: FakeApiServer, tmp_path: Path) -> None:
     """List, 410, list, 410: each round is followed by a longer pause."""
     server.watch_faults.extend([lines(refusal(410))] * 3)
-    backoff = Backoff(first_s=0.1, longest_s=0.3, random=lambda: 1.0)
+    backoff = Backoff(first_s=0.1, longest_s=0.3, lasting_s=0.3, random=lambda: 1.0)
     # On a slow machine no watch lasts long enough to begin anew with the pauses.
     with following(server, tmp_path, backoff, clock=lambda: 0.0):
         eventually(lambda: len(server.requests(watch=True)) > 3)
@@ -268,8 +261,8 @@ def test_it_is_not_busy_with_versions_that_are_always_too_old(server: FakeApiSer
     ("fault", "least_s"),
     [
         pytest.param(status(429, Retry_After="1"), 1.0, id="Retry-After 1"),
-        pytest.param(status(403), 0.3, id="forbidden: the longest pause"),
-        pytest.param(status(404), 0.3, id="not served: the longest pause"),
+        pytest.param(status(403), 0.3, id="forbidden: a longer pause"),
+        pytest.param(status(404), 0.3, id="not served: a longer pause"),
     ],
 )
 def test_it_waits_where_that_is_asked_or_wise(
@@ -277,7 +270,7 @@ def test_it_waits_where_that_is_asked_or_wise(
 ) -> None:
     """Pauses are as long as the API server asks, and long where only a person can help."""
     server.list_faults.append(fault)
-    with following(server, tmp_path, Backoff(first_s=0.001, longest_s=0.3)) as (reflector, _):
+    with following(server, tmp_path, Backoff(first_s=0.001, longest_s=0.02, lasting_s=0.3)) as (reflector, _):
         eventually(lambda: reflector.status().last_error)
         eventually(lambda: reflector.synced)
     first, second = (asked.at for asked in server.requests(watch=False)[:2])
@@ -356,7 +349,7 @@ def test_a_version_that_expired_says_nothing_of_the_age(server: FakeApiServer, t
 
     def refuse_later(handler: Handler) -> None:
         held.wait(20)
-        handler.answer(503, b"")
+        handler.reply(503, b"")
 
     with following(server, tmp_path) as (reflector, _):
         eventually(lambda: reflector._opened_at == reflector.alive_at)
@@ -395,7 +388,7 @@ def test_stop_is_prompt(server: FakeApiServer, tmp_path: Path, where: str) -> No
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
-        pytest.param([(0, 0)] * 8, [0.5, 1, 2, 4, 8, 16, 30, 30], id="0.5 s doubles to 30 s"),
+        pytest.param([(0, 0)] * 8, [0.5, 1, 2, 4, 8, 10, 10, 10], id="0.5 s doubles to 10 s"),
         pytest.param([(0, 0), (0, 0), (9, 0), (0, 0)], [0.5, 1, 0.5, 1], id="9 s well: anew"),
         pytest.param([(0, 0), (0, 0), (1.5, 0)], [0.5, 1, 2], id="1.5 s well after a pause of 2: goes on"),
         pytest.param([(0, 7), (0, 0)], [7, 1], id="7 s asked"),

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,6 +17,7 @@ from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.model.version import KubernetesVersion
 from policies.model.workload import KNOWN_KINDS
 from tests.certs.builders import AUTHORITY, DAY, NOW, a_pair
+from tests.webhook.loopback import QuietHandler, listening
 from webhook.doctor.facts import (
     MUTATING,
     VALIDATING,
@@ -222,16 +221,16 @@ class Cluster:
         self.objects[path] = {"metadata": {"resourceVersion": "1"}, "items": []}
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     protocol_version = "HTTP/1.1"
     # Headers and body are two writes; without this the second waits 40 ms for the first to be acknowledged.
     disable_nagle_algorithm = True
     cluster: Cluster
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802  # as the standard library calls it
         self._serve("GET")
 
-    def do_POST(self) -> None:
+    def do_POST(self) -> None:  # noqa: N802  # as the standard library calls it
         self._serve("POST")
 
     def _serve(self, method: str) -> None:
@@ -257,27 +256,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, status: int, body: Object | bytes) -> None:
         text = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    def log_message(self, *args: object) -> None:
-        pass
+        self.answer(status, text)
 
 
 @contextmanager
 def serving(cluster: Cluster) -> Iterator[str]:
     """Serve a cluster for as long as the block runs; yield its URL."""
     handler = type("Bound", (_Handler,), {"cluster": cluster})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with listening(handler) as url:
+        yield url
 
 
 def a_configuration(kind: str) -> Object:

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry
 
-from tests.webhook.cluster.api_server import write_kubeconfig
 from tests.webhook.doctor.installation import GAUGES, NAMES, Cluster, a_cluster, a_replica, serving
+from tests.webhook.loopback import write_kubeconfig
 from webhook.cluster.live import connect
-from webhook.doctor.asking import ask_replica
+from webhook.doctor.asking import ask_replica, read_metrics
 from webhook.doctor.facts import Known, Unknown, Voice
+from webhook.telemetry import Telemetry
 
 PROXY = "/api/v1/namespaces/evenkeel/pods/https:evenkeel-1:8443/proxy"
 TOKEN = "/api/v1/namespaces/evenkeel/serviceaccounts/evenkeel-client/token"
@@ -153,3 +155,14 @@ def test_release(tmp_path: Path, answer: dict[str, Any], expected: Known[str] | 
     cluster = changed(metrics={"page": "a 1\n"}, openapi_json=answer)
 
     assert expected == asked(tmp_path, cluster).version
+
+
+def test_metrics_have_the_names_that_replicas_give_them() -> None:
+    """What is looked for is what a server tells."""
+    telemetry = Telemetry("0.1.0", registry=CollectorRegistry())
+    telemetry.certificate_loaded(1.0)
+    telemetry.cluster_followed([], age_s=2.0)
+    metrics, release = read_metrics(telemetry.render().decode())
+
+    assert "0.1.0" == release
+    assert GAUGES.keys() <= metrics.keys()

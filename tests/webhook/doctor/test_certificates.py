@@ -71,6 +71,14 @@ def test_bundles(bundle: bytes, now: Any, expected: str) -> None:
     assert ({INJECT} if expected else set()) == set(remedies(CHECKS["ca-bundle"], facts))
 
 
+def test_an_installation_that_has_not_started() -> None:
+    """Nothing can be put into a caBundle before a replica has made it."""
+    facts = healthy(ours=ours(ca_bundle=b""), certificate=Known(None), replicas=Known(()))
+    told = [*remedies(CHECKS["ca-bundle"], facts), *remedies(CHECKS["certificate-trusted"], facts)]
+
+    assert {"kubectl -n evenkeel describe replicasets, and look why no replica has started"} == set(told)
+
+
 def serving(*, days: float) -> Facts:
     """Return facts at a moment when the certificate has so many of its 365 days left."""
     return healthy(now=SERVING.not_after - timedelta(days=days))
@@ -97,7 +105,7 @@ def serving(*, days: float) -> Facts:
         ),
         pytest.param(
             healthy(certificate=Known(None)),
-            "problem: Secret evenkeel-tls with tls.crt does not exist",
+            "problem: Secret evenkeel-tls is not there, or has no tls.crt",
             id="none",
         ),
         pytest.param(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from policies.model.version import KubernetesVersion
 from tests.webhook.doctor.installation import a_webhook, configurations, healthy, ours
 from webhook.doctor.diagnosis import CHECKS, Diagnosis, diagnose
 from webhook.doctor.facts import Endpoints, Facts, Known, Unknown
@@ -60,6 +61,14 @@ def test_pods_of_others_say_nothing_of_the_installation() -> None:
     diagnosis = diagnose(nothing(injection=healthy().injection), URL)
 
     assert 1 == diagnosis.count(Status.OK)
+    assert diagnosis.blind
+
+
+def test_a_release_that_nobody_knows_says_nothing_of_the_installation() -> None:
+    """Everybody may ask for the cluster's release: a warning of it alone is no look at the installation."""
+    diagnosis = diagnose(nothing(version=Known(KubernetesVersion(1, 37))), URL)
+
+    assert ["skipped"] == list(counts(diagnosis))
     assert diagnosis.blind
 
 

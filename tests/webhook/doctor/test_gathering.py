@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.certs.builders import NOW
-from tests.webhook.cluster.api_server import write_kubeconfig
 from tests.webhook.doctor.installation import (
     EXCLUDING,
     LABELS,
@@ -18,6 +17,7 @@ from tests.webhook.doctor.installation import (
     a_cluster,
     serving,
 )
+from tests.webhook.loopback import write_kubeconfig
 from webhook.cluster.connection import ApiError, UnreachableError
 from webhook.cluster.live import connect
 from webhook.doctor.diagnosis import diagnose

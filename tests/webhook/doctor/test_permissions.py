@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.webhook.doctor.installation import NAMES, checks_of, evidence, healthy, remedies
-from webhook.cluster.listing import RESOURCES
 from webhook.doctor import permissions
 from webhook.doctor.facts import Ask, Known
-from webhook.doctor.permissions import EXCESSIVE, FOLLOWED, following, vouching
+from webhook.doctor.permissions import EXCESSIVE, following, vouching
 
 CHECKS = checks_of(permissions.CHECKS)
 NEEDED = (*following(), *vouching(NAMES, "evenkeel-tls", "evenkeel"))
@@ -18,8 +17,8 @@ NEEDED = (*following(), *vouching(NAMES, "evenkeel-tls", "evenkeel"))
     ("lacking", "expected"),
     [
         pytest.param((), "", id="everything is granted"),
-        pytest.param(NEEDED[:2], "may not list nodes, watch nodes", id="2 are not"),
-        pytest.param(NEEDED, "list pods, watch pods, list services and 17 more", id="22 are not"),
+        pytest.param(NEEDED[:2], "may not list namespaces, watch namespaces", id="2 are not"),
+        pytest.param(NEEDED, "list nodes, watch nodes, list services and 17 more", id="22 are not"),
         pytest.param(
             NEEDED[-1:], "patch validatingwebhookconfigurations.admissionregistration.k8s.io/", id="1"
         ),
@@ -49,6 +48,16 @@ def test_excessive(ask: Ask) -> None:
 
 def test_every_followed_kind_is_asked_about() -> None:
     """What is listed and watched is what the account must be able to."""
-    followed = {f"/apis/{group}/v1/{plural}" if group else f"/api/v1/{plural}" for group, plural in FOLLOWED}
+    followed = [
+        "namespaces",
+        "nodes",
+        "services",
+        "replicationcontrollers",
+        "statefulsets.apps",
+        "replicasets.apps",
+        "pods",
+    ]
 
-    assert {resource.path for resource in RESOURCES} == followed
+    asked = list(map(str, following()))
+
+    assert [f"{verb} {kind}" for kind in followed for verb in ("list", "watch")] == asked

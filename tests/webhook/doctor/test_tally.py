@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from policies.evaluation.injection import INJECTED_ANNOTATION
-from tests.webhook.cluster.api_server import write_kubeconfig
 from tests.webhook.doctor.installation import Cluster, serving
+from tests.webhook.loopback import write_kubeconfig
 from webhook.cluster.connection import ApiServer
 from webhook.cluster.live import connect
 from webhook.doctor.facts import Injection, Owner

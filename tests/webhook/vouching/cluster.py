@@ -6,7 +6,6 @@ import copy
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,7 +13,8 @@ import orjson
 import pytest
 
 from certs.inject import CONFIGURATION_KINDS
-from tests.webhook.cluster.api_server import write_kubeconfig
+from tests.webhook.loopback import QuietHandler, listening, status_of, write_kubeconfig
+from webhook.cli.live import api_server
 from webhook.cluster.connection import TIMEOUT_S, Answer, UnreachableError, Watch
 
 #: Where the objects of the tests are.
@@ -72,7 +72,7 @@ class Objects:
         if self.down:
             raise UnreachableError("memory://: Connection refused")
         if path in self.forbidden:
-            return _status(403, "Forbidden", f"{path} is forbidden")
+            return _refusal(403, "Forbidden", f"{path} is forbidden")
         document = orjson.loads(body) if body else None
         if method != "GET" and self.before_write is not None:
             meanwhile, self.before_write = self.before_write, None
@@ -107,11 +107,11 @@ class Objects:
         if method == "POST":
             path = f"{path}/{document['metadata']['name']}"
             if path in self.objects:
-                return _status(409, "AlreadyExists", f"{path} already exists")
+                return _refusal(409, "AlreadyExists", f"{path} already exists")
             return self._written(path, document, status=201)
         old = self.objects.get(path)
         if old is None:
-            return _status(404, "NotFound", f"{path} not found")
+            return _refusal(404, "NotFound", f"{path} not found")
         match method:
             case "PUT":
                 new = document
@@ -120,7 +120,7 @@ class Objects:
             case _:
                 return Answer(200, orjson.dumps(old))
         if new["metadata"].get("resourceVersion", "") != old["metadata"]["resourceVersion"]:
-            return _status(409, "Conflict", "the object has been modified")
+            return _refusal(409, "Conflict", "the object has been modified")
         return self._written(path, new)
 
     def _written(self, path: str, manifest: Mapping[str, Any], *, status: int = 200) -> Answer:
@@ -157,7 +157,7 @@ def a_cluster(*, installed: bool = True) -> Objects:
 def serving(cluster: Objects) -> Iterator[str]:
     """Serve a cluster over HTTP on loopback; give the URL."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         protocol_version = "HTTP/1.1"
 
         def _serve(self) -> None:
@@ -167,32 +167,19 @@ def serving(cluster: Objects) -> Iterator[str]:
             except UnreachableError:
                 self.close_connection = True
                 return
-            self.send_response(answer.status)
-            self.send_header("Content-Type", _JSON)
-            self.send_header("Content-Length", str(len(answer.body)))
-            self.end_headers()
-            self.wfile.write(answer.body)
+            self.answer(answer.status, answer.body, {"Content-Type": _JSON})
 
         do_GET = do_POST = do_PUT = do_PATCH = _serve  # noqa: N815  # as http.server calls them
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # its name there
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with listening(Handler) as url:
+        yield url
 
 
 def use(monkeypatch: pytest.MonkeyPatch, folder: Path, url: str) -> None:
     """Make a server the cluster of commands in this process."""
     monkeypatch.setenv("KUBECONFIG", write_kubeconfig(folder, url))
+    # Another process would not remember the cluster of the last command.
+    api_server.cache_clear()
 
 
 def _patched(old: Mapping[str, Any], operations: list[dict[str, Any]]) -> dict[str, Any]:
@@ -206,5 +193,5 @@ def _patched(old: Mapping[str, Any], operations: list[dict[str, Any]]) -> dict[s
     return new
 
 
-def _status(code: int, reason: str, message: str) -> Answer:
-    return Answer(code, orjson.dumps({"kind": "Status", "code": code, "reason": reason, "message": message}))
+def _refusal(code: int, reason: str, message: str) -> Answer:
+    return Answer(code, orjson.dumps(status_of(code, reason, message)))

@@ -255,6 +255,26 @@ class TestFollowing:
         assert ("", before) == (during, served(leader))
         assert caplog.messages.count("certificates_unavailable") == 1
 
+    def test_what_nobody_foresaw(
+        self, keepers: Keepers, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It is told with its traceback, what is served stays in order, and the next look comes."""
+        leader = keepers.started(leads=True)
+        eventually(lambda: not leader.problem())
+        monkeypatch.setattr(keepers.cluster, "call", lambda *_, **__: {"metadata": None})
+        eventually(lambda: "certificates_unavailable" in caplog.messages)
+        during = leader.problem()
+        monkeypatch.undo()
+        keepers.cluster.put(VALIDATING, a_configuration(CONFIGURATION_KINDS[1]))
+
+        assert not during
+        assert eventually(
+            lambda: keepers.cluster.objects[VALIDATING]["webhooks"][0]["clientConfig"].get("caBundle")
+        )
+        assert [True] == [
+            bool(record.exc_info) for record in caplog.records if record.msg == "certificates_unavailable"
+        ]
+
     def test_a_process_that_takes_over(self, keepers: Keepers) -> None:
         """What another process has provided is served until there is something better, not anything else."""
         leader = keepers.started(leads=True)

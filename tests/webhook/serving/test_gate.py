@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from webhook.scoring.gate import BusyError, Gate
+from webhook.serving.gate import BusyError, Gate
 
 
 def test_places() -> None:

@@ -1,4 +1,4 @@
-"""Keep threads and memory for reviews while pods are scored."""
+"""Keep threads and memory for reviews while others compute, or wait for somebody else."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 
 
 class BusyError(Exception):
-    """As much is being scored as may be at once."""
+    """As many are let in as may be at once."""
 
 
 class Gate:

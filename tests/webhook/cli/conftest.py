@@ -1,0 +1,13 @@
+"""What the tests of commands share."""
+
+from __future__ import annotations
+
+import pytest
+
+from webhook.cli.live import api_server
+
+
+@pytest.fixture(autouse=True)
+def no_cluster_is_remembered() -> None:
+    """Have a command find its cluster as a process of its own does."""
+    api_server.cache_clear()

@@ -1,0 +1,70 @@
+"""Which live cluster commands mean, and how they show that it is read."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from policies.errors import UsageError
+from tests.webhook.loopback import write_kubeconfig
+from webhook.cli.live import api_server, check_cluster, reading_progress
+
+
+@pytest.mark.parametrize(
+    ("live", "context", "cluster"),
+    [
+        pytest.param(False, "", None, id="none"),
+        pytest.param(False, "", "c.json", id="a file"),
+        pytest.param(True, "", "", id="the live one"),
+        pytest.param(True, "production", None, id="a live one by name"),
+    ],
+)
+def test_one_cluster(*, live: bool, context: str, cluster: str | None) -> None:
+    """A file, a live cluster, or neither is what a command may be given."""
+    check_cluster(live=live, context=context, cluster=cluster)
+
+
+@pytest.mark.parametrize(
+    ("live", "context", "cluster", "problem"),
+    [
+        pytest.param(True, "", "c.json", "give either --live or --cluster FILE", id="two clusters"),
+        pytest.param(False, "production", None, "--context names a live cluster", id="a context of nothing"),
+        pytest.param(False, "production", "c.json", "--context names a live cluster", id="of a file"),
+    ],
+)
+def test_two_clusters(*, live: bool, context: str, cluster: str | None, problem: str) -> None:
+    """Whoever names two clusters, or half of one, is told."""
+    with pytest.raises(UsageError, match=problem):
+        check_cluster(live=live, context=context, cluster=cluster)
+
+
+def test_a_cluster_is_found_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that asks again gets the same way, so that no credential plugin runs twice."""
+    monkeypatch.setenv("KUBECONFIG", write_kubeconfig(tmp_path, "http://127.0.0.1:9"))
+
+    assert api_server("k") is api_server("k")
+    assert "http://127.0.0.1:9" == api_server("k").url
+
+
+@pytest.mark.parametrize(
+    ("terminal", "shown"),
+    [
+        pytest.param(True, ["1", "501"], id="a terminal"),
+        pytest.param(False, [], id="a file"),
+    ],
+)
+def test_progress(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, terminal: bool, shown: list[str]
+) -> None:
+    """A person sees how far it is, every 500 objects; a log file does not."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with reading_progress() as advance:
+        for _ in range(501):
+            advance("Pod")
+    told = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().err)
+
+    assert shown == list(dict.fromkeys(re.findall(r"Reading the cluster: (\d+) objects, now Pod", told)))

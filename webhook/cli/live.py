@@ -1,0 +1,78 @@
+"""What commands share that talk to a live cluster: which one, the way there, and how far reading it is."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from policies.errors import UsageError
+
+if TYPE_CHECKING:
+    from webhook.cluster.live import LiveApiServer
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+#: Objects between two steps of the progress. Arbitrary; two pages of a list.
+_STEP: Final = 500
+
+
+def context_option(parameter: str = "context") -> Callable[[_Command], _Command]:
+    """Return the option that says which cluster, for a parameter of a command."""
+    return click.option(
+        "--context",
+        parameter,
+        default="",
+        metavar="NAME",
+        help="Context of the kubeconfig.  [default: its current one]",
+    )
+
+
+def check_cluster(*, live: bool, context: str, cluster: str | None) -> None:
+    """Make sure that no more than one cluster is given, of those commands that take a file or a live one.
+
+    Raises:
+        UsageError: It is not so.
+    """
+    if live and cluster:
+        raise UsageError("give either --live or --cluster FILE")
+    if context and not live:
+        raise UsageError("--context names a live cluster: give --live, too")
+
+
+@cache
+def api_server(context: str) -> LiveApiServer:
+    """Return the way to a cluster, found once: finding it may run somebody's credential plugin.
+
+    Raises:
+        KubeconfigError: There is none.
+    """
+    # The client takes half a second to import, which help and what is done with files need not wait for.
+    from webhook.cluster.live import connect  # noqa: PLC0415
+
+    return connect(context)
+
+
+@contextmanager
+def reading_progress() -> Iterator[Callable[[str], None]]:
+    """Show on a terminal how many objects were read; gives what is told the kind of each."""
+    if not sys.stderr.isatty():
+        yield lambda _kind: None
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.live import Live  # noqa: PLC0415
+
+    with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as line:
+        count = 0
+
+        def advance(kind: str) -> None:
+            nonlocal count
+            count += 1
+            if count % _STEP == 1:
+                line.update(f"Reading the cluster: {count:,} objects, now {kind}", refresh=True)
+
+        yield advance
