@@ -120,8 +120,8 @@ def _defaults(defaults: Defaults, around: Surroundings) -> Iterator[_Advice]:
         yield _Advice(Severity.NOTE, _DEFAULTS, text, "scheduler-defaults-off")
     if defaults.at is not InjectAt.WORKLOADS and not around.has_cluster:
         text = (
-            "pods are left alone while no cluster is connected (--cluster): which pods to count cannot be "
-            "deduced without its Services and controllers"
+            "pods are left alone without a cluster (serve --live or --cluster): which pods to count cannot "
+            "be deduced without its Services and controllers"
         )
         yield _Advice(Severity.WARNING, _DEFAULTS.child("at"), text, "pods-need-cluster")
     if defaults.source is not DefaultsSource.SCHEDULER:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.deploy.manifests import Manifests, base, render
-from webhook.cluster.asking import ACCOUNT, SERVICE
+from webhook.cluster.asking import DEFAULT_SERVICE, account_of, proxied
 from webhook.cluster.listing import RESOURCES
 
 #: A right: API group, resource, name (empty for any), verb.
@@ -34,10 +34,10 @@ KEPT = {
 }
 #: The right to a token that says who asks, and to be let through.
 CLIENT = {
-    ("", "serviceaccounts/token", ACCOUNT, "create"),
+    ("", "serviceaccounts/token", account_of(DEFAULT_SERVICE), "create"),
     *(
         ("", "services/proxy", name, verb)
-        for name in (SERVICE, "https:evenkeel:443")
+        for name in (proxied(DEFAULT_SERVICE), "https:evenkeel:443")
         for verb in ("get", "create")
     ),
 }

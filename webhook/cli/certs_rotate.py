@@ -19,7 +19,7 @@ from certs.rotate import Demand
 from policies.errors import UsageError
 from webhook.cli.certs_cluster import cluster_options, place_of
 from webhook.cli.live import api_server
-from webhook.vouching.demanding import rotate
+from webhook.vouching.demanding import require_secret, rotate
 from webhook.vouching.rotation import Rotation, View
 
 #: Seconds to wait, by default: a minute for replicas to follow, and some for API servers.
@@ -37,11 +37,14 @@ class RotateOptions:
     secret: str | None
     webhooks: str | None
     service: str | None
+    create: bool
     timeout: int
 
     def in_cluster(self) -> bool:
         """Tell whether an option was given that only a cluster has."""
-        return bool(self.context or self.namespace or self.secret or self.webhooks or self.service)
+        return bool(
+            self.context or self.namespace or self.secret or self.webhooks or self.service or self.create
+        )
 
 
 @click.command(name="rotate", short_help="Replace certificates before they are due.")
@@ -49,6 +52,7 @@ class RotateOptions:
 @click.option("--authority", is_flag=True, help="Replace the authority too.")
 @cluster_options
 @click.option("--service", metavar="NAME", help="Service that the certificate is for.  [default: evenkeel]")
+@click.option("--create", is_flag=True, help="Make a Secret that is not there.")
 @click.option(
     "--timeout",
     type=click.IntRange(0),
@@ -68,6 +72,9 @@ def command(**options: Any) -> None:
     With --cert-dir, --authority puts a new authority in front of the old one in ca.crt, and what is served
     stays. Give ca.crt to everybody who trusts (evenkeel certs inject); then the next rotation is signed by
     the new authority.
+
+    Exits with 2 when certificates cannot be read or written, and with 3 when the cluster cannot be asked or
+    others do not follow in time.
     """
     chosen = RotateOptions(**options)
     if chosen.cert_dir is not None:
@@ -79,6 +86,9 @@ def command(**options: Any) -> None:
         namespace=chosen.namespace, secret=chosen.secret, webhooks=chosen.webhooks, service=chosen.service
     )
     rotation = Rotation(api_server(chosen.context), place, now=lambda: datetime.now(UTC))
+    if not chosen.create:
+        # A name that was mistyped would get keys of its own, and be trusted.
+        require_secret(rotation)
     view = rotate(
         rotation,
         Demand.AUTHORITY if chosen.authority else Demand.LEAF,

@@ -168,7 +168,9 @@ def _question(options: PlacementOptions, route: str) -> Question:
         raise DocumentError([f"{shown_name(options.file)}: cannot be sent as JSON: {error}"]) from error
     for other in _left_out(found):
         note(f"{other} in the file does not count: Evenkeel judges by what is in the cluster")
-    installation = Installation(api_server(options.context), options.evenkeel_namespace)
+    installation = Installation(
+        api_server(options.context), options.evenkeel_namespace, service=options.evenkeel_service
+    )
     return Question(installation, route, body)
 
 

@@ -24,6 +24,7 @@ from policies.model.workload import WorkloadKinds
 from policies.reports.printable import one_line
 from webhook.cli.live import check_cluster, context_option
 from webhook.cluster.asking import DEFAULT_NAMESPACE as DEFAULT_EVENKEEL_NAMESPACE
+from webhook.cluster.asking import DEFAULT_SERVICE as DEFAULT_EVENKEEL_SERVICE
 from webhook.context import build_context
 
 #: What bars and lines are made of where a terminal cannot show them.
@@ -55,6 +56,7 @@ class PlacementOptions:
         live: Whether the live cluster is meant.
         context: Its context of the kubeconfig.
         evenkeel_namespace: Where it has Evenkeel.
+        evenkeel_service: The Service of Evenkeel there.
         kubernetes_version: The release to behave as; empty for the live cluster's, or the newest known.
         scheduler_config: The KubeSchedulerConfiguration file.
         policy: SpreadPolicy files, whose defaults are injected first.
@@ -68,6 +70,7 @@ class PlacementOptions:
     live: bool = False
     context: str = ""
     evenkeel_namespace: str = DEFAULT_EVENKEEL_NAMESPACE
+    evenkeel_service: str = DEFAULT_EVENKEEL_SERVICE
     kubernetes_version: str = ""
     scheduler_config: str = ""
     policy: tuple[str, ...] = ()
@@ -105,6 +108,10 @@ _OPTIONS: Final = (
     click.option(
         "--evenkeel-namespace", default=DEFAULT_EVENKEEL_NAMESPACE, show_default=True, metavar="NAME",
         help="Namespace where Evenkeel is.",
+    ),
+    click.option(
+        "--evenkeel-service", default=DEFAULT_EVENKEEL_SERVICE, show_default=True, metavar="NAME",
+        help="Service of Evenkeel there.",
     ),
     click.option(
         "--kubernetes-version", default="", metavar="VERSION",

@@ -18,16 +18,24 @@ from webhook.cluster.connection import Answer, ApiError, ApiServer, ClusterError
 
 #: The namespace where Evenkeel is if nobody says otherwise.
 DEFAULT_NAMESPACE: Final = "evenkeel"
-#: The Service as the proxy names it: scheme, name, name of the port. Rights are granted on the whole of it.
-SERVICE: Final = "https:evenkeel:https"
-#: The service account in whose name people ask.
-ACCOUNT: Final = "evenkeel-client"
+#: The Service of Evenkeel if nobody says otherwise.
+DEFAULT_SERVICE: Final = "evenkeel"
 #: Seconds for which a token is asked for; the API server gives none for less.
 TOKEN_S: Final = 600
 #: Seconds after which another is asked for. Arbitrary; half of its time, whatever the clocks say.
 _RENEW_AFTER_S: Final = TOKEN_S / 2
 #: Seconds for an answer: an explanation on 150,000 pods takes some, a queue before it as many.
 _TIMEOUT_S: Final = 60.0
+
+
+def proxied(service: str) -> str:
+    """Return a Service as the proxy names it: scheme, name, port. Rights are granted on all of it."""
+    return f"https:{service}:https"
+
+
+def account_of(service: str) -> str:
+    """Return the service account in whose name people ask the Evenkeel behind a Service."""
+    return f"{service}-client"
 
 
 class NotInstalledError(ClusterError):
@@ -53,16 +61,25 @@ def request_token(api: ApiServer, namespace: str, account: str) -> str:
 class Installation:
     """The Evenkeel of a cluster, asked with a token of its own."""
 
-    def __init__(self, api: ApiServer, namespace: str, *, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        api: ApiServer,
+        namespace: str,
+        *,
+        service: str = DEFAULT_SERVICE,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         """Take the way there; nothing is sent yet.
 
         Args:
             api: The cluster's API server.
             namespace: Where Evenkeel is.
+            service: Its Service.
             now: The clock, in seconds.
         """
         self._api = api
         self._namespace = namespace
+        self._service = service
         self._now = now
         self._token = ""
         self._renew_at = 0.0
@@ -82,7 +99,7 @@ class Installation:
             ApiError: Somebody on the way refuses; says what to do about it.
             UnreachableError: There is no answer.
         """
-        path = f"/api/v1/namespaces/{self._namespace}/services/{SERVICE}/proxy{route}"
+        path = f"/api/v1/namespaces/{self._namespace}/services/{proxied(self._service)}/proxy{route}"
         headers = {
             "Accept": accept,
             "Content-Type": "application/json",
@@ -103,7 +120,7 @@ class Installation:
     def _fresh_token(self) -> str:
         if not self._token or self._now() >= self._renew_at:
             try:
-                self._token = request_token(self._api, self._namespace, ACCOUNT)
+                self._token = request_token(self._api, self._namespace, account_of(self._service))
             except ApiError as error:
                 raise self._refused(error) from error
             self._renew_at = self._now() + _RENEW_AFTER_S
@@ -125,9 +142,10 @@ class Installation:
             return NotInstalledError(f"{self._title} is not installed: {error}")
         if error.forbidden:
             text = (
-                f"to ask {self._title}, have create granted there on serviceaccounts/token {ACCOUNT} and on "
-                f"services/proxy {SERVICE}, as its Role evenkeel-client does; if you may read the cluster "
-                "yourself: evenkeel snapshot -o cluster.json, and --cluster cluster.json"
+                f"to ask {self._title}, have create granted there on serviceaccounts/token "
+                f"{account_of(self._service)} and on services/proxy {proxied(self._service)}, as its Role "
+                f"{account_of(self._service)} does; if you may read the cluster yourself: "
+                "evenkeel snapshot -o cluster.json, and --cluster cluster.json"
             )
             return ApiError(error.status, f"{error}; {text}", reason=error.reason)
         return ApiError(error.status, f"{self._title} does not answer: {error}", reason=error.reason)

@@ -188,7 +188,7 @@ def _mend(facts: Facts) -> str:
 def _renew(facts: Facts) -> str:
     """Return the command that makes the serving certificate anew."""
     if facts.setting("cert-secret"):
-        return f"evenkeel certs rotate {_place(facts)} --service {facts.names.service}"
+        return f"evenkeel certs rotate {_place(facts)} --service {facts.names.service} --create"
     if facts.replicas == Known(()):
         # Replicas make it as they start, unless somebody else does.
         return f"kubectl -n {facts.names.namespace} describe replicasets, and look why no replica has started"

@@ -10,6 +10,7 @@ from typing import Generic, NamedTuple, NoReturn, TypeVar
 from certs.inject import CONFIGURATION_KINDS
 from policies.model.labels import LabelSelector
 from policies.model.version import KubernetesVersion
+from webhook.cluster.asking import account_of
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -68,7 +69,7 @@ class Names:
     @property
     def client(self) -> str:
         """The ServiceAccount in whose name people ask replicas; the shipped manifests call it so."""
-        return f"{self.service}-client"
+        return account_of(self.service)
 
     @property
     def secret(self) -> str:

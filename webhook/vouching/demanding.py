@@ -22,6 +22,22 @@ class NotInTimeError(ClusterError):
     """What a rotation waits for has not come."""
 
 
+class NoSecretError(ClusterError):
+    """There is no Secret of that name."""
+
+
+def require_secret(rotation: Rotation) -> None:
+    """Make sure that there is a Secret, whatever it holds.
+
+    Raises:
+        NoSecretError: There is none.
+        ClusterError: The cluster cannot be asked.
+    """
+    stored = rotation.look().stored
+    if stored.manifest is None:
+        raise NoSecretError(f"{stored.source} is not there: give its name, or --create to make it")
+
+
 def rotate(
     rotation: Rotation,
     demand: Demand,
@@ -59,7 +75,7 @@ def rotate(
             raise NotInTimeError(f"not done after {patience_s:.0f} s: waited {plan.reason}")
         if plan.reason != told:
             told = plan.reason
-            tell(f"waiting {plan.reason}")
+            tell(f"waiting {plan.reason}; it can take a minute")
         wait(_LOOK_EVERY_S)
         left -= _LOOK_EVERY_S
 

@@ -15,7 +15,7 @@ from flask import Flask
 
 from tests.webhook.loopback import QuietHandler, listening, status_of, write_kubeconfig
 from webhook.access.reviews import ACCESS_REVIEWS, TOKEN_REVIEWS
-from webhook.cluster.asking import SERVICE
+from webhook.cluster.asking import DEFAULT_SERVICE, proxied
 from webhook.cluster.connection import ApiServer
 from webhook.cluster.listing import RESOURCES
 from webhook.cluster.live import connect
@@ -29,7 +29,7 @@ CLIENT = "system:serviceaccount:evenkeel:evenkeel-client"
 
 _BASE = "/api/v1/namespaces/evenkeel"
 _TOKEN = f"{_BASE}/serviceaccounts/evenkeel-client/token"
-_PROXY = f"{_BASE}/services/{SERVICE}/proxy"
+_PROXY = f"{_BASE}/services/{proxied(DEFAULT_SERVICE)}/proxy"
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from tests.certs.builders import a_folder, a_pair, read_serving
 from tests.webhook.vouching.cluster import SECRET, Objects, a_cluster, serving, use
 from webhook.cli.certs import command
 from webhook.cluster.connection import ClusterError, KubeconfigError
+from webhook.vouching.demanding import NoSecretError
 from webhook.vouching.rotation import Place, Rotation
 
 
@@ -69,9 +70,10 @@ class TestCluster:
         cluster = a_cluster()
         with serving(cluster) as url:
             use(monkeypatch, tmp_path, url)
-            result = run()
+            refused, result = run(), run("--create")
 
-        assert result.exit_code == 0
+        assert isinstance(refused.exception, NoSecretError)
+        assert 0 == result.exit_code
         assert SECRET in cluster.objects
         assert "made two new authorities" in result.stderr
         assert "MutatingWebhookConfiguration evenkeel: trusts 2 authorities" in result.stdout

@@ -15,7 +15,7 @@ from webhook.access.guard import KubernetesGuard
 from webhook.access.memory import Memory
 from webhook.access.reviewer import Reviewer
 from webhook.app import create_app
-from webhook.cluster.asking import Installation, NotInstalledError
+from webhook.cluster.asking import Installation, NotInstalledError, account_of, proxied
 from webhook.cluster.connection import ApiError
 from webhook.state import ServerState
 
@@ -77,6 +77,15 @@ def test_forbidden(plane: ControlPlane, tmp_path: Path, path: str) -> None:
     assert "serviceaccounts/token evenkeel-client" in str(caught.value)
     assert "services/proxy https:evenkeel:https" in str(caught.value)
     assert 1 == len(str(caught.value).splitlines())
+
+
+def test_another_name(plane: ControlPlane, tmp_path: Path) -> None:
+    """An installation of another name has another Service and another account."""
+    installation = Installation(plane.api(tmp_path), "evenkeel", service="keel")
+    with pytest.raises(NotInstalledError):
+        installation.post("/v1/score", a_body(), accept=JSON)
+
+    assert {"https:keel:https", "keel-client"} == {proxied("keel"), account_of("keel")}
 
 
 def test_evenkeel_refuses(plane: ControlPlane, tmp_path: Path) -> None:

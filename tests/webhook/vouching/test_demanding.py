@@ -9,7 +9,7 @@ import pytest
 from certs.rotate import Demand, signer_of
 from tests.certs.builders import NOW
 from tests.webhook.vouching.cluster import SECRET, Objects, a_cluster
-from webhook.vouching.demanding import NotInTimeError, rotate
+from webhook.vouching.demanding import NoSecretError, NotInTimeError, require_secret, rotate
 from webhook.vouching.rotation import Place, Rotation, View
 
 
@@ -42,7 +42,8 @@ def test_a_leaf() -> None:
     assert old.serving != new.serving
     assert timedelta(seconds=10) == terminal.now - NOW
     assert terminal.lines == [
-        "waiting until every API server trusts the active authority", "issued a new serving certificate",
+        "waiting until every API server trusts the active authority; it can take a minute",
+        "issued a new serving certificate",
     ]  # fmt: skip
 
 
@@ -82,3 +83,16 @@ def test_not_in_time() -> None:
 
     with pytest.raises(NotInTimeError, match="after 5 s: waited until every API server trusts the standby"):
         terminal.rotate(Demand.AUTHORITY, patience_s=5)
+
+
+def test_a_secret_that_is_not_there() -> None:
+    """A mistyped name is told, and one that is there is enough, whatever it holds."""
+    cluster = a_cluster()
+    terminal = Terminal(cluster)
+    with pytest.raises(NoSecretError, match="Secret evenkeel/evenkeel-tls is not there"):
+        require_secret(terminal.rotation)
+    before = set(cluster.objects)
+    cluster.put(SECRET, {"type": "Opaque"})
+    require_secret(terminal.rotation)
+
+    assert SECRET not in before
