@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.subject import Subject
-from policies.fields import MAX_ERRORS, FieldError
+from policies.fields import MAX_ERRORS, ErrorList, FieldError, FieldPath
 from policies.manifests import ManifestObject
 from policies.model.constraint import Constraint
 from policies.model.declared import DeclaredConstraint, Workload
@@ -38,8 +38,17 @@ def declare(manifest: ManifestObject, context: AdmissionContext) -> Declared | N
         return None
     subject = Subject.read(obj, known, text_member(obj.get("metadata"), "namespace"))
     errors = subject.errors(subject.merge_state(subject), strict=context.strict)
+    errors += _name_errors(subject.metadata)
     workload = workload_of(subject, errors=errors, folder=folder_of(manifest))
     return Declared(_without_open(workload), subject, manifest)
+
+
+def _name_errors(metadata: Mapping[str, Any]) -> list[FieldError]:
+    """Return what YAML made no texts of: ``n`` is false and ``007`` a number."""
+    found = ErrorList()
+    for name in ("name", "namespace"):
+        found.text(metadata.get(name), FieldPath(("metadata", name)))
+    return found.errors
 
 
 def _without_open(workload: Workload) -> Workload:

@@ -72,7 +72,7 @@ class LintResult:
 EXEMPTION_WITHOUT_EFFECT = "exemption-without-effect"
 _NO_SETTINGS = RuleSettings()
 #: Why a rule is skipped that must know where pods could go.
-NO_INVENTORY = "needs the cluster's nodes (--cluster) or its domains (topology of a SpreadPolicy)"
+NO_INVENTORY = "needs the cluster's nodes (--live, --cluster) or its domains (topology of a SpreadPolicy)"
 
 
 def lint(

@@ -5,6 +5,9 @@ from __future__ import annotations
 from policies.edits import Edit
 from policies.model.declared import DeclaredConstraint, Workload
 
+#: The label of applications that belong together: who selects by it means all of them.
+TOGETHER = "app.kubernetes.io/part-of"
+
 
 def own_selector_edits(workload: Workload, declared: DeclaredConstraint) -> tuple[Edit, ...]:
     """Return the edit that gives a constraint the selector of its workload.

@@ -12,6 +12,7 @@ from policies.fields import ErrorList, FieldPath
 from policies.model.declared import Workload
 from policies.model.labels import LabelSelector, label_selector_errors
 from policies.model.tools import NODE_AUTOSCALERS, Tool, runs_cluster_autoscaler, tool_of_object
+from policies.model.workload import descend
 
 #: The kinds that a repository understands besides workloads, by group and kind.
 AUTOSCALER, SCALED_OBJECT, BUDGET, SERVICE = (
@@ -20,6 +21,8 @@ AUTOSCALER, SCALED_OBJECT, BUDGET, SERVICE = (
     ("policy", "PodDisruptionBudget"),
     ("", "Service"),
 )
+#: The kind that may take its pod template from a workload that it names (``spec.workloadRef``).
+ROLLOUT = ("argoproj.io", "Rollout")
 #: Between how many and how many pods a ScaledObject scales that does not say: KEDA 2.15.
 SCALED_OBJECT_RANGE = (0, 100)
 
@@ -83,6 +86,7 @@ class Repository:
     autoscalers_of_nodes: list[Workload] = field(default_factory=list)
     tools: set[Tool] = field(default_factory=set)
     scheduler_configs: list[Mapping[str, Any]] = field(default_factory=list)
+    _lenders: set[tuple[str, str, str]] = field(default_factory=set)
     _autoscalers: dict[tuple[str, str, str], list[Autoscaler]] = field(default_factory=dict)
     _budgets: dict[str, list[Budget]] = field(default_factory=dict)
     _services: dict[str, list[tuple[str, dict[str, str], str]]] = field(default_factory=dict)
@@ -104,6 +108,9 @@ class Repository:
             repository.workloads.setdefault(workload.namespace, []).append(workload)
             if not workload.namespace:
                 repository._unplaced[workload.kind.kind, workload.name] += 1
+            if (workload.kind.group, workload.kind.kind) == ROLLOUT:
+                named = descend(workload.obj, ("spec", "workloadRef"), ErrorList())
+                repository._lenders.add((workload.namespace, str(named.get("kind")), str(named.get("name"))))
             if runs_cluster_autoscaler(workload):
                 repository.autoscalers_of_nodes.append(workload)
                 repository.tools.add(Tool.CLUSTER_AUTOSCALER)
@@ -162,6 +169,10 @@ class Repository:
         if workload.replicas is None:
             return None
         return ReplicaRange(workload.replicas, workload.replicas)
+
+    def lends_template(self, workload: Workload) -> bool:
+        """Tell whether a Rollout makes the pods of a workload's template: its labels are on them then."""
+        return (workload.namespace, workload.kind.kind, workload.name) in self._lenders
 
     def budgets(self, workload: Workload) -> list[Budget]:
         """Return the disruption budgets that select a workload's pods."""

@@ -1,4 +1,4 @@
-"""Node labels that people spread over: those with a new name, and short names that no node has by itself."""
+"""Node labels that people spread over: those with a new name, and names that no node has by itself."""
 
 from __future__ import annotations
 
@@ -21,5 +21,21 @@ RENAMED = {
 }
 #: The first release whose nodes carry all the new names.
 RENAMED_SINCE = KubernetesVersion(1, 17)
-#: Short names as examples write them, and what was meant.
-SHORT_NAMES = {"host": HOSTNAME, "hostname": HOSTNAME, "node": HOSTNAME, "region": REGION, "zone": ZONE}
+#: Names as people write them, short or put together of two others, and what was meant. Labels below
+#: ``kubernetes.io`` are Kubernetes' own, which has none of these.
+MISNAMED = {
+    "failure-domain.kubernetes.io/region": REGION,
+    "failure-domain.kubernetes.io/zone": ZONE,
+    "host": HOSTNAME,
+    "hostname": HOSTNAME,
+    "kubernetes.io/host": HOSTNAME,
+    "kubernetes.io/region": REGION,
+    "kubernetes.io/zone": ZONE,
+    "node": HOSTNAME,
+    "node.kubernetes.io/hostname": HOSTNAME,
+    "region": REGION,
+    "topology.kubernetes.io/host": HOSTNAME,
+    "topology.kubernetes.io/hostname": HOSTNAME,
+    "topology.kubernetes.io/node": HOSTNAME,
+    "zone": ZONE,
+}

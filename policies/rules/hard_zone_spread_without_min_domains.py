@@ -3,8 +3,8 @@
 ## What it finds
 A `DoNotSchedule` constraint over `topology.kubernetes.io/zone` without `minDomains`, of a workload that a
 HorizontalPodAutoscaler of the repository, or a ScaledObject of KEDA, scales to two pods or more. With the
-setting `autoscaled`, every hard zone constraint of a workload with two replicas or more. Kubernetes before
-1.27 does not know the field.
+setting `autoscaled`, every hard zone constraint of a workload with two replicas or more. Left alone are those
+whose `maxSkew` is as many as there are pods, and Kubernetes before 1.27, which does not know the field.
 
 ## Why it matters
 The scheduler knows a zone only while it has a node. In a cluster that grows and shrinks, the first pods may
@@ -121,7 +121,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         selector = declared.constraint.selector
         if not declared.is_hard or declared.constraint.topology_key != ZONE:
             continue
-        if declared.raw.get("minDomains") is not None:
+        if declared.raw.get("minDomains") is not None or declared.constraint.max_skew >= replicas.most:
             continue
         if selector is not None and not selector.empty and selector.matches(workload.labels):
             text = f"has no minDomains and {why}: a zone without a node at the moment is not counted{known}"

@@ -84,7 +84,7 @@ from policies.findings import Severity
 from policies.model.constraint import Constraint
 from policies.model.injected import Injection, is_unknown
 from policies.model.labels import LabelSelector
-from policies.model.topology_keys import SHORT_NAMES
+from policies.model.topology_keys import MISNAMED
 from policies.model.workload import descend
 from policies.rules.base import Context, Problem, Subject
 
@@ -112,7 +112,7 @@ def check(injection: Injection, context: Context) -> Iterator[Problem]:
 
 def _key_problem(entry: Mapping[str, object], context: Context) -> str | None:
     key = entry.get("topologyKey")
-    meant = SHORT_NAMES.get(key) if isinstance(key, str) else None
+    meant = MISNAMED.get(key) if isinstance(key, str) else None
     if not isinstance(key, str) or meant is None or _is_known(key, context):
         return None
     return f"no node carries {key} by itself; the label is called {meant}"

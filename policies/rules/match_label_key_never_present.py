@@ -4,7 +4,8 @@
 A key with which controllers tell revisions apart, on a kind whose controller does not write it:
 `pod-template-hash` on anything but a Deployment, say. And any other keys, if the template has none of those
 that are listed. Nothing is told where another listed key tells the revisions of this kind apart, nor of
-pods and custom resources whose labels are not known.
+pods and custom resources whose labels are not known, nor of a Deployment whose template an Argo Rollout uses
+(`workloadRef`).
 
 ## Why it matters
 Keys that a pod lacks are ignored. The pods of all revisions count together, and the skew that rolling
@@ -116,7 +117,7 @@ KNOWN_GROUPS = frozenset({"", "apps", "batch", "argoproj.io"})
 UNKNOWN_KINDS = frozenset({"Pod", "PodTemplate"})
 
 
-def check(workload: Workload, _context: Context) -> Iterator[Problem]:
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each match label key that no pod will have."""
     if workload.kind.group not in KNOWN_GROUPS or workload.kind.kind in UNKNOWN_KINDS:
         return
@@ -124,7 +125,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Problem]:
         keys = declared.constraint.match_label_keys
         if all(key in workload.labels or key == workload.kind.revision_label for key in keys):
             continue
-        if is_patch(workload):
+        if is_patch(workload) or context.repository.lends_template(workload):
             return
         added = controller_labels(workload.obj, workload.kind).keys()
         yield from _problems(workload, declared, workload.labels.keys() | added)

@@ -107,6 +107,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         if found is None:
             continue
         there, reachable = found
+        if not there:
+            continue  # No node suits its pods at all, which no number of domains would change.
         room = constraint.max_skew * len(reachable)
         if len(there) >= constraint.min_domains or replicas.least <= room:
             continue

@@ -3,10 +3,12 @@
 ## What it finds
 A constraint of a Deployment or Rollout whose `matchLabelKeys` lacks the label with which the controller tells
 revisions apart: `pod-template-hash`, or `rollouts-pod-template-hash` for an Argo Rollout. Left alone are
-workloads that never run two revisions at once (strategy `Recreate`, `maxSurge: 0`), workloads of one replica,
-constraints that tell revisions apart by a label of their own (`version`, `revision`, `release`, `hash`),
-those whose `maxSkew` is as many as there are replicas or to one of whose domains the pod's node selector or
-affinity holds it, and Kubernetes before 1.27, which does not know the field.
+workloads that never run two revisions at once (strategy `Recreate`, `maxSurge: 0`), workloads of one replica
+or whose template an Argo Rollout uses (`workloadRef`), constraints that tell revisions apart by a label of
+their own (`version`, `revision`, `release`, `hash`), those that spread several workloads together by
+`app.kubernetes.io/part-of`, which the key would take apart, those whose `maxSkew` is as many as there are
+replicas or to one of whose domains the pod's node selector or affinity holds it, and Kubernetes before 1.27,
+which does not know the field.
 
 ## Why it matters
 During a rolling update the scheduler places each new pod where the old and new ones together are fewest. Then
@@ -84,6 +86,7 @@ from policies.fields import ErrorList
 from policies.findings import Severity
 from policies.model.constraint import Constraint
 from policies.model.declared import Workload
+from policies.model.own_selector import TOGETHER
 from policies.model.version import MATCH_LABEL_KEYS_SINCE
 from policies.model.workload import descend
 from policies.rules.base import Context, Problem
@@ -104,6 +107,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     label = workload.kind.revision_label
     if label is None or context.version < MATCH_LABEL_KEYS_SINCE or not _overlaps(workload):
         return
+    if context.repository.lends_template(workload):
+        return
     replicas = context.repository.replicas(workload)
     if replicas is None or replicas.most < 2:
         return
@@ -123,6 +128,9 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 def _counts_both(constraint: Constraint, workload: Workload) -> bool:
     selector = constraint.selector
     if selector is None or selector.empty or not selector.matches(workload.labels):
+        return False
+    own = workload.selector
+    if TOGETHER in selector.keys and (own is None or not own.keys <= selector.keys):
         return False
     keys = selector.keys.union(constraint.match_label_keys)
     return not any(key.endswith(_REVISION_WORDS) for key in keys)

@@ -86,6 +86,7 @@ from collections.abc import Iterator, Mapping
 
 from policies.findings import Severity
 from policies.model.declared import DeclaredConstraint, Workload
+from policies.model.own_selector import TOGETHER
 from policies.model.workload import REVISION_OWNERS
 from policies.rules.base import Context, Problem
 
@@ -103,8 +104,6 @@ IDENTITY = (
 )
 #: Labels that name one installation: where they are equal, manifests without a namespace share one.
 INSTALLATION = ("app.kubernetes.io/instance", "release")
-#: The label of applications that belong together: who selects by it means all of them.
-TOGETHER = "app.kubernetes.io/part-of"
 #: Labels whose value differs with every revision, and so with every workload.
 _REVISIONS = frozenset(REVISION_OWNERS) | {"controller-revision-hash"}
 #: Kinds whose pods come and go.

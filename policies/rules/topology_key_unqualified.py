@@ -1,13 +1,14 @@
-"""A constraint over a bare `zone`, `region`, `hostname` or `node`, labels that no node has by itself.
+"""A constraint over `zone`, `hostname` and the like, bare or below a wrong prefix: labels that no node has.
 
 ## What it finds
-`topologyKey` is one of `zone`, `region`, `hostname`, `host` and `node`, as many examples write it for short.
-Nothing is said where a policy's `topology` knows the key; where the nodes are known, whether they carry a key
-is for a rule that looks at them.
+`topologyKey` is one of `zone`, `region`, `hostname`, `host` and `node`, as many examples write it for short,
+or a name that is put together of two others, such as `topology.kubernetes.io/hostname` and
+`kubernetes.io/zone`. Nothing is said where a policy's `topology` knows the key; where the nodes are known,
+whether they carry a key is for a rule that looks at them.
 
 ## Why it matters
 Kubernetes and the cloud providers put `topology.kubernetes.io/zone`, `topology.kubernetes.io/region` and
-`kubernetes.io/hostname` on nodes, never the short names. A node without the label takes no pod of a hard
+`kubernetes.io/hostname` on nodes, never the others. A node without the label takes no pod of a hard
 constraint, so every pod stays pending; a soft constraint does nothing.
 
 ## Fails
@@ -24,6 +25,25 @@ spec:
       topologySpreadConstraints:
         - maxSkew: 1
           topologyKey: zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/hostname
           whenUnsatisfiable: DoNotSchedule
           labelSelector: {matchLabels: {app: web}}
           matchLabelKeys: [pod-template-hash]
@@ -51,8 +71,8 @@ spec:
 ```
 
 ## How to fix
-Write the whole name. Where an administrator does put the short label on nodes, list it in the `topology` of a
-SpreadPolicy, or lint with `--cluster`.
+Write the name that the message tells. Where an administrator does put this label on nodes, list it in the
+`topology` of a SpreadPolicy, or lint with `--cluster`.
 """
 
 from __future__ import annotations
@@ -61,7 +81,7 @@ from collections.abc import Iterator
 
 from policies.findings import Severity
 from policies.model.declared import Workload
-from policies.model.topology_keys import SHORT_NAMES
+from policies.model.topology_keys import MISNAMED
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
@@ -69,10 +89,10 @@ SEE = "https://github.com/kyverno/policies/tree/main/other-mpol/spread-pods-acro
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
-    """Yield each constraint over a short name of which nothing is known."""
+    """Yield each constraint over a wrong name of which nothing is known."""
     for declared in workload.constraints:
         key = declared.constraint.topology_key
-        meant = SHORT_NAMES.get(key)
+        meant = MISNAMED.get(key)
         if meant is None or (context.inventory is not None and context.inventory.values(key) is not None):
             continue
         effect = "every pod stays pending" if declared.is_hard else "the constraint does nothing"

@@ -1,8 +1,10 @@
 """A field that the API does not have.
 
 ## What it finds
-A name, in an entry of `topologySpreadConstraints` or in its selector, that Kubernetes 1.36 does not know. For
-a newer release of Kubernetes nothing is told, since it may have brought the field.
+A name, in an entry of `topologySpreadConstraints` or in its selector, that Kubernetes 1.36 does not know. And
+`topologySpreadConstraints` itself, misspelled or where Kubernetes' own kinds have no such field: in the spec
+of a Deployment, beside the pod's `spec`, in `affinity`, in a container. For a newer release of Kubernetes
+nothing is told, since it may have brought the field.
 
 ## Why it matters
 `kubectl` refuses the object, and whoever applies it without strict validation loses the field: the API
@@ -47,6 +49,24 @@ spec:
       containers: [{name: web, image: web}]
 ```
 
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  topologySpreadConstraints:
+    - maxSkew: 1
+      topologyKey: topology.kubernetes.io/zone
+      whenUnsatisfiable: ScheduleAnyway
+      labelSelector: {matchLabels: {app: web}}
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: web}]
+```
+
 ## Passes
 ```yaml
 apiVersion: apps/v1
@@ -73,11 +93,61 @@ Correct the spelling, or move the field to where it belongs.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any, Final
+
+from policies.fields import FieldPath
 from policies.findings import Severity
 from policies.model.api_rules import ApiRule
-from policies.rules.base import api_check
+from policies.model.declared import Workload
+from policies.model.version import KNOWN_VERSION
+from policies.rules.base import Context, Problem, api_check
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/autoscaler/pull/4663"
 
-check = api_check(ApiRule.UNKNOWN_FIELD)
+#: The groups of which it is known where the field may stand. Custom resources may have it anywhere.
+BUILT_IN_GROUPS: Final = frozenset({"", "apps", "batch"})
+
+#: The field and how it is misspelled: a letter in the wrong case, the last one left out.
+NAMES: Final = frozenset(
+    map("".join, product("tT", ["opology"], "sS", ["pread"], "cC", ["onstraint"], ["s", ""]))
+)
+
+_of_entries = api_check(ApiRule.UNKNOWN_FIELD)
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield each field that an entry does not have, and each list of constraints that is in a wrong place."""
+    if workload.errors:
+        yield from _of_entries(workload, context)
+    if workload.kind.group not in BUILT_IN_GROUPS or context.version > KNOWN_VERSION:
+        return
+    place = workload.kind.constraints_path
+    for way, node in _around(workload):
+        # Nearly always there is none, and every workload is asked.
+        if NAMES.isdisjoint(node):
+            continue
+        for name in node:
+            if name in NAMES and (*way, name) != place.segments:
+                yield Problem(FieldPath((*way, name)), f"is no field here; constraints stand in {place}")
+
+
+def _around(workload: Workload) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
+    """Yield the objects in which people put the field: those above the pod's spec, it, and some below."""
+    way: tuple[str | int, ...] = ()
+    node = workload.obj
+    for name in (*workload.kind.template, "spec"):
+        yield way, node
+        below = node.get(name)
+        if not isinstance(below, dict):
+            return
+        way, node = (*way, name), below
+    yield way, node
+    if isinstance(affinity := node.get("affinity"), dict):
+        yield (*way, "affinity"), affinity
+    containers = node.get("containers")
+    for position, container in enumerate(containers if isinstance(containers, list) else ()):
+        if isinstance(container, dict):
+            yield (*way, "containers", position), container

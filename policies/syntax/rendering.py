@@ -124,6 +124,9 @@ def json_text(value: Any, layout: JsonLayout, *, prefix: str = "") -> str:
 
 
 def _is_plain(text: str) -> bool:
-    if not _PLAIN.fullmatch(text) or scalars.unquoted(text) is not text:
-        return False
+    try:
+        if not _PLAIN.fullmatch(text) or scalars.unquoted(text) is not text:
+            return False
+    except ValueError:
+        return False  # A number that JSON cannot hold, as the label value 1E400 would be without quotes.
     return bool(_resolver.resolve(yaml.ScalarNode, text, (True, False)) == _STR_TAG)

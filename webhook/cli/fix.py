@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -50,10 +50,17 @@ evenkeel fix - < web.yaml > fixed.yaml
 
 @dataclass(slots=True)
 class _Read:
-    """What was read: the texts that may be mended by the names of their files, and whether some cannot be."""
+    """What was read.
 
-    texts: dict[str, bytes]
-    broken: bool
+    Attributes:
+        texts: The texts that may be mended, by the names that messages use.
+        paths: What their files are opened by.
+        broken: Whether some cannot be read or written.
+    """
+
+    texts: dict[str, bytes] = field(default_factory=dict)
+    paths: dict[str, str] = field(default_factory=dict)
+    broken: bool = False
 
 
 @click.command(epilog=_EXAMPLES, params=[option for option in lint.command.params if option.name in _OF_LINT])
@@ -126,18 +133,19 @@ def _read(options: LintOptions) -> _Read:
     tools = Tools(helm=Rendering.OFF, kustomize=Rendering.OFF)
     gathered = gather_texts(options.paths, tools=tools, exclude=options.exclude)
     problems, notes = list(gathered.problems), list(gathered.notes)
-    texts: dict[str, bytes] = {}
+    read = _Read()
     for text in gathered.texts:
         parsed = parse(text)
         problems += parsed.problems
         notes += parsed.notes
         if parsed.objects or _is_piped(text):
-            texts[text.file] = text.content
+            read.texts[text.file], read.paths[text.file] = text.content, text.path
     for note in notes:
         _note(note.removesuffix(_OFF[0]).removesuffix(_OFF[1]))
     for problem in problems:
         click.echo(str(problem), err=True)
-    return _Read(texts, bool(problems))
+    read.broken = bool(problems)
+    return read
 
 
 def _is_piped(text: Text) -> bool:
@@ -157,7 +165,7 @@ def _write(read: _Read, result: FixResult) -> None:
     """Write the files; one that cannot be written is told, and the others are written all the same."""
     for file, content in list(result.texts.items()):
         try:
-            write_back(file, old=read.texts[file], new=content)
+            write_back(read.paths[file], old=read.texts[file], new=content)
         except (OSError, DocumentError) as error:
             reason = f"{file}: {error.strerror}" if isinstance(error, OSError) else str(error)
             click.echo(reason, err=True)

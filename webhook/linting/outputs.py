@@ -75,7 +75,11 @@ def write_file(file: str, text: str) -> None:
         # A pipe or a device, as in ``json=/dev/stderr``.
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
         return
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        # Nobody knows the temporary file.
+        raise OSError(error.errno, error.strerror, file) from error
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as stream:
             stream.write(text)

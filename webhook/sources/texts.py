@@ -26,6 +26,7 @@ class Text:
         named: Whether it was given by name, so that finding nothing in it is worth a word.
         rendered: Whether a tool made it: then its lines are nobody's.
         first_line: How many lines of the file stand before it, for a part of a file.
+        path: What the file is opened by, which may hold what a message must not; empty for what was made.
     """
 
     file: str
@@ -33,6 +34,7 @@ class Text:
     named: bool = False
     rendered: bool = False
     first_line: int = 0
+    path: str = ""
 
 
 def shown_file(name: str) -> str:
@@ -53,7 +55,7 @@ def read_text(name: str, *, named: bool) -> Text:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise DocumentError([f"{shown_file(name)}: {reason}"]) from error
-    return Text(shown_file(name), content, named=named)
+    return Text(shown_file(name), content, named=named, path=name)
 
 
 def unreadable(file: str, problem: str) -> Finding:

@@ -67,11 +67,25 @@ def find(paths: Iterable[str], *, exclude: tuple[Path, tuple[str, ...]] | None =
         ignored = ignored_in(folder)
         if exclude is not None and exclude[1]:
             ignored = ignored.with_patterns(*exclude)
-        before = found.count
-        _walk(path, folder, ignored, found)
-        if before == found.count:
+        below = Found()
+        _walk(path, folder, ignored, below)
+        if not below.count:
             found.empty.append(path)
+        found.files |= below.files
+        found.charts += below.charts
+        found.kustomizations += below.kustomizations
+    found.files = dict.fromkeys(_once(found.files))
+    found.charts, found.kustomizations = _once(found.charts), _once(found.kustomizations)
     return found
+
+
+def _once(paths: Iterable[str]) -> list[str]:
+    """Return each path as it was first reached: what is given may lie in what else is given."""
+    first: dict[str, str] = {}
+    for path in paths:
+        key = path if path == STDIN else os.path.abspath(path)  # noqa: PTH100  # a link has its own place
+        first.setdefault(key, path)
+    return list(first.values())
 
 
 def _is_folder(path: str) -> bool:

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from policies.errors import DocumentError
+from webhook.sources.texts import shown_file
 
 
 def write_back(file: str, *, old: bytes, new: bytes) -> None:
@@ -18,8 +19,11 @@ def write_back(file: str, *, old: bytes, new: bytes) -> None:
     """
     # A link goes on pointing where it points.
     path = Path(file).resolve(strict=True)
-    if path.read_bytes() != old:
-        raise DocumentError([f"{file}: has changed since it was read, so it is left alone"])
+    current = path.read_bytes()
+    if current == new:
+        return  # Two names may lead to one file.
+    if current != old:
+        raise DocumentError([f"{shown_file(file)}: has changed since it was read, so it is left alone"])
     mode = path.stat().st_mode & 0o7777
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -51,6 +51,24 @@ def test_policies(spec: dict[str, Any], expected: list[Severity]) -> None:
     assert expected == [finding.severity for finding in linted(POD % "", **spec).findings]
 
 
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        pytest.param("name: web, namespace: shop", [], id="texts"),
+        pytest.param("name: 007", ["metadata.name"], id="007 is a number"),
+        pytest.param("name: web, namespace: n", ["metadata.namespace"], id="n is false to kubectl"),
+        pytest.param("name: '007', namespace: ~", [], id="quoted, and null"),
+    ],
+)
+def test_names_of_a_wrong_type(metadata: str, expected: list[str]) -> None:
+    """A name that YAML makes no text of is one that the API server refuses."""
+    text = f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{{metadata}}}\n"
+    manifests = [entry for document in load(text, "a.yaml") for entry in objects(document)]
+    result = lint(manifests, AdmissionContext(policies=()))
+
+    assert expected == [str(finding.path) for finding in result.findings if finding.rule == "wrong-type"]
+
+
 def test_exemptions() -> None:
     """An exemption holds on its last day; one that is over is a finding of its own."""
     held, over = linted(EXEMPT), linted(EXEMPT.replace("01-31", "01-30"))

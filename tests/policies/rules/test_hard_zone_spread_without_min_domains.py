@@ -35,6 +35,8 @@ def found(context: Context, *, replicas: int = 3, **fields: Any) -> int:
         pytest.param(AUTOSCALED, {"topologyKey": "kubernetes.io/hostname"}, 0, id="hosts come with pods"),
         pytest.param(AUTOSCALED, {"labelSelector": {"matchLabels": {"app": "api"}}}, 0, id="counts others"),
         pytest.param(AUTOSCALED, {"replicas": 1}, 0, id="1 replica"),
+        pytest.param(AUTOSCALED, {"maxSkew": 2}, 1, id="maxSkew 2 of 3 pods"),
+        pytest.param(AUTOSCALED, {"maxSkew": 3}, 0, id="maxSkew 3: all 3 pods may share a zone anyway"),
         pytest.param(
             Context(params=Params(autoscaled=True), version=KubernetesVersion(1, 26)), {}, 0, id="1.26"
         ),

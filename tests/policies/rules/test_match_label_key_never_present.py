@@ -51,6 +51,27 @@ def test_keys(group: str, kind: str, keys: str, expected: list[int]) -> None:
     assert expected == [problem.path.segments[-1] for problem in found]
 
 
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [
+        pytest.param("{apiVersion: apps/v1, kind: Deployment, name: web}", 0, id="its template"),
+        pytest.param("{apiVersion: apps/v1, kind: Deployment, name: api}", 1, id="another one's"),
+        pytest.param("web", 1, id="a reference of a wrong type"),
+    ],
+)
+def test_a_template_that_a_rollout_uses(named: str, expected: int) -> None:
+    """The pods are the Rollout's then, and carry its label."""
+    deployment = MANIFEST.format(group="apps/v1", kind="Deployment", keys="rollouts-pod-template-hash")
+    rollout = f"""---
+apiVersion: argoproj.io/v1alpha1
+kind: Rollout
+metadata: {{name: rollout}}
+spec: {{workloadRef: {named}}}
+"""
+
+    assert expected == len(problems("match-label-key-never-present", deployment + rollout))
+
+
 def test_a_pod_is_left_alone() -> None:
     """Who owns a pod, and which labels it may yet get, is not known."""
     pod = """

@@ -33,6 +33,14 @@ def test_the_number_is_what_really_fits(
     assert fit == most_placed(nodes, manifest, wanted=replicas)
 
 
+def test_no_node_suits_at_all() -> None:
+    """Pods that no node suits are not pending for want of domains."""
+    constraint = f"topologyKey: {ZONE}, own, minDomains: 3"
+    manifest = a_workload(constraint, replicas=4, pod="nodeSelector: {disk: ssd}")
+
+    assert [] == found(RULE, manifest, a_context(nodes_of("a", "b")))
+
+
 @pytest.mark.parametrize(
     ("listed", "more", "version", "expected"),
     [

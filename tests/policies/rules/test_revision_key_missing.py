@@ -83,6 +83,39 @@ def test_constraints(fields: dict[str, Any], expected: list[list[str]]) -> None:
     assert expected == [edit.new for problem in problems(RULE, text_of(workload)) for edit in problem.edits]
 
 
+@pytest.mark.parametrize(("name", "expected"), [("web", 0), ("api", 1)])
+def test_a_template_that_a_rollout_uses(name: str, expected: int) -> None:
+    """No pod of it is a Deployment's."""
+    rollout = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Rollout",
+        "metadata": {"name": "rollout", "namespace": "shop"},
+        "spec": {"workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name}},
+    }
+
+    assert expected == len(problems(RULE, text_of(a_rollout(), rollout)))
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        pytest.param(["part-of"], 0, id="all of the suite together"),
+        pytest.param(["part-of", "instance"], 0, id="all of one installation together"),
+        pytest.param(["part-of", "component"], 1, id="the workload's own selector and more"),
+        pytest.param(["instance"], 1, id="nothing says that it is meant"),
+    ],
+)
+def test_meant_together(keys: list[str], expected: int) -> None:
+    """Nobody is told to take workloads apart that are spread together on purpose."""
+    labels = {f"app.kubernetes.io/{key}": "x" for key in ("part-of", "instance", "component")}
+    selector = {"matchLabels": {f"app.kubernetes.io/{key}": "x" for key in keys}}
+    workload = a_rollout(selector={"matchLabels": {"app.kubernetes.io/component": "x"}})
+    workload["spec"]["template"]["metadata"]["labels"] = labels
+    workload["spec"]["template"]["spec"]["topologySpreadConstraints"] = [a_constraint(labelSelector=selector)]
+
+    assert expected == len(problems(RULE, text_of(workload)))
+
+
 @pytest.mark.parametrize(
     ("scaler", "expected"),
     [

@@ -8,7 +8,7 @@ import pytest
 
 from policies.model.inventory import Inventory
 from policies.model.node import Node
-from policies.model.topology_keys import RENAMED, SHORT_NAMES
+from policies.model.topology_keys import MISNAMED, RENAMED
 from policies.model.version import KubernetesVersion
 from policies.rules.base import Context
 from tests.builders import a_constraint, a_workload
@@ -69,7 +69,7 @@ def test_releases() -> None:
 
 
 def test_new_names_are_final() -> None:
-    """No label is renamed to one that is deprecated or short itself."""
-    names = set(RENAMED.values()) | set(SHORT_NAMES.values())
+    """No label is renamed to one that is deprecated or wrong itself."""
+    names = set(RENAMED.values()) | set(MISNAMED.values())
 
-    assert set() == names & (RENAMED.keys() | SHORT_NAMES.keys())
+    assert set() == names & (RENAMED.keys() | MISNAMED.keys())

@@ -1,4 +1,4 @@
-"""A constraint over a bare label that no node has by itself."""
+"""A constraint over a name that no node has by itself."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ RULE = "topology-key-unqualified"
     [
         pytest.param("zone", None, 1, id="zone"),
         pytest.param("node", None, 1, id="node"),
+        pytest.param("topology.kubernetes.io/hostname", None, 1, id="hostname with the prefix of zones"),
+        pytest.param("kubernetes.io/zone", None, 1, id="zone with the prefix of host names"),
         pytest.param("rack", None, 0, id="rack is somebody's own label"),
         pytest.param("acme.example/zone", None, 0, id="qualified"),
         pytest.param("zone", Inventory(domains={"zone": ("a", "b")}), 0, id="zone, listed in a policy"),
@@ -26,7 +28,7 @@ RULE = "topology-key-unqualified"
     ],
 )
 def test_keys(key: str, inventory: Inventory | None, expected: int) -> None:
-    """Short names are reported where nothing is known of them."""
+    """Wrong names are reported where nothing is known of them."""
     text = text_of(a_workload(spec={"topologySpreadConstraints": [a_constraint(topologyKey=key)]}))
 
     assert expected == len(problems(RULE, text, Context(inventory=inventory)))

@@ -28,6 +28,12 @@ def test_any_text(text: str) -> None:
         assert [text] * 3 == [_read(scalar_text(text, style)) for style in ("", "'", '"')]
 
 
+@pytest.mark.parametrize("text", ["1E400", ".inf", ".nan", "y", "0o17", "1_000", "12:30", "2001-01-01"])
+def test_texts_that_look_like_something_else(text: str) -> None:
+    """A text that would be a number or a word without quotes, even one that JSON has not, gets them."""
+    assert text == _read(scalar_text(text))
+
+
 @given(VALUES, LAYOUTS)
 def test_any_value(value: Any, layout: BlockLayout) -> None:
     """A value is read back as itself, in blocks and in brackets."""

@@ -64,6 +64,17 @@ def test_writes_back(fix: Any) -> None:
     assert ("", "nothing to fix\n") == (second.stdout, second.stderr)
 
 
+@pytest.mark.parametrize("name", ["a\nb.yaml", "\x1b[31m.yaml", "caf\udce9.yaml"], ids=ascii)
+def test_names_that_cannot_be_shown(fix: Any, name: str) -> None:
+    """A file is written by its own name, not by the one that messages use."""
+    file = Path(name)
+    file.write_text(WEB)
+    result = fix(*RENAMES)
+
+    assert (0, FIXED) == (result.exit_code, file.read_text())
+    assert name not in result.output
+
+
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"], ids=["LF", "CRLF"])
 def test_line_ends_stay(fix: Any, newline: bytes) -> None:
     """Bytes that are not edited are not touched."""

@@ -42,5 +42,8 @@ def test_write_file(tmp_path: Path) -> None:
 
 def test_write_file_without_a_folder(tmp_path: Path) -> None:
     """It is an error that names the file."""
-    with pytest.raises(FileNotFoundError):
-        write_file(str(tmp_path / "nowhere" / "a"), "x")
+    file = str(tmp_path / "nowhere" / "a")
+    with pytest.raises(FileNotFoundError) as caught:
+        write_file(file, "x")
+
+    assert file == caught.value.filename

@@ -57,6 +57,15 @@ def test_a_folder_without_files(folder: Path) -> None:
     assert ["empty"] == find(["empty", "z"]).empty
 
 
+def test_paths_that_overlap(folder: Path) -> None:
+    """What is reached twice is read once, by its first name, and a folder of it is not called empty."""
+    found = find(["z/y.yaml", "z", ".", "./chart", str(folder / "kust"), str(folder / "b.yaml")])
+
+    expected = ["z/y.yaml", "a.yml", "b.yaml", "c.json", "chart/Chart.yaml", "chart/values.yaml"]
+    assert expected == list(found.files)
+    assert (["chart"], ["kust/kustomization.yaml"], []) == (found.charts, found.kustomizations, found.empty)
+
+
 def test_links_without_a_file(folder: Path) -> None:
     """A link that leads nowhere, or to itself, is no file."""
     (folder / "gone.yaml").symlink_to(folder / "nowhere")

@@ -34,6 +34,18 @@ def test_changed_in_between(tmp_path: Path) -> None:
     assert b"theirs" == file.read_bytes()
 
 
+def test_a_second_name(tmp_path: Path) -> None:
+    """Two names of one file, each with the same repair, do not look like somebody else's change."""
+    file, link = tmp_path / "real.yaml", tmp_path / "link.yaml"
+    file.write_bytes(b"old")
+    link.symlink_to(file.name)
+    for name in (file, link):
+        write_back(str(name), old=b"old", new=b"new")
+
+    assert b"new" == file.read_bytes()
+    assert link.is_symlink()
+
+
 def test_failure_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the last step fails, the file is as it was and the temporary one is gone."""
     file = tmp_path / "web.yaml"
