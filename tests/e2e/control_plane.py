@@ -114,7 +114,7 @@ class ControlPlane:
             assert running.alive, running.tail()
             return self.kubectl("get", "--raw", "/readyz").code == 0
 
-        eventually(ready, what=f"kube-apiserver is not ready:\n{running.tail()}")
+        eventually(ready, what=lambda: f"kube-apiserver is not ready:\n{running.tail()}")
         return running
 
     def restart_api_server(self) -> None:

@@ -139,6 +139,8 @@ class Installation:
         command = [sys.executable, "-c", _RUN, *options, *(f"{name}={value}" for name, value in own.items())]
         log = self.folder / f"replica-{self.ports.index(port)}.log"
         environment = _environment() | {"KUBECONFIG": str(self.server.kubeconfig)}
+        # One that is killed leaves its keys behind.
+        environment["TMPDIR"] = str(self._processes.memory)
         running = self.replicas[port] = self._processes.start(command, log=log, environment=environment)
         return running
 
@@ -158,7 +160,9 @@ class Installation:
             assert running.alive, running.tail()
             return self._last_told(port) == "ready"
 
-        eventually(chosen, what=f"replica {port} is not ready: {asked(port, '/readyz')}\n{running.tail()}")
+        eventually(
+            chosen, what=lambda: f"replica {port} is not ready: {asked(port, '/readyz')}\n{running.tail()}"
+        )
 
     def wait_until_left_alone(self, port: int) -> None:
         """Wait until the forwarder sends no new connections to a replica."""

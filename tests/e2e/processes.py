@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,6 +20,10 @@ from typing import Any
 PATIENCE_S = 60.0
 #: Seconds between two looks. Arbitrary.
 POLL_S = 0.05
+
+#: Bytes that must be free in a folder in memory. Ample: etcd reserves 64 MB at once and grows with what it is
+#: told, and containers have 64 MiB there unless somebody gives them more.
+_ROOM = 2**30
 
 #: Reads a line for each group that starts (+) or has ended (-). When nobody writes any more, it kills what is
 #: left and takes a folder away: a test run that is killed, or ended by faulthandler, runs no fixture's end.
@@ -38,15 +43,18 @@ shutil.rmtree(sys.argv[1], ignore_errors=True)
 
 
 def eventually(
-    condition: Callable[[], Any], *, patience_s: float = PATIENCE_S, what: str = "it did not happen in time"
+    condition: Callable[[], Any],
+    *,
+    patience_s: float = PATIENCE_S,
+    what: Callable[[], str] = lambda: "it did not happen in time",
 ) -> Any:
-    """Return what a condition gives as soon as it is true."""
+    """Return what a condition gives as soon as it is true; ``what`` says in the end why it was not."""
     deadline = time.monotonic() + patience_s
     while True:
         if found := condition():
             return found
         if time.monotonic() > deadline:
-            raise AssertionError(what)
+            raise AssertionError(what())
         time.sleep(POLL_S)
 
 
@@ -99,9 +107,8 @@ class Processes:
 
     def __init__(self) -> None:
         shared = Path("/dev/shm")
-        self.memory = Path(
-            tempfile.mkdtemp(prefix="evenkeel-e2e-", dir=shared if os.access(shared, os.W_OK) else None)
-        )
+        roomy = os.access(shared, os.W_OK) and shutil.disk_usage(shared).free >= _ROOM
+        self.memory = Path(tempfile.mkdtemp(prefix="evenkeel-e2e-", dir=shared if roomy else None))
         self._reaper = subprocess.Popen(
             [sys.executable, "-c", _REAPER, str(self.memory)],
             stdin=subprocess.PIPE,

@@ -302,7 +302,7 @@ def test_pods_of_a_service_are_injected(kubectl: Kubectl, space: str) -> None:
     dry_run = ("create", "--dry-run=server", "-o", "json", "-f", "-")
     made = eventually(
         lambda: _constraints(json.loads(kubectl.do(*dry_run, stdin=pod("web")))),
-        what="the Service is not known",
+        what=lambda: "the Service is not known",
     )
     other = _constraints(json.loads(kubectl.do(*dry_run, stdin=pod("api", app="api"))))
 

@@ -71,7 +71,7 @@ def loads(
     installed.kubectl.do("apply", "-f", "-", stdin=service("web", app="web"))
     mark = b"evenkeel.dev/injected-by"
     dry_runs = DryRuns(control_plane, f"/api/v1/namespaces/{space}/pods", pod("web"), mark=mark)
-    eventually(lambda: _succeeds(dry_runs), what="the Service is not known")
+    eventually(lambda: _succeeds(dry_runs), what=lambda: "the Service is not known")
 
     @contextmanager
     def load() -> Iterator[Loads]:
@@ -109,7 +109,7 @@ def test_certificates_are_rotated(installed: Installation, loads: Loading, optio
     before = _served(installed)
     with loads() as found:
         told = installed.evenkeel("certs", "rotate", "--namespace", NAME, *options)
-        eventually(lambda: _served(installed).isdisjoint(before), what=told.err)
+        eventually(lambda: _served(installed).isdisjoint(before), what=lambda: told.err)
 
     assert 0 == told.code, told.err
     assert ({}, {}) == (found.failures, found.elsewhere)
@@ -130,7 +130,8 @@ def test_bundle_that_was_overwritten(
     installed.change_webhooks(clientConfig={"caBundle": base64.b64encode(control_plane.authority).decode()})
     dry_run = ("create", "--dry-run=server", "-f", "-")
     eventually(
-        lambda: installed.kubectl(*dry_run, stdin=deployment()).code == 0, what="the bundle is not mended"
+        lambda: installed.kubectl(*dry_run, stdin=deployment()).code == 0,
+        what=lambda: "the bundle is not mended",
     )
 
     assert before == after
