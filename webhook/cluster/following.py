@@ -10,11 +10,14 @@ from collections.abc import Callable
 from policies.engine.index import ClusterIndex
 from webhook.cluster.connection import ApiServer
 from webhook.cluster.listing import RESOURCES
-from webhook.cluster.reflector import Backoff, KindStatus, Reflector
+from webhook.cluster.reflector import WATCH_S, Backoff, KindStatus, Reflector
 
 #: Seconds for all threads to end. One that waits for the answer to a list stays until it comes, and changes
 #: nothing any more. Arbitrary.
 _STOP_S = 5.0
+#: Of the age that counts as old, the share after which a watch is ended at the earliest: at half as much
+#: more, the latest, there is time to begin the next one. Arbitrary.
+_WATCHED_SHARE = 1 / 3
 
 
 class LiveCluster:
@@ -30,6 +33,7 @@ class LiveCluster:
         *,
         clock: Callable[[], float] = time.monotonic,
         backoff: Callable[[], Backoff] = Backoff,
+        max_age_s: float = math.inf,
     ) -> None:
         """Prepare to follow; no thread is started and nothing is asked yet.
 
@@ -37,11 +41,14 @@ class LiveCluster:
             api: The API server; any number of clusters may follow one.
             clock: Seconds that never go back.
             backoff: Makes the pauses between the attempts of one kind.
+            max_age_s: The age that counts as old; a cluster where nothing happens does not come near it.
         """
         self.index = ClusterIndex()
         self._clock = clock
+        watch_s = min(WATCH_S, max_age_s * _WATCHED_SHARE)
         self._reflectors = [
-            Reflector(api, resource, self.index, clock=clock, backoff=backoff()) for resource in RESOURCES
+            Reflector(api, resource, self.index, clock=clock, backoff=backoff(), watch_s=watch_s)
+            for resource in RESOURCES
         ]
         self._threads = [
             threading.Thread(target=reflector.run, name=f"follow-{reflector.kind}", daemon=True)

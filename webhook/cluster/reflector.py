@@ -30,8 +30,8 @@ from webhook.logs import LOGGER
 
 #: Seconds after which the API server is asked to end a watch: so much, and up to half as much again, so that
 #: not all end at once. Other clients ask for minutes and trust in bookmarks to show that somebody is there,
-#: but API servers before 1.21 send none where nothing happens. Arbitrary; well below any age of a picture.
-_WATCH_S: Final = 60.0
+#: but API servers before 1.21 send none where nothing happens. Arbitrary.
+WATCH_S: Final = 60.0
 #: Seconds without a byte after which nobody is there, beyond those that the watch may be silent. Arbitrary.
 _GRACE_S: Final = 15.0
 #: Seconds of the first pause, and of the longest: an API server is noticed so much later. Arbitrary.
@@ -126,6 +126,7 @@ class Reflector:
         *,
         clock: Callable[[], float],
         backoff: Backoff,
+        watch_s: float = WATCH_S,
     ) -> None:
         self.synced = False
         self.alive_at = clock()
@@ -134,11 +135,14 @@ class Reflector:
         self._index = index
         self._clock = clock
         self._backoff = backoff
+        self._watch_s = watch_s
         self._kind = (resource.api_version, resource.kind)
         self._stopping = threading.Event()
         self._watch: Watch | None = None
         # When the watch of this attempt was opened; infinite if it was not.
         self._opened_at = math.inf
+        # How long it was asked to last.
+        self._asked_for_s = watch_s
         # Where a watch goes on; empty if only a list says what there is.
         self._version = ""
         # The list that is being read, when it began, what is known but was not in it yet, and its version.
@@ -202,7 +206,10 @@ class Reflector:
         except Exception as error:  # noqa: BLE001  # nobody would begin this thread anew
             self._forget()
             self._failed(f"{type(error).__name__}: {error}", trace=error)
-        return self._backoff.pause_s(well_s=self._clock() - self._opened_at, least_s=asked_s)
+        well_s = self._clock() - self._opened_at
+        # However short watches are, one that lasted was no misbehavior.
+        lasted = well_s >= self._asked_for_s / 2
+        return self._backoff.pause_s(well_s=math.inf if lasted else well_s, least_s=asked_s)
 
     def _list(self) -> bool:
         """Read the list to its end; what it does not show is gone. Return whether there was time to."""
@@ -232,11 +239,13 @@ class Reflector:
 
     def _follow(self) -> None:
         """Watch until the API server ends the watch."""
-        silent_s = _WATCH_S * (1 + self._backoff.random() / 2)
+        silent_s = self._watch_s * (1 + self._backoff.random() / 2)
+        # To an API server 0 means half an hour or more.
+        self._asked_for_s = max(1, int(silent_s))
         params = self._resource.params | {
             "resourceVersion": self._version,
             "allowWatchBookmarks": "true",
-            "timeoutSeconds": str(int(silent_s)),
+            "timeoutSeconds": str(self._asked_for_s),
         }
         with self._api.watch(self._resource.path, params, idle_s=silent_s + _GRACE_S) as watch:
             self._watch = watch

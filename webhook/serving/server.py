@@ -64,6 +64,8 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
     logs.set_up(events, settings.log_level)
     host, _ = parse_bind(settings.bind)
     live = _follow(settings)
+    # First, because it waits for an API server that is away: the release is asked for once.
+    files = _certificate_files(settings, folder, host)
     context = build_context(
         settings,
         _warn,
@@ -71,7 +73,6 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
         live_version=_live_version(settings) if live else KNOWN_VERSION,
     )
     telemetry = Telemetry(version)
-    files = _certificate_files(settings, folder, host)
     certificates = ServingContext(
         files.certificate,
         files.key,
@@ -119,7 +120,7 @@ def _follow(settings: Settings) -> LiveCluster | None:
         return None
     from webhook.cluster.following import LiveCluster  # noqa: PLC0415  # with it comes numpy
 
-    return LiveCluster(_connect(settings))
+    return LiveCluster(_connect(settings), max_age_s=settings.max_snapshot_age_s)
 
 
 def _live_version(settings: Settings) -> KubernetesVersion:

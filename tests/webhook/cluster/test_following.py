@@ -103,6 +103,27 @@ def test_the_age_is_that_of_the_oldest_kind(server: FakeApiServer, tmp_path: Pat
     assert [50, 50] == ages
 
 
+@pytest.mark.parametrize(
+    ("max_age_s", "least", "most"),
+    [
+        pytest.param(0.1, 1, 1, id="old after 0.1 s: 1 s is the shortest there is"),
+        pytest.param(30.0, 10, 15, id="old after 30 s: 10 to 15 s"),
+        pytest.param(180.0, 60, 90, id="old after 180 s: 60 to 90 s"),
+        pytest.param(math.inf, 60, 90, id="never old: 60 to 90 s"),
+    ],
+)
+def test_a_quiet_cluster_does_not_come_near_the_age_that_counts_as_old(
+    server: FakeApiServer, tmp_path: Path, max_age_s: float, least: int, most: int
+) -> None:
+    """Where nothing happens only the beginning of a watch proves a picture current, so it comes in time."""
+    cluster = a_cluster(tmp_path, server.url, max_age_s=max_age_s)
+    cluster.start()
+    watches = eventually(lambda: server.requests(watch=True))
+    cluster.stop()
+
+    assert all(least <= int(asked.query["timeoutSeconds"]) <= most for asked in watches)
+
+
 def test_a_forbidden_kind_is_named_and_the_others_go_on(server: FakeApiServer, cluster: LiveCluster) -> None:
     """Without one kind the picture is not whole; the status says which, and the others are followed."""
     server.list_faults.extend([lambda handler: handler.reply(403, {"message": "no pods"})] * 10_000)

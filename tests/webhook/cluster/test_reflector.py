@@ -22,7 +22,7 @@ from tests.webhook.loopback import write_kubeconfig
 from webhook.cluster import reflector as module
 from webhook.cluster.listing import RESOURCES
 from webhook.cluster.live import connect
-from webhook.cluster.reflector import Backoff, Reflector
+from webhook.cluster.reflector import WATCH_S, Backoff, Reflector
 
 PODS = next(resource for resource in RESOURCES if resource.kind == "Pod")
 POD = ("v1", "Pod")
@@ -44,12 +44,13 @@ def following(
     folder: Path,
     backoff: Backoff | None = None,
     clock: Callable[[], float] = time.monotonic,
+    watch_s: float = WATCH_S,
 ) -> Iterator[tuple[Reflector, ClusterIndex]]:
     """Follow the pods of a server, with short pauses, for as long as the block runs."""
     index = ClusterIndex()
     api = connect(kubeconfig=write_kubeconfig(folder, server.url))
     backoff = backoff or Backoff(first_s=0.002, longest_s=0.02, lasting_s=0.02)
-    reflector = Reflector(api, PODS, index, clock=clock, backoff=backoff)
+    reflector = Reflector(api, PODS, index, clock=clock, backoff=backoff, watch_s=watch_s)
     thread = threading.Thread(target=reflector.run)
     thread.start()
     try:
@@ -78,6 +79,12 @@ def lines(*sent: bytes, end: bytes = b"0\r\n\r\n") -> Fault:
         handler.close_connection = not end
 
     return fault
+
+
+def lasting_a_second(handler: Handler) -> None:
+    handler.stream()
+    time.sleep(1)
+    handler.wfile.write(b"0\r\n\r\n")
 
 
 def hang_up(handler: Handler) -> None:
@@ -223,9 +230,8 @@ def test_a_silent_peer_is_given_up(
     server: FakeApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A connection on which nothing comes, not even the end that was asked for, is not waited on for ever."""
-    monkeypatch.setattr(module, "_WATCH_S", 0.02)
     monkeypatch.setattr(module, "_GRACE_S", 0.02)
-    with following(server, tmp_path) as (reflector, _):
+    with following(server, tmp_path, watch_s=0.02) as (reflector, _):
         eventually(lambda: len(server.requests(watch=True)) > 2)
 
     assert 1 == reflector.status().lists
@@ -242,6 +248,18 @@ def test_it_is_never_busy(server: FakeApiServer, tmp_path: Path) -> None:
     gaps = [later - earlier for earlier, later in itertools.pairwise(at)]
 
     assert all(gap >= pause for gap, pause in zip(gaps, (0.1, 0.2, 0.3), strict=True))
+
+
+def test_short_watches_that_lasted_end_a_long_pause(server: FakeApiServer, tmp_path: Path) -> None:
+    """After an outage watches that are asked to be short follow each other as before it."""
+    server.watch_faults.append(lasting_a_second)
+    backoff = Backoff(first_s=0.001, longest_s=5.0, lasting_s=0.02, random=lambda: 0.0)
+    while not backoff.exhausted:
+        backoff.pause_s(well_s=-1.0)
+    with following(server, tmp_path, backoff, watch_s=1.0):
+        eventually(lambda: len(server.requests(watch=True)) > 1)
+
+    assert not backoff.exhausted
 
 
 def test_it_is_not_busy_with_versions_that_are_always_too_old(server: FakeApiServer, tmp_path: Path) -> None:

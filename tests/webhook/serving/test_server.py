@@ -19,6 +19,7 @@ import pytest
 from certs.provision import provision_self_signed
 from tests.builders import a_constraint, a_workload
 from tests.policies.evaluation.clusters import two_full_zones
+from tests.webhook.loopback import QuietHandler, listening, status_of, write_kubeconfig
 from tests.webhook.serving.running import (
     PATIENCE_S,
     REVIEW,
@@ -294,6 +295,30 @@ def test_starts_that_fail_say_why_in_one_line(
 
     assert 1 == len(text.splitlines())
     assert "raceback" not in text
+
+
+def test_the_release_is_asked_for_after_the_certificate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An API server that is away is waited for with the Secret; before, it would not say its release."""
+    asked = []
+
+    class Refusing(QuietHandler):
+        def do_GET(self) -> None:  # noqa: N802  # the server's name for it
+            asked.append(self.path)
+            self.answer(403, json.dumps(status_of(403, "Forbidden", "no secrets for you")).encode())
+
+    with listening(Refusing) as url:
+        monkeypatch.setenv("KUBECONFIG", write_kubeconfig(tmp_path, url))
+        options = ("--live", "--cert-secret=evenkeel-tls")
+        with (
+            pytest.raises(AssertionError, match=r"exit code 3: .*no secrets for you"),
+            serving(tmp_path, *options, certificate=()),
+        ):
+            pass
+
+    assert asked
+    assert "/version" not in asked
 
 
 def test_address_in_use(tmp_path: Path) -> None:
