@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 #: Seconds for which what was found about the age of a picture counts: every review asks. Arbitrary; little
 #: next to the age that counts as old.
 _LOOK_EVERY_S: Final = 1.0
+#: Seconds after which a worker tells the metrics anew how it follows the cluster. Arbitrary; below the usual
+#: interval of scrapes.
+_OBSERVE_EVERY_S: Final = 5.0
 
 
 def _now() -> datetime:
@@ -63,6 +66,7 @@ class ServerState:
     access: Guard = field(default_factory=ClosedGuard)
     _usable: AdmissionContext = field(init=False)
     _look_again: float = field(init=False, default=-math.inf)
+    _observe_again: float = field(init=False, default=-math.inf)
     _looking: threading.Lock = field(init=False, default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -99,6 +103,15 @@ class ServerState:
                 current=not self.keeper.problem(),
                 leading=self.keeper.leading,
             )
+
+    def observe_in_time(self) -> None:
+        """Observe if the last time is a while ago: of several workers only one answers a scrape."""
+        if self.live is None and self.keeper is None:
+            return
+        now = self.monotonic()
+        if now >= self._observe_again:
+            self._observe_again = now + _OBSERVE_EVERY_S
+            self.observe()
 
     def usable_context(self) -> AdmissionContext:
         """Return what to decide by now: without the cluster if its picture is too old."""

@@ -13,7 +13,7 @@ import os
 import threading
 from collections import Counter as Counts
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client import values as client_values
@@ -214,9 +214,16 @@ class Telemetry:
         return generate_latest(registry)
 
 
-def _gauge(registry: CollectorRegistry, name: str, text: str, labels: tuple[str, ...] = ()) -> Gauge:
-    """Return a gauge that tells what the worker found that looked last; one that has ended tells nothing."""
-    return Gauge(name, text, labels, registry=registry, multiprocess_mode="livemostrecent")
+def _gauge(
+    registry: CollectorRegistry,
+    name: str,
+    text: str,
+    labels: tuple[str, ...] = (),
+    *,
+    mode: Literal["livemax", "livemin", "livemostrecent"] = "livemostrecent",
+) -> Gauge:
+    """Return a gauge that tells what living workers found, by default what the one found that looked last."""
+    return Gauge(name, text, labels, registry=registry, multiprocess_mode=mode)
 
 
 class _ClusterMetrics:
@@ -224,10 +231,13 @@ class _ClusterMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._synced = _gauge(
-            registry, "evenkeel_cluster_synced", "Whether the live cluster has been listed."
+            registry, "evenkeel_cluster_synced", "Whether the live cluster has been listed.", mode="livemin"
         )
         self._age = _gauge(
-            registry, "evenkeel_cluster_age_seconds", "How old the picture of the live cluster may be."
+            registry,
+            "evenkeel_cluster_age_seconds",
+            "How old the picture of the live cluster may be.",
+            mode="livemax",
         )
         self._objects = _gauge(
             registry,
@@ -272,9 +282,13 @@ class _KeptCertificates:
             registry,
             "evenkeel_ca_bundle_current",
             "Whether both webhook configurations trust the served certificate.",
+            mode="livemin",
         )
         self._leading = _gauge(
-            registry, "evenkeel_leader", "Whether this process renews the certificates of all replicas."
+            registry,
+            "evenkeel_leader",
+            "Whether this replica renews the certificates of all.",
+            mode="livemax",
         )
 
     def update(self, authority_expires_at: float | None, *, current: bool, leading: bool) -> None:

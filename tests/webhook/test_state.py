@@ -209,9 +209,23 @@ def test_metrics_of_the_cluster(state: ServerState) -> None:
         assert line in lines
 
 
+def test_each_worker_tells_in_time(state: ServerState) -> None:
+    """Of several workers one answers a scrape; the others have told by then, every 5 s."""
+    clock, live = [0.0], Live(followed=[Kind("Pod", events=7)])
+    server = following(state, live, clock=clock)
+    told = []
+    for server_time in (0.0, 4.9, 5.0):
+        clock[0] = server_time
+        live.followed[0].events += 1
+        server.observe_in_time()
+        told.append(b'evenkeel_cluster_events_total{kind="Pod"} 8.0' in server.telemetry.render())
+
+    assert [True, True, False] == told
+
+
 def test_no_metrics_of_what_is_not_there(state: ServerState) -> None:
     """Without a live cluster nothing says that it is not synced."""
-    state.observe()
+    state.observe_in_time()
     metrics = state.telemetry.render()
 
     assert b"evenkeel_cluster" not in metrics

@@ -104,7 +104,7 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
         ssl_context=certificates.context,
         certificate_file=str(files.certificate),
         begin_drain=lambda: _begin_drain(state),
-        after_turn=app.settle,
+        after_turn=_after_turn(app, state),
         quick=tuple(f"POST {path}".encode() for path in PHASES),
         when_ready=_announcement(shown_address(listener), state, files),
         begin_work=state.begin,
@@ -209,6 +209,16 @@ class _CertificateReporter:
 def _begin_drain(state: ServerState) -> None:
     state.draining = True
     LOGGER.info("draining", extra={"fields": {"seconds": state.settings.drain_s}})
+
+
+def _after_turn(app: AdmissionApp, state: ServerState) -> Callable[[], None]:
+    """Return what a worker does beside the requests, after every turn of its main loop."""
+
+    def settle() -> None:
+        app.settle()
+        state.observe_in_time()
+
+    return settle
 
 
 def _announcement(address: str, state: ServerState, files: _Files) -> Callable[[], None]:
