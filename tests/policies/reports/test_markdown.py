@@ -42,7 +42,7 @@ def test_many() -> None:
 
 
 #: A character that a backslash escapes, or code: between as many backticks, none of them escaped.
-_CODE = re.compile(r"\\.|(`+)(?!`).*?(?<!`)\1(?!`)")
+_CODE = re.compile(r"\\.|(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 
 
 @given(HOSTILE_RUNS)
