@@ -203,6 +203,11 @@ class Settings:
         default=LogLevel.INFO, metadata=_help("Least severe log line that is written.")
     )
 
+    @property
+    def patient_threads(self) -> int:
+        """Threads that may do what takes long at once; the others answer probes meanwhile."""
+        return max(1, self.threads // 2)
+
     def __post_init__(self) -> None:
         _check_certificate_source(self)
         _check_cluster(self)

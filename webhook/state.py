@@ -70,7 +70,7 @@ class ServerState:
     _looking: threading.Lock = field(init=False, default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self.scoring = Gate(max(1, self.settings.threads // 2))
+        self.scoring = Gate(self.settings.patient_threads)
         self._usable = self.context
 
     def begin(self) -> None:

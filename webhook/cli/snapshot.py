@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, Any
 
 import click
@@ -16,9 +13,7 @@ import click
 from policies.errors import UsageError
 from webhook.cli.live import api_server, context_option, reading_progress
 from webhook.cluster.reading import EVERYTHING, read_objects, written_list
-
-#: Bits of a new file's mode before the mask of the process.
-_MODE = 0o666
+from webhook.whole_file import whole_file
 
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
@@ -67,28 +62,9 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
     Raises:
         OSError: It cannot be written.
     """
-    path = Path(name)
-    if not name:
+    if name:
+        with whole_file(name) as file:
+            yield file
+    else:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
-        return
-    if path.exists() and not path.is_file():
-        # A pipe or a device.
-        with path.open("wb") as file:
-            yield file
-        return
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        # It would name a file that nobody asked for.
-        raise OSError(error.errno, error.strerror, name) from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(temporary).chmod(_MODE & ~mask)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

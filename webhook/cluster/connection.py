@@ -10,6 +10,7 @@ ClusterError                   the cluster cannot be asked                → ex
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -125,17 +126,20 @@ class Watch(Protocol):
         """End it, from any thread: whoever waits for its next line is told that it broke off, or ended."""
 
 
-class ApiServer(Protocol):
+class ApiServer(ABC):
     """An API server, reached with somebody's credentials. Any number of threads may use one."""
 
     @property
+    @abstractmethod
     def url(self) -> str:
         """Where it is, for messages."""
 
     @property
+    @abstractmethod
     def namespace(self) -> str:
         """The namespace of the context, or of the pod's service account; ``default`` if none is set."""
 
+    @abstractmethod
     def send(
         self,
         method: str,
@@ -168,7 +172,25 @@ class ApiServer(Protocol):
             ApiError: The API server refuses.
             UnreachableError: There is no answer.
         """
+        answer = self.send(
+            method,
+            path,
+            params=params,
+            body=None if body is None else orjson.dumps(body),
+            headers={"Content-Type": content_type},
+            timeout_s=timeout_s,
+        )
+        if not answer.ok:
+            raise answer.error()
+        try:
+            told = orjson.loads(answer.body)
+        except orjson.JSONDecodeError as error:
+            raise UnreachableError(f"{self.url}{path}: the answer is no JSON: {error}") from error
+        if not isinstance(told, dict):
+            raise UnreachableError(f"{self.url}{path}: the answer is no object")
+        return told
 
+    @abstractmethod
     def watch(self, path: str, params: Mapping[str, str], *, idle_s: float) -> AbstractContextManager[Watch]:
         """Open a watch, to be closed with the context.
 

@@ -16,10 +16,9 @@ from copy import copy
 from http import HTTPStatus
 from http.client import IncompleteRead
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final, cast
 from urllib.parse import urlencode
 
-import orjson
 import urllib3
 import yaml
 from kubernetes import client, config
@@ -37,6 +36,7 @@ from webhook.cluster.connection import (
     TIMEOUT_S,
     Answer,
     ApiError,
+    ApiServer,
     ClusterError,
     KubeconfigError,
     UnreachableError,
@@ -144,7 +144,7 @@ class LiveWatch:
             self._response.shutdown()
 
 
-class LiveApiServer:
+class LiveApiServer(ApiServer):
     """An API server behind the client's connections."""
 
     def __init__(self, configuration: client.Configuration, namespace: str) -> None:
@@ -177,11 +177,7 @@ class LiveApiServer:
         headers: Mapping[str, str] | None = None,
         timeout_s: float = TIMEOUT_S,
     ) -> Answer:
-        """Send a request and return the whole answer, also one that is an error.
-
-        Raises:
-            UnreachableError: There is none.
-        """
+        """Send a request over one of the kept connections: see ``ApiServer``."""
         with self._opened(method, path, params or {}, body, headers or {}, read_s=timeout_s) as response:
             return Answer(
                 response.status,
@@ -189,53 +185,9 @@ class LiveApiServer:
                 {name.lower(): value for name, value in response.headers.items()},
             )
 
-    def call(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        body: object = None,
-        content_type: str = "application/json",
-        timeout_s: float = TIMEOUT_S,
-    ) -> dict[str, Any]:
-        """Send a JSON request and return the object of its answer.
-
-        Raises:
-            ApiError: The API server refuses.
-            UnreachableError: There is no answer.
-        """
-        answer = self.send(
-            method,
-            path,
-            params=params,
-            body=None if body is None else orjson.dumps(body),
-            headers={"Content-Type": content_type},
-            timeout_s=timeout_s,
-        )
-        if not answer.ok:
-            raise answer.error()
-        try:
-            told = orjson.loads(answer.body)
-        except orjson.JSONDecodeError as error:
-            raise UnreachableError(f"{self.url}{path}: the answer is no JSON: {error}") from error
-        if not isinstance(told, dict):
-            raise UnreachableError(f"{self.url}{path}: the answer is no object")
-        return told
-
     @contextmanager
     def watch(self, path: str, params: Mapping[str, str], *, idle_s: float) -> Iterator[LiveWatch]:
-        """Open a watch, to be closed with the context.
-
-        Args:
-            path: Of the list.
-            params: Its query, without ``watch``.
-            idle_s: Seconds without a byte after which nobody is taken to be there.
-
-        Raises:
-            ApiError: The API server refuses, when the watch is opened.
-            UnreachableError: There is no answer, or the stream breaks off.
-        """
+        """Open a watch over a connection of its own: see ``ApiServer``."""
         query = {**params, "watch": "1"}
         with self._opened("GET", path, query, None, {}, read_s=idle_s) as response:
             if response.status != HTTPStatus.OK:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Final
 
 from policies.errors import UsageError
 from policies.reports.lint_run import LintRun
+from webhook.whole_file import whole_file
 
 #: The formats, and the module of ``policies.reports`` that renders each.
 FORMATS: Final = {
@@ -70,23 +68,5 @@ def write_file(file: str, text: str) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    path = Path(file)
-    if path.exists() and not path.is_file():
-        # A pipe or a device, as in ``json=/dev/stderr``.
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
-        return
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        # Nobody knows the temporary file.
-        raise OSError(error.errno, error.strerror, file) from error
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as stream:
-            stream.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(name).chmod(0o666 & ~mask)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with whole_file(file) as stream:
+        stream.write(text.encode("utf-8", errors="backslashreplace"))

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final
 from certs.provision import provision_self_signed
 from certs.serving import Outcome, ServingContext, ServingEvent
 from certs.store import AUTHORITY_CERTIFICATE, SERVING_CERTIFICATE, SERVING_KEY
+from policies.evaluation.context import AdmissionContext
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from webhook import logs
-from webhook.access.guard import build_guard
+from webhook.access.guard import Guard, build_guard
 from webhook.access.mode import access_mode
 from webhook.admission.wsgi import PHASES, AdmissionApp
 from webhook.app import create_app
@@ -66,19 +67,9 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
     live = _follow(settings)
     # First, because it waits for an API server that is away: the release is asked for once.
     files = _certificate_files(settings, folder, host)
-    context = build_context(
-        settings,
-        _warn,
-        live=live.index if live else None,
-        live_version=_live_version(settings) if live else KNOWN_VERSION,
-    )
+    context = _context(settings, live)
     telemetry = Telemetry(version)
-    certificates = ServingContext(
-        files.certificate,
-        files.key,
-        client_authorities=Path(settings.client_ca) if settings.client_ca else None,
-        on_event=_CertificateReporter(telemetry),
-    )
+    certificates = _serving_context(settings, files, telemetry)
     state = ServerState(
         settings=settings,
         context=context,
@@ -87,12 +78,7 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
         certificate_expiry=lambda: certificates.not_after,
         live=live,
         keeper=_keeper(settings, folder) if settings.cert_secret else None,
-        access=build_guard(
-            settings,
-            _connect(settings) if settings.live else None,
-            places=max(1, settings.threads // 2),
-            count=telemetry.count_access,
-        ),
+        access=_guard(settings, telemetry),
     )
     if certificates.not_after <= state.now():
         LOGGER.error("certificate_expired", extra={"fields": {"expired": certificates.not_after.isoformat()}})
@@ -121,6 +107,26 @@ def _follow(settings: Settings) -> LiveCluster | None:
     from webhook.cluster.following import LiveCluster  # noqa: PLC0415  # with it comes numpy
 
     return LiveCluster(_connect(settings), max_age_s=settings.max_snapshot_age_s)
+
+
+def _context(settings: Settings, live: LiveCluster | None) -> AdmissionContext:
+    if live is None:
+        return build_context(settings, _warn)
+    return build_context(settings, _warn, live=live.index, live_version=_live_version(settings))
+
+
+def _serving_context(settings: Settings, files: _Files, telemetry: Telemetry) -> ServingContext:
+    return ServingContext(
+        files.certificate,
+        files.key,
+        client_authorities=Path(settings.client_ca) if settings.client_ca else None,
+        on_event=_CertificateReporter(telemetry),
+    )
+
+
+def _guard(settings: Settings, telemetry: Telemetry) -> Guard:
+    api = _connect(settings) if settings.live else None
+    return build_guard(settings, api, places=settings.patient_threads, count=telemetry.count_access)
 
 
 def _live_version(settings: Settings) -> KubernetesVersion:

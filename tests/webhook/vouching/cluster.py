@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import orjson
 import pytest
@@ -15,7 +15,7 @@ import pytest
 from certs.inject import CONFIGURATION_KINDS
 from tests.webhook.loopback import QuietHandler, listening, status_of, write_kubeconfig
 from webhook.cli.live import api_server
-from webhook.cluster.connection import TIMEOUT_S, Answer, UnreachableError, Watch
+from webhook.cluster.connection import TIMEOUT_S, Answer, ApiServer, UnreachableError, Watch
 
 #: Where the objects of the tests are.
 SECRET = "/api/v1/namespaces/evenkeel/secrets/evenkeel-tls"
@@ -27,7 +27,7 @@ MUTATING, VALIDATING = (
 _JSON = "application/json"
 
 
-class Objects:
+class Objects(ApiServer):
     """The objects of a cluster by their paths, and the API server's ``ApiServer`` for this process.
 
     Attributes:
@@ -82,22 +82,6 @@ class Objects:
         if method != "GET" and answer.ok:
             self.writes.append((method, path))
         return answer
-
-    def call(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        body: object = None,
-        content_type: str = _JSON,
-        timeout_s: float = TIMEOUT_S,
-    ) -> dict[str, Any]:
-        """Answer as the API server would."""
-        answer = self.send(method, path, body=None if body is None else orjson.dumps(body))
-        if not answer.ok:
-            raise answer.error()
-        return cast("dict[str, Any]", orjson.loads(answer.body))
 
     def watch(self, path: str, params: Mapping[str, str], *, idle_s: float) -> AbstractContextManager[Watch]:
         """Refuse: nothing here is watched."""
