@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -21,6 +20,9 @@ IGNORE_ANNOTATION = "evenkeel.dev/ignore"
 DOES_NOT_FIT = "does-not-fit"
 #: Lines of one such annotation that are read. Arbitrary; there are far fewer rules.
 MAX_ENTRIES = 100
+#: Characters of one such line; a longer one exempts from nothing. Every reason that is in force is repeated
+#: in the audit log. Arbitrary; a reason is a sentence.
+MAX_LINE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,8 @@ class Exemptions:
     problems: tuple[str, ...]
 
 
-#: The end of a reason that has an expiry.
-_UNTIL = re.compile(r"(?P<reason>.*?)\s*\(\s*until\s+(?P<day>[^()]*?)\s*\)")
+#: Starts what stands in brackets at the end of a reason that has an expiry.
+_UNTIL = "until"
 
 #: What an object without the annotation has.
 NO_EXEMPTIONS = Exemptions({}, ())
@@ -71,9 +73,14 @@ def read_exemptions(
     reasons: dict[str, str] = {}
     problems: list[str] = []
     lines = [line for text in texts for line in text.split("\n", MAX_ENTRIES)[:MAX_ENTRIES]]
-    for line in filter(None, map(str.strip, lines)):
+    for line in filter(None, (line[: MAX_LINE + 1].strip() for line in lines)):
         rule, _, reason = (part.strip() for part in line.partition(":"))
-        wrong = list(_wrong(rule, reason, today)) if rule in rules else [f"there is no rule {rule[:60]!r}"]
+        if len(line) > MAX_LINE:
+            wrong = [f"{rule[:60]!r} stays in force: its line has more than {MAX_LINE} characters"]
+        elif rule in rules:
+            wrong = list(_wrong(rule, reason, today))
+        else:
+            wrong = [f"there is no rule {rule[:60]!r}"]
         problems += (f"{IGNORE_ANNOTATION}: {problem}" for problem in wrong)
         if not wrong:
             reasons[rule] = reason
@@ -82,19 +89,32 @@ def read_exemptions(
 
 def _wrong(rule: str, reason: str, today: date | None) -> Iterator[str]:
     """Yield why an entry exempts from nothing."""
-    until = _UNTIL.fullmatch(reason)
-    if not (until["reason"] if until else reason):
+    why, day = _without_expiry(reason)
+    if not why:
         yield f"{rule} stays in force, for no reason is given; write {rule}: why"
-    if until is None:
+    if day is None:
         return
     try:
-        last = date.fromisoformat(until["day"])
+        last = date.fromisoformat(day)
     except ValueError:
-        got = shown_name(until["day"][:40])
+        got = shown_name(day[:40])
         yield f"{rule} stays in force: its last day must be a date such as 2027-01-31, got {got}"
         return
     if today is not None and today > last:
         yield f"{rule} is in force again: the exemption ended on {last}"
+
+
+def _without_expiry(reason: str) -> tuple[str, str | None]:
+    """Return a reason without the expiry at its end, and the day of that; None for a reason without one.
+
+    >>> _without_expiry("moving house ( until 2027-01-31 )"), _without_expiry("one (of two) services")
+    (('moving house', '2027-01-31'), ('one (of two) services', None))
+    """
+    why, bracket, inside = reason.removesuffix(")").rpartition("(")
+    words = inside.split()
+    if bracket and reason.endswith(")") and words[:1] == [_UNTIL]:
+        return why.strip(), " ".join(words[1:])
+    return reason, None
 
 
 def opts_out(annotations: Mapping[str, str]) -> bool:
