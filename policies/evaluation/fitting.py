@@ -139,8 +139,10 @@ def _with_shorter_words(text: str, width: int) -> str:
 
 def _without_evidence(text: str, width: int) -> str:
     """Return a text without the last of its evidence, as little as makes it fit."""
-    while len(text) > width and (groups := list(_EVIDENCE.finditer(text))):
-        text = text[: groups[-1].start()] + text[groups[-1].end() :]
+    for group in reversed(list(_EVIDENCE.finditer(text))):
+        if len(text) <= width:
+            break
+        text = text[: group.start()] + text[group.end() :]
     return text
 
 

@@ -21,6 +21,9 @@ LINE_LENGTH = 111
 PREFIX = "evenkeel: "
 #: Characters of a line without its prefix.
 _WIDTH = LINE_LENGTH - len(PREFIX)
+#: Characters of a text, and of a field, that are fitted into lines; the rest is for the audit log. Finding
+#: where a text may end costs more than reading it. Arbitrary; some times what has room.
+MAX_TEXT = 2000
 #: Says that a line goes on with the one above.
 INDENT = "  "
 #: Characters that a field may take of a line. Arbitrary; the longest of a constraint's own has 44.
@@ -59,7 +62,7 @@ class Remark:
 
     def lines(self, most: int) -> list[str]:
         """Return the remark in as many lines at most, without the prefix."""
-        text = with_short_keys(self.text)
+        text = with_short_keys(self.text[:MAX_TEXT])
         abouts = [self._about(field) for field in self._fields()]
         for about in abouts:
             if len(about) + len(text) <= _WIDTH:
@@ -77,7 +80,7 @@ class Remark:
 
     def _fields(self) -> tuple[str, ...]:
         """Return the fields in full, and in ever fewer words."""
-        written = [str(path) for path in self.paths]
+        written = [str(path)[:MAX_TEXT] for path in self.paths]
         if not written or not all(CONSTRAINTS in path for path in written):
             return ", ".join(written), ""
         way = written[0].partition(CONSTRAINTS)[0]
