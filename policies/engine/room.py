@@ -11,6 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Final
+
+#: Pods that a node never holds: kubelets are run with 110 to 500. Together with the next it bounds what
+#: finding the room costs, whatever number of replicas somebody writes.
+MOST_ON_A_NODE: Final = 1_000
+#: Pods that a cluster never holds: https://kubernetes.io/docs/setup/best-practices/cluster-large/.
+MOST_IN_A_CLUSTER: Final = 150_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,8 +48,8 @@ def most_pods(families: Sequence[Family], wanted: int) -> int | None:
         wanted: How many are wanted.
 
     Returns:
-        None if ``wanted`` may fit, or if the domains of one key overlap with those of another so that neither
-        holds the other whole (racks and rows): of that nothing is said.
+        None if ``wanted`` may fit, or more than so many nodes ever hold; or if the domains of one key overlap
+        with those of another so that neither holds the other whole (racks and rows): of that nothing is said.
 
     >>> hosts = Family("host", {name: frozenset({name}) for name in "abcd"}, 1, rises=True)
     >>> zones = Family("zone", {"x": frozenset("abc"), "y": frozenset("d")}, 1, rises=True)
@@ -52,6 +59,8 @@ def most_pods(families: Sequence[Family], wanted: int) -> int | None:
     levels = _levels(families)
     if levels is None:
         return None
+    nodes = sum(map(len, levels.families[0].domains.values())) if families else 0
+    wanted = min(wanted, MOST_IN_A_CLUSTER, MOST_ON_A_NODE * max(1, nodes))
     while True:
         room = levels.room()
         if room is None or room >= wanted:
@@ -79,10 +88,18 @@ class _Levels:
         return sum(self._most(len(self.families) - 1)) if self.families else None
 
     def rise(self) -> bool:
-        """Raise the first minimum that can be raised by one; False if none can."""
+        """Raise the first minimum that can be raised, as far as that goes; False if none can."""
         for level, family in enumerate(self.families):
-            if family.rises and self._can_rise(level):
-                self.minima[level] += 1
+            before = self.minima[level]
+            step = 1 if family.rises else 0
+            # Twice as far each time it went well, and half as far each time it did not.
+            while step and self._can_hold(level, self.minima[level] + step):
+                self.minima[level] += step
+                step *= 2
+            while step := step // 2:
+                if self._can_hold(level, self.minima[level] + step):
+                    self.minima[level] += step
+            if self.minima[level] > before:
                 return True
         return False
 
@@ -97,10 +114,16 @@ class _Levels:
             most = [min(cap, sum(most[child] for child in inside)) for inside in self.children[level]]
         return most
 
-    def _can_rise(self, level: int) -> bool:
-        """Tell whether every domain of a level could hold one pod more than the minimum at the same time."""
-        least = self.minima[level] + 1
-        if min(self._most(level), default=0) < least:
+    def _can_hold(self, level: int, least: int) -> bool:
+        """Tell whether every domain of a level could come to hold so many pods, more than the minimum."""
+        if least > MOST_IN_A_CLUSTER:
+            return False
+        # Its own limit rises with the minimum, one by one, and is never what is in the way.
+        below = self._most(level - 1) if level else []
+        inside = self.children[level]
+        if level and min((sum(below[child] for child in children) for children in inside), default=0) < least:
+            return False
+        if not self.families[level].domains:
             return False
         needed = [least] * len(self.families[level].domains)
         for above in range(level + 1, len(self.families)):

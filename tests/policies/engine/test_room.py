@@ -61,6 +61,26 @@ def test_hosts_in_zones(sizes: list[int], host: int, zone: int, expected: int | 
     assert expected == most_pods(families, 12)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "zone", "expected"),
+    [
+        pytest.param([1], 1, None, id="1 host: both minima rise without end"),
+        pytest.param([2, 2], 1, None, id="hosts [2,2]: the same, by steps of 2"),
+        pytest.param(
+            [100, 99], 100, 20_098, id="hosts [100,99]: they come to a stand after many small steps"
+        ),
+        pytest.param([], 1, 0, id="no host: no room"),
+    ],
+)
+def test_any_number_of_replicas_costs_little(sizes: list[int], zone: int, expected: int | None) -> None:
+    """What is asked for does not decide how long the answer takes: an int32 is no number of steps."""
+    names = {str(place): frozenset(f"{place}-{n}" for n in range(size)) for place, size in enumerate(sizes)}
+    hosts = {name: frozenset({name}) for nodes in names.values() for name in nodes}
+    families = [Family("zone", names, zone, rises=True), Family("host", hosts, 1, rises=True)]
+
+    assert expected == most_pods(families, 2**31 - 1)
+
+
 def test_no_family_is_no_limit() -> None:
     """Without constraints any number fits."""
     assert None is most_pods([], 5)
