@@ -30,6 +30,27 @@ def recorded_schedules() -> Iterator[dict[str, Any]]:
     return _lines("schedule.jsonl.gz")
 
 
+def recorded_edges() -> Iterator[dict[str, Any]]:
+    """Yield the same of eleven families of rare cases; see ``alike``."""
+    return _lines("edge.jsonl.gz")
+
+
+def alike(found: dict[str, Any], expected: dict[str, Any]) -> bool:
+    """Tell whether an answer is the expected one, whatever the order of NodeResourcesFit's reasons.
+
+    The scheduler's is that of a Go map.
+    """
+    return _sorted_reasons(found) == _sorted_reasons(expected)
+
+
+def _sorted_reasons(answer: dict[str, Any]) -> dict[str, Any]:
+    nodes = {
+        name: node | {"nodeResourcesFit": sorted(node.get("nodeResourcesFit", "").split(", "))}
+        for name, node in answer["nodes"].items()
+    }
+    return answer | {"nodes": nodes}
+
+
 @cache
 def recorded_placements() -> dict[str, dict[str, Any]]:
     """Return by name each scenario with what a real kube-scheduler did; callers must not change them."""

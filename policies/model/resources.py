@@ -123,21 +123,27 @@ def _usual_requests(amounts: tuple[tuple[str, str], ...]) -> Requests | None:
 
 def _may_be_resizing(spec: Mapping[str, Any], status: object) -> bool:
     """Tell whether a container's status differs from its spec; compares texts, so that it may be mistaken."""
-    statuses = status.get("containerStatuses") if isinstance(status, dict) else None
+    if not isinstance(status, dict) or status.get("initContainerStatuses"):
+        return True
+    statuses = status.get("containerStatuses")
     if not isinstance(statuses, list):
         return bool(statuses)
     asked: dict[object, object] = {}
     for entry in statuses:
-        resources = entry.get("resources", {}) if type(entry) is dict else None
+        if type(entry) is not dict:
+            return True
+        resources = entry.get("resources")
+        if resources is None:
+            continue
         if type(resources) is not dict:
             return True
-        allocated, actual = entry.get("allocatedResources"), resources.get("requests")
-        if allocated is None and actual is None:
-            continue
         asked = asked or _asked_by_name(spec)
         name = entry.get("name")
         wanted = asked.get(name) if type(name) is str else None
-        if (allocated is not None and allocated != wanted) or (actual is not None and actual != wanted):
+        held = [resources.get("requests"), entry.get("allocatedResources")]
+        # Where both are absent, a resize that cannot come true leaves the container with nothing.
+        told = [amounts for amounts in held if amounts is not None] or [{}]
+        if any(amounts != (wanted or {}) for amounts in told):
             return True
     return False
 
@@ -155,14 +161,24 @@ def _asked_by_name(spec: Mapping[str, Any]) -> dict[object, object]:
 def _sum(spec: Mapping[str, Any], path: FieldPath, found: ErrorList, status: object) -> dict[str, int]:
     """Return what a pod of any form asks for, in billionths."""
     resizing = _Resizing(status, found)
+    total = _of_containers(spec, path, found, resizing)
+    total |= resizing.of_pod(_pod_level(spec, path, found))
+    _add(total, read_quantities(spec.get("overhead"), path.child("overhead"), found))
+    return total
+
+
+def _of_containers(
+    spec: Mapping[str, Any], path: FieldPath, found: ErrorList, resizing: _Resizing
+) -> dict[str, int]:
     total: dict[str, int] = {}
     for where, container in found.objects(spec.get("containers"), path.child("containers")):
-        _add(total, resizing.larger(container, _container_requests(container, where, found)))
+        _add(total, resizing.of_container(container, _container_requests(container, where, found)))
     sidecars: dict[str, int] = {}
     peak: dict[str, int] = {}
     for where, container in found.objects(spec.get("initContainers"), path.child("initContainers")):
-        needed = resizing.larger(container, _container_requests(container, where, found))
+        needed = _container_requests(container, where, found)
         if container.get("restartPolicy") == "Always":
+            needed = resizing.of_container(container, needed)
             _add(total, needed)
             _add(sidecars, needed)
             _raise(peak, sidecars)
@@ -170,8 +186,6 @@ def _sum(spec: Mapping[str, Any], path: FieldPath, found: ErrorList, status: obj
             _add(needed, sidecars)
             _raise(peak, needed)
     _raise(total, peak)
-    _put_pod_level(spec, path, found, total)
-    _add(total, read_quantities(spec.get("overhead"), path.child("overhead"), found))
     return total
 
 
@@ -182,20 +196,22 @@ def _container_requests(container: Mapping[str, Any], path: FieldPath, found: Er
     return limits | read_quantities(resources.get("requests"), where.child("requests"), found)
 
 
-def _put_pod_level(spec: Mapping[str, Any], path: FieldPath, found: ErrorList, total: dict[str, int]) -> None:
-    """Let what the pod asks for as a whole take the place of what its containers do.
+def _pod_level(spec: Mapping[str, Any], path: FieldPath, found: ErrorList) -> dict[str, int]:
+    """Return what the pod asks for as a whole, which takes the place of what its containers do.
 
-    On by default from 1.34 (KEP-2837). A limit stands in for a request where no container has any, for huge
-    pages always.
+    On by default from 1.34 (KEP-2837). Where the pod has limits, what its containers ask for stands in for a
+    request, or else the limit: ``defaultPodRequests``. Of huge pages it is always the limit.
     """
     where = path.child("resources")
     resources = found.mapping(spec.get("resources"), where)
     requests = read_quantities(resources.get("requests"), where.child("requests"), found)
     limits = read_quantities(resources.get("limits"), where.child("limits"), found)
-    for name, limit in limits.items():
-        if name.startswith(HUGE_PAGES) or name not in total:
-            requests.setdefault(name, limit)
-    total |= {
+    if limits:
+        # As the API server sees it before the pod runs: whatever a status says later.
+        ignored = ErrorList()
+        asked = _of_containers(spec, path, ignored, _Resizing(None, ignored))
+        requests = limits | {n: size for n, size in asked.items() if not n.startswith(HUGE_PAGES)} | requests
+    return {
         name: request
         for name, request in requests.items()
         if name in ("cpu", "memory") or name.startswith(HUGE_PAGES)
@@ -203,22 +219,38 @@ def _put_pod_level(spec: Mapping[str, Any], path: FieldPath, found: ErrorList, t
 
 
 class _Resizing:
-    """What the containers of a bound pod hold according to its status, which a resize makes differ."""
+    """What a bound pod and its containers hold according to the status, which a resize makes differ.
+
+    The scheduler looks at what is allocated only where the status has ``resources`` too, which a kubelet
+    writes that can resize (KEP-1287, from 1.36 also KEP-5419, of the pod as a whole).
+    """
 
     def __init__(self, status: object, found: ErrorList) -> None:
         raw = status if isinstance(status, dict) else {}
-        self._held: dict[str, list[dict[str, int]]] = {}
-        for member in ("containerStatuses", "initContainerStatuses"):
-            for where, entry in found.objects(raw.get(member), _STATUS.child(member)):
-                self._held[_name_of(entry)] = _held_amounts(entry, where, found)
+        self._held = {
+            _name_of(entry): _held_amounts(entry, where, found)
+            for member in ("containerStatuses", "initContainerStatuses")
+            for where, entry in found.objects(raw.get(member), _STATUS.child(member))
+        }
+        self._held_by_pod = _held_amounts(raw, _STATUS, found)
         conditions = list(found.objects(raw.get("conditions"), _STATUS.child("conditions")))
         reasons = [entry.get("reason") for _, entry in conditions if entry.get("type") == "PodResizePending"]
         self._infeasible = reasons[:1] == ["Infeasible"]
 
-    def larger(self, container: Mapping[str, Any], asked: dict[str, int]) -> dict[str, int]:
-        """Return the larger of what a container asks for and holds; what cannot come true does not count."""
-        held = self._held.get(_name_of(container), [])
-        larger: dict[str, int] = {} if held and self._infeasible else dict(asked)
+    def of_container(self, container: Mapping[str, Any], asked: dict[str, int]) -> dict[str, int]:
+        """Return what counts of a container that can be resized: no init container but a sidecar."""
+        return self._larger(asked, self._held.get(_name_of(container)))
+
+    def of_pod(self, asked: dict[str, int]) -> dict[str, int]:
+        """Return what counts of what the pod asks for as a whole; of nothing else it holds anything."""
+        larger = self._larger(asked, self._held_by_pod)
+        return {name: larger.get(name, 0) for name in asked}
+
+    def _larger(self, asked: dict[str, int], held: list[dict[str, int]] | None) -> dict[str, int]:
+        """Return the larger of what is asked for and held; a resize that cannot come true does not count."""
+        if held is None:
+            return dict(asked)
+        larger = {} if self._infeasible else dict(asked)
         for amounts in held:
             _raise(larger, amounts)
         return larger
@@ -229,13 +261,13 @@ def _name_of(entry: Mapping[str, Any]) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _held_amounts(entry: Mapping[str, Any], path: FieldPath, found: ErrorList) -> list[dict[str, int]]:
-    resources = found.mapping(entry.get("resources"), path.child("resources"))
-    held = (
-        (entry.get("allocatedResources"), path.child("allocatedResources")),
-        (resources.get("requests"), path.child("resources", "requests")),
-    )
-    return [read_quantities(raw, where, found) for raw, where in held if raw is not None]
+def _held_amounts(entry: Mapping[str, Any], path: FieldPath, found: ErrorList) -> list[dict[str, int]] | None:
+    """Return what a status says is used, and allocated; None where it does not say what is used."""
+    where = path.child("resources")
+    resources = found.mapping(entry.get("resources"), where)
+    used = read_quantities(resources.get("requests"), where.child("requests"), found)
+    allocated = read_quantities(entry.get("allocatedResources"), path.child("allocatedResources"), found)
+    return None if entry.get("resources") is None else [used, allocated]
 
 
 def _add(total: dict[str, int], amounts: Mapping[str, int]) -> None:

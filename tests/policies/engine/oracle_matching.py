@@ -136,14 +136,15 @@ def toleration_covers(toleration: Object, taint: Object) -> bool:
     """Tell whether a toleration tolerates a taint.
 
     "Empty key with Exists tolerates everything; empty effect tolerates every effect; operator defaults to
-    Equal."
+    Equal." Gt and Lt tolerate nothing while their gate is off, as it is by default.
     """
     if toleration.get("effect") and toleration["effect"] != taint["effect"]:
         return False
     if toleration.get("key") and toleration["key"] != taint["key"]:
         return False
-    if (toleration.get("operator") or "Equal") == "Exists":
-        return True
+    operator = toleration.get("operator") or "Equal"
+    if operator != "Equal":
+        return bool(operator == "Exists")
     return (toleration.get("value") or "") == (taint.get("value") or "")
 
 

@@ -1,8 +1,7 @@
 """How much of each resource a pod asks for, slowly and exactly; shares no code with ``policies``.
 
 Source: ``PodRequests``, ``staging/src/k8s.io/component-helpers/resource/helpers.go``, and
-``resource.Quantity``, Kubernetes 1.36. A resize under way (``status.containerStatuses[].resources``) is not
-modeled.
+``resource.Quantity``, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -50,8 +49,9 @@ def whole(resource: str, amount: Fraction) -> int:
 
 
 def requested(pod: Mapping[str, Any]) -> dict[str, int]:
-    """Return what a pod takes of every resource that the scheduler keeps count of."""
-    asked = pod_requests(pod.get("spec") or {})
+    """Return what a pod asks for, or a bound one takes, of every resource that the scheduler counts."""
+    status = pod.get("status") if (pod.get("spec") or {}).get("nodeName") else None
+    asked = pod_requests(pod.get("spec") or {}, status or {})
     return {name: whole(name, amount) for name, amount in asked.items() if is_counted(name)}
 
 
@@ -75,49 +75,78 @@ def is_counted(resource: str) -> bool:
     )
 
 
-def pod_requests(spec: Mapping[str, Any]) -> Amounts:
+def pod_requests(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Amounts:
     """Return all that a pod asks for: its containers' or the pod's own requests, and overhead."""
-    total = container_requests(spec)
-    total.update(pod_level_requests(spec, total))
+    total = container_requests(spec, status)
+    own = pod_level_requests(spec)
+    total.update({name: effective(own, status, status).get(name, Fraction(0)) for name in own})
     add(total, _amounts(spec.get("overhead")))
     return total
 
 
-def container_requests(spec: Mapping[str, Any]) -> Amounts:
+def container_requests(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Amounts:
     """Return the most that the containers ask for at once (KEP-753).
 
     The containers run together with all restartable init containers. "InitContainerUse(i) = sum(resources of
     restartable init containers with index < i) + resources of the i-th init container"; each of these is a
     floor.
     """
+    told = {}
+    for member in ("containerStatuses", "initContainerStatuses"):
+        told.update({entry["name"]: entry for entry in status.get(member) or ()})
+
+    def own(container: Mapping[str, Any]) -> Amounts:
+        return defaulted_requests(container.get("resources") or {})
+
+    def resized(container: Mapping[str, Any]) -> Amounts:
+        return effective(own(container), told.get(container.get("name"), {}), status)
+
     running: Amounts = {}
     for container in spec.get("containers") or ():
-        add(running, defaulted_requests(container.get("resources") or {}))
+        add(running, resized(container))
     sidecars: Amounts = {}
     starting: Amounts = {}
     for container in spec.get("initContainers") or ():
-        own = defaulted_requests(container.get("resources") or {})
         if container.get("restartPolicy") == "Always":
-            add(running, own)
-            add(sidecars, own)
+            add(running, resized(container))
+            add(sidecars, resized(container))
             raise_to(starting, sidecars)
         else:
-            add(own, sidecars)
-            raise_to(starting, own)
+            needed = own(container)
+            add(needed, sidecars)
+            raise_to(starting, needed)
     raise_to(running, starting)
     return running
 
 
-def pod_level_requests(spec: Mapping[str, Any], of_containers: Amounts) -> Amounts:
+def effective(asked: Amounts, told: Mapping[str, Any], status: Mapping[str, Any]) -> Amounts:
+    """Return what counts while a pod is resized in place: the most of asked for, actual and allocated.
+
+    "spec" is left out once the kubelet has said that the resize can never be done (``Infeasible``), and
+    nothing is looked at where the status has no ``resources`` (``determineEffectiveRequests``).
+    """
+    if told.get("resources") is None:
+        return dict(asked)
+    pending = [entry for entry in status.get("conditions") or () if entry["type"] == "PodResizePending"]
+    most = {} if pending and pending[0].get("reason") == "Infeasible" else dict(asked)
+    raise_to(most, _amounts(told["resources"].get("requests")))
+    raise_to(most, _amounts(told.get("allocatedResources")))
+    return most
+
+
+def pod_level_requests(spec: Mapping[str, Any]) -> Amounts:
     """Return what ``spec.resources`` asks for the pod as a whole, after the API server's defaulting.
 
     Only CPU, memory and huge pages can be given so. Where limits are set, a request left out is what the
-    containers ask for, or else the limit (``defaultPodRequests``, ``pkg/apis/core/v1/defaults.go``).
+    containers ask for, unless huge pages, or else the limit (``defaultPodRequests``,
+    ``pkg/apis/core/v1/defaults.go``).
     """
     resources = spec.get("resources") or {}
     asked, limits = _amounts(resources.get("requests")), _amounts(resources.get("limits"))
     if limits:
-        asked = limits | of_containers | asked
+        of_containers = container_requests(spec, {})
+        pages = [name for name in of_containers if name.startswith("hugepages-")]
+        asked = limits | {n: of_containers[n] for n in of_containers if n not in pages} | asked
     return {
         name: amount
         for name, amount in asked.items()

@@ -19,7 +19,7 @@ from tests.policies.engine.strategies_constraints import (
     default_constraints,
     selectors,
 )
-from tests.policies.engine.strategies_resources import allocatables, resources
+from tests.policies.engine.strategies_resources import allocatables, resize_statuses, resources
 from tests.policies.engine.strategies_scheduling import (
     GENERATIONS,
     NODE_NAMES,
@@ -88,6 +88,8 @@ _cordons = st.sampled_from((*(None,) * 16, False, True))
 _node_names = st.sampled_from(
     (*(NODE_NAMES[:count] for count in (3, 4, 5, 5, 4, 3, 4, 5, 2, 1, 0)), NODE_NAMES[::-1])
 )
+#: What the status of a pod says of a resize; mostly nothing.
+_resizes: st.SearchStrategy[Object] = st.one_of(st.just({}), st.just({}), st.just({}), resize_statuses())
 _requested_nodes = st.sampled_from((*(None,) * 20, "n1"))
 #: The controller of the pod: of a kind that the defaults look at, or of none such.
 _controllers = st.sampled_from(
@@ -146,7 +148,7 @@ def bound_pods(draw: st.DrawFn, name: str) -> Object:
         "kind": "Pod",
         "metadata": metadata,
         "spec": without_nones(nodeName=draw(_places), **draw(resources())),
-        "status": without_nones(phase=circumstances.get("phase")),
+        "status": draw(_resizes) | without_nones(phase=circumstances.get("phase")),
     }
 
 

@@ -44,6 +44,10 @@ _sizes = st.sampled_from(CONTAINERS)
 _restarts: st.SearchStrategy[Object] = st.sampled_from(({}, {"restartPolicy": "Always"}))
 _counts = st.integers(0, 2)
 _overheads = st.sampled_from((None, None, {"cpu": "250m", "memory": "120Mi"}))
+#: What a status says that is used; often nothing, as kubelets do that cannot resize.
+_used = st.sampled_from((None, None, {}, *({"requests": size["requests"]} for size in CONTAINERS[1:5])))
+_allocated = st.sampled_from((None, *(size["requests"] for size in CONTAINERS[1:5])))
+_pending = st.sampled_from((None, None, "Deferred", "Infeasible"))
 #: What a pod as a whole asks for; never less than its containers together.
 _of_pods: st.SearchStrategy[Object | None] = st.sampled_from(
     (
@@ -78,6 +82,26 @@ def resources(draw: st.DrawFn) -> Object:
         ]
     extras = {"overhead": draw(_overheads), "resources": draw(_of_pods)}
     return spec | {name: value for name, value in extras.items() if value is not None}
+
+
+@cache
+@st.composite
+def resize_statuses(draw: st.DrawFn) -> Object:
+    """Draw what a kubelet says of containers, also of one that the spec does not have, and of the pod."""
+    status: Object = draw(_held())
+    for member, names in (("containerStatuses", "cd"), ("initContainerStatuses", ("i0", "i1", "c"))):
+        if told := draw(_counts):
+            status[member] = [{"name": name, **draw(_held())} for name in names[:told]]
+    if reason := draw(_pending):
+        status["conditions"] = [{"type": "PodResizePending", "status": "True", "reason": reason}]
+    return status
+
+
+@cache
+@st.composite
+def _held(draw: st.DrawFn) -> Object:
+    told = {"resources": draw(_used), "allocatedResources": draw(_allocated)}
+    return {name: amounts for name, amounts in told.items() if amounts is not None}
 
 
 def _container(name: str, size: Object) -> Object:

@@ -14,7 +14,7 @@ from tests.policies.engine import oracle
 from tests.policies.engine.clusters import judged
 from tests.policies.engine.oracle_constraints import Behavior as OracleBehavior
 from tests.policies.engine.strategies import cases
-from tests.recorded import recorded_schedules
+from tests.recorded import alike, recorded_edges, recorded_schedules
 
 #: What a release may do differently, in the oracle's and the engine's words.
 FLAGS = ("min_domains", "inclusion_policies", "match_label_keys", "empty_selector_counts")
@@ -26,6 +26,14 @@ def test_recorded_schedules() -> None:
     different = [case["name"] for case in recorded if judged(case) != case["expected"]]
 
     assert (1200, []) == (len(recorded), different)
+
+
+def test_recorded_edges() -> None:
+    """The same of rare cases: resizes in place, resources of a whole pod, odd quantities and names."""
+    recorded = list(recorded_edges())
+    different = [case["name"] for case in recorded if not alike(judged(case), case["expected"])]
+
+    assert (264, []) == (len(recorded), different)
 
 
 @settings(max_examples=400)  # Some rules meet in one of a hundred clusters only.

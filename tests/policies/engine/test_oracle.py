@@ -12,7 +12,7 @@ from tests.builders import a_constraint, a_pod
 from tests.policies.engine.oracle import judge
 from tests.policies.engine.oracle_constraints import Behavior
 from tests.policies.engine.oracle_resources import quantity, requested
-from tests.recorded import recorded_placements, recorded_schedules
+from tests.recorded import alike, recorded_edges, recorded_placements, recorded_schedules
 
 ZONE = "topology.kubernetes.io/zone"
 #: The plugins' answers in the order in which kube-scheduler asks them.
@@ -35,6 +35,14 @@ def test_recorded_schedules() -> None:
 
     assert [] == disagreeing
     assert 1200 == len(cases)
+
+
+def test_recorded_edges() -> None:
+    """The oracle agrees with kube-scheduler 1.36.2 on every node of all 264 rare cases."""
+    cases = list(recorded_edges())
+    disagreeing = [case["name"] for case in cases if not alike(judge(case), case["expected"])]
+
+    assert ([], 264) == (disagreeing, len(cases))
 
 
 @pytest.mark.parametrize("name", sorted(recorded_placements().keys() - NOT_MODELED))
