@@ -87,7 +87,7 @@ def _plugin(pod: dict[str, Any], index: ClusterIndex) -> Callable[[], object]:
 def _answer(pod: dict[str, Any], context: AdmissionContext) -> bytes:
     """Do what ``POST /v1/score`` does with the cluster of the server."""
     placement = place(pod, context)
-    return score_json.render(placement.verdict, placement.version)
+    return score_json.render(placement)
 
 
 def _medians(*functions: Callable[[], object]) -> list[float]:

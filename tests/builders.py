@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from policies.model.workload import KNOWN_KINDS, WorkloadKind
@@ -91,4 +92,40 @@ def a_policy(name: str = "production", **spec: Any) -> dict[str, Any]:
         "kind": "SpreadPolicy",
         "metadata": {"name": name},
         "spec": spec,
+    }
+
+
+def a_replica_set(
+    workload: dict[str, Any], revision: str, *, number: int = 1, **metadata: Any
+) -> dict[str, Any]:
+    """Return the ReplicaSet that the controller of a workload makes of its template, as the API stores it.
+
+    Args:
+        workload: A Deployment or a Rollout.
+        revision: The hash of its template.
+        number: Which revision it is, counted by the controller.
+        **metadata: What its metadata says besides, or instead.
+    """
+    kind, name = workload["kind"], workload["metadata"]["name"]
+    label = kind_of(kind, workload["apiVersion"].rpartition("/")[0]).revision_label or ""
+    template = deepcopy(workload["spec"]["template"])
+    template["metadata"]["labels"] = {**template["metadata"]["labels"], label: revision}
+    template["metadata"]["creationTimestamp"] = None
+    template["spec"] |= {"restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "securityContext": {}}
+    selector = deepcopy(workload["spec"]["selector"])
+    selector["matchLabels"] = {**selector["matchLabels"], label: revision}
+    owner = {"apiVersion": workload["apiVersion"], "kind": kind, "name": name, "controller": True}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": f"{name}-{revision}",
+            "namespace": workload["metadata"]["namespace"],
+            "labels": template["metadata"]["labels"],
+            "annotations": {"deployment.kubernetes.io/revision": str(number)},
+            "creationTimestamp": f"2026-01-01T00:{number:02}:00Z",
+            "ownerReferences": [owner],
+            **metadata,
+        },
+        "spec": {"replicas": 1, "selector": selector, "template": template},
     }

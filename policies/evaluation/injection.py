@@ -18,11 +18,9 @@ from policies.evaluation.subject import Subject
 from policies.model.constraint import Constraint
 from policies.model.labels import LabelSelector
 from policies.model.pod import MIRROR_ANNOTATION
+from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.version import MATCH_LABEL_KEYS_SINCE
 from policies.patch import AddOperation, add
-
-#: Marks an object that got constraints, with the name of the policy that gave them.
-INJECTED_ANNOTATION = "evenkeel.dev/injected-by"
 
 
 class Skip(StrEnum):

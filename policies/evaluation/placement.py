@@ -15,12 +15,14 @@ from policies.engine.releases import Behavior, behavior_of
 from policies.engine.verdict import Verdict
 from policies.errors import EvenkeelError
 from policies.evaluation.context import AdmissionContext
-from policies.evaluation.injection import INJECTED_ANNOTATION, Injection, plan_injection
+from policies.evaluation.injection import Injection, plan_injection
 from policies.evaluation.subject import Subject
 from policies.fields import MAX_ERRORS, ErrorKind, ErrorList, FieldError, FieldPath, shown
 from policies.model.constraint import Constraint
-from policies.model.next_pod import next_pod
+from policies.model.next_pod import NextPod, PodRevision, next_pod
 from policies.model.pod import DEFAULT_NAMESPACE, read_pending_pod
+from policies.model.pod_template import INJECTED_ANNOTATION
+from policies.model.revisions import find_revision
 from policies.model.version import KubernetesVersion
 from policies.model.workload import KNOWN_KINDS, WorkloadKind
 
@@ -49,6 +51,7 @@ class Placement:
         version: The release of Kubernetes.
         why_none: Why no constraint is in force; None if there is one.
         policy: The name of the SpreadPolicy that gave the constraints; None if none did.
+        revision: The revision that the pod was judged as; None for what has no revisions.
     """
 
     verdict: Verdict
@@ -57,6 +60,7 @@ class Placement:
     version: KubernetesVersion
     why_none: NoConstraints | None = None
     policy: str | None = None
+    revision: PodRevision | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +98,16 @@ def place(
     behavior = behavior_of(context.kubernetes_version)
     kind = _kind(obj, context)
     subject = Subject.read(obj, kind, _namespace(obj, namespace))
-    made = next_pod(obj, kind, subject.namespace)
-    found = ErrorList()
-    pending = read_pending_pod(made.pod, FieldPath(kind.template), found)
-    errors = [*subject.errors(subject.merge_state(subject), strict=context.strict), *found.errors]
-    # Reading stops at so many errors, and what comes after them is not known.
-    if len(errors) >= MAX_ERRORS or any(error.rule not in tolerated for error in errors):
-        raise PlacementError(tuple(dict.fromkeys(errors)))
-    pod = Subject.read(made.pod, _POD, subject.namespace)
-    pod = pod._replace(owner=made.owner, owner_selector=made.owner_selector)
     with cluster.reading():
+        made = _next_pod(subject, cluster)
+        found = ErrorList()
+        pending = read_pending_pod(made.pod, FieldPath(kind.template), found)
+        errors = [*subject.errors(subject.merge_state(subject), strict=context.strict), *found.errors]
+        # Reading stops at so many errors, and what comes after them is not known.
+        if len(errors) >= MAX_ERRORS or any(error.rule not in tolerated for error in errors):
+            raise PlacementError(tuple(dict.fromkeys(errors)))
+        pod = Subject.read(made.pod, _POD, subject.namespace)
+        pod = pod._replace(owner=made.owner, owner_selector=made.owner_selector)
         in_force = _in_force(subject, pod, context, cluster, behavior)
         question = Question(
             pod=replace(pending, namespace=subject.namespace),
@@ -118,7 +122,17 @@ def place(
         version=context.kubernetes_version,
         why_none=in_force.why_none,
         policy=in_force.policy,
+        revision=made.revision,
     )
+
+
+def _next_pod(subject: Subject, cluster: ClusterIndex) -> NextPod:
+    """Return the pod that is made next: of the revision with the workload's template, if there is one."""
+    name = subject.metadata.get("name")
+    named = name if isinstance(name, str) else ""
+    revisions = cluster.snapshot.revisions(subject.kind.name, subject.namespace, named)
+    revision = find_revision(subject.obj, subject.kind, revisions)
+    return next_pod(subject.obj, subject.kind, subject.namespace, revision)
 
 
 def _kind(obj: Mapping[str, Any], context: AdmissionContext) -> WorkloadKind:

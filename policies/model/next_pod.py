@@ -14,6 +14,7 @@ from typing import Any
 from policies.fields import ErrorList
 from policies.model.labels import NAME_LENGTH, LabelSelector
 from policies.model.pod import Owner, controller_of
+from policies.model.revisions import Revision
 from policies.model.taints import TaintEffect
 from policies.model.validation import INT32_MAX
 from policies.model.workload import WorkloadKind, descend
@@ -43,21 +44,43 @@ NETWORK_TAINT = "node.kubernetes.io/network-unavailable"
 
 
 @dataclass(frozen=True, slots=True)
+class PodRevision:
+    """The revision of its workload that a pod belongs to.
+
+    Attributes:
+        hash: With which its controller marks it; None if the revision is not in the cluster yet, as far as
+            is known, so that nobody knows.
+    """
+
+    hash: str | None
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it is judged as the first pod of a new revision."""
+        return self.hash is None
+
+
+@dataclass(frozen=True, slots=True)
 class NextPod:
     """A pod that does not exist yet.
 
     Attributes:
         pod: The pod as the API writes it.
         owner: The controller that it would belong to; None for none.
-        owner_selector: That controller's selector, if it is one whose selector kube-scheduler looks at.
+        owner_selector: That controller's selector, if it is one whose selector kube-scheduler looks at; None
+            where the cluster has the controller.
+        revision: Its revision; None for the pods of a kind without revisions.
     """
 
     pod: dict[str, Any]
     owner: Owner | None
     owner_selector: LabelSelector | None
+    revision: PodRevision | None = None
 
 
-def next_pod(obj: Mapping[str, Any], kind: WorkloadKind, namespace: str) -> NextPod:
+def next_pod(
+    obj: Mapping[str, Any], kind: WorkloadKind, namespace: str, revision: Revision | None = None
+) -> NextPod:
     """Return the pod that a workload's controller would make next.
 
     Nothing of the workload is changed, or copied deeper than the pod differs; what is of the wrong type stays
@@ -68,6 +91,7 @@ def next_pod(obj: Mapping[str, Any], kind: WorkloadKind, namespace: str) -> Next
         obj: The workload, or a pod, which is returned as it is.
         kind: Its kind.
         namespace: The namespace that it belongs to.
+        revision: The revision of the cluster that the pod belongs to; None for a new one.
     """
     metadata = _member(obj, "metadata")
     if kind.is_pod:
@@ -77,17 +101,23 @@ def next_pod(obj: Mapping[str, Any], kind: WorkloadKind, namespace: str) -> Next
     template = descend(obj, kind.template, ErrorList())
     pod_name = _pod_name(obj, kind, name)
     pod = _make(template, _added_labels(obj, kind, name), daemon=kind.kind == "DaemonSet")
+    label = _revision_label(kind)
+    if revision is not None and label is not None and isinstance(pod["metadata"]["labels"], dict):
+        pod["metadata"]["labels"][label] = revision.hash
     pod["metadata"] |= {"name": pod_name, "namespace": namespace}
     if kind.kind == "StatefulSet" and isinstance(pod["spec"], dict):
         _add_claims(pod["spec"], obj, pod_name)
-    owner, selector = _owner(obj, kind, name), None
+    owner, selector = _owner(obj, kind, name, revision), None
     reference = {"apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "controller": True}
     pod["metadata"]["ownerReferences"] = [reference]
     if (kind.group, kind.kind) in SELECTING_KINDS or kind.revision_label is not None:
         selector = kind.read_selector(obj)
-    if selector is not None and kind.revision_label is not None:
+    if kind.revision_label is not None and revision is not None:
+        selector = None  # The ReplicaSet's own, which the cluster has.
+    elif selector is not None and kind.revision_label is not None:
         selector = _narrowed(selector, kind.revision_label, pod["metadata"]["labels"])
-    return NextPod(pod, owner, selector)
+    marked = None if label is None else PodRevision(None if revision is None else revision.hash)
+    return NextPod(pod, owner, selector, marked)
 
 
 def controller_labels(obj: Mapping[str, Any], kind: WorkloadKind) -> dict[str, str]:
@@ -112,9 +142,15 @@ def _member(parent: Mapping[str, Any], name: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _owner(obj: Mapping[str, Any], kind: WorkloadKind, name: str) -> Owner:
+def _revision_label(kind: WorkloadKind) -> str | None:
+    """Return the label with which the controller of a kind marks the revision of each pod."""
+    numbered = kind.group in ("apps", "apps.kruise.io") and kind.kind in ("StatefulSet", "DaemonSet")
+    return REVISION_HASH if numbered else kind.revision_label
+
+
+def _owner(obj: Mapping[str, Any], kind: WorkloadKind, name: str, revision: Revision | None) -> Owner:
     if kind.revision_label is not None:
-        return Owner("apps/v1", "ReplicaSet", f"{name}-{PLACEHOLDER}")
+        return Owner("apps/v1", "ReplicaSet", f"{name}-{PLACEHOLDER}" if revision is None else revision.name)
     if (kind.group, kind.kind) == ("batch", "CronJob"):
         return Owner("batch/v1", "Job", f"{name}-{PLACEHOLDER}")
     api_version = obj.get("apiVersion")

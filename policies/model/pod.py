@@ -19,6 +19,9 @@ FINISHED_PHASES = ("Succeeded", "Failed")
 #: The namespace of an object that names none, as kubectl has it.
 DEFAULT_NAMESPACE = "default"
 
+#: What tells which owner a reference means.
+_REFERENCE = ("apiVersion", "kind", "name")
+
 _METADATA = FieldPath(("metadata",))
 _NAMESPACE = _METADATA.child("namespace")
 _NAME = _METADATA.child("name")
@@ -181,12 +184,17 @@ def read_pod_part(obj: Mapping[str, Any], kind: WorkloadKind, found: ErrorList) 
 
 def controller_of(metadata: Mapping[str, Any]) -> Owner | None:
     """Return the owner that controls an object; None if none does or the references are no such list."""
+    reference = controller_reference(metadata)
+    return None if reference is None else Owner(reference["apiVersion"], reference["kind"], reference["name"])
+
+
+def controller_reference(metadata: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the reference to the owner that controls an object; its type, kind and name are texts."""
     references = metadata.get("ownerReferences")
     for reference in references if isinstance(references, list) else ():
-        if isinstance(reference, dict) and reference.get("controller") is True:
-            api_version, kind, name = (reference.get(key) for key in ("apiVersion", "kind", "name"))
-            if isinstance(api_version, str) and isinstance(kind, str) and isinstance(name, str):
-                return Owner(api_version, kind, name)
+        is_controller = isinstance(reference, dict) and reference.get("controller") is True
+        if is_controller and all(isinstance(reference.get(key), str) for key in _REFERENCE):
+            return reference  # type: ignore[no-any-return]  # a dict, as was just asked
     return None
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from policies.fields import ErrorList, FieldPath, wrong_type
 from policies.model.labels import LabelSelector, check_label_selector
 from policies.model.pod import DEFAULT_NAMESPACE, Owner
+from policies.model.revisions import REVISION_KINDS, TEMPLATE_DIGEST_ANNOTATION, Revision, read_revision
 
 #: The controllers whose selector kube-scheduler adds, by apiVersion and kind; True for a plain label map.
 #: Source: ``DefaultSelector``, ``pkg/scheduler/framework/plugins/helper/spread.go``, Kubernetes 1.36.
@@ -33,10 +34,17 @@ _SELECTOR = _SPEC.child("selector")
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """A controller that pods belong to: its selector, None if it has none, and Evenkeel's annotations."""
+    """A controller that pods belong to.
+
+    Attributes:
+        selector: Its selector; None if it has none.
+        annotations: Evenkeel's annotations.
+        revision: The revision of a workload that it holds, if that is known.
+    """
 
     selector: LabelSelector | None
     annotations: dict[str, str]
+    revision: Revision | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,8 @@ class Snapshot:
     _controllers: dict[tuple[str, str], dict[tuple[str, str], Controller]] = field(
         default_factory=lambda: {kind: {} for kind in SELECTING_OWNERS}
     )
+    # By the workload's kind, namespace and name, and there by the controller's name.
+    _revisions: dict[tuple[str, str, str], dict[str, Revision]] = field(default_factory=dict)
     # By namespace, key and value, and there by the service's name.
     _selectors: dict[tuple[str, str, str], dict[str, dict[str, str]]] = field(default_factory=dict)
     # The place of a service among the selectors, by namespace and name.
@@ -93,6 +103,9 @@ class Snapshot:
                 self.namespaces[name] = entry
             case Controller():
                 self._controllers[kind][namespace, name] = entry
+                if (revision := entry.revision) is not None:
+                    place = (revision.kind, namespace, revision.workload)
+                    self._revisions.setdefault(place, {})[name] = revision
             case _:
                 self._add_service(namespace, name, entry)
 
@@ -105,7 +118,7 @@ class Snapshot:
             case "v1", "Service":
                 self._remove_service(namespace, name)
             case _:
-                self._controllers.get((api_version, kind), {}).pop((namespace, name), None)
+                self._remove_controller((api_version, kind), namespace, name)
 
     def service_selectors(self, namespace: str, labels: Mapping[str, str]) -> list[dict[str, str]]:
         """Return the selectors of the namespace's services that match labels, in no particular order."""
@@ -122,6 +135,10 @@ class Snapshot:
         namespace = namespace or DEFAULT_NAMESPACE
         return self._controllers.get((owner.api_version, owner.kind), {}).get((namespace, owner.name))
 
+    def revisions(self, kind: str, namespace: str, name: str) -> Collection[Revision]:
+        """Return the revisions of a workload, by the name of its kind, in no particular order."""
+        return self._revisions.get((kind, namespace or DEFAULT_NAMESPACE, name), {}).values()
+
     def names(self, kind: tuple[str, str]) -> Collection[tuple[str, str]]:
         """Return the namespace and name of each object of a kind; of services, those with a selector.
 
@@ -134,6 +151,16 @@ class Snapshot:
                 return self._services.keys()
             case _:
                 return self._controllers.get(kind, {}).keys()
+
+    def _remove_controller(self, kind: tuple[str, str], namespace: str, name: str) -> None:
+        gone = self._controllers.get(kind, {}).pop((namespace, name), None)
+        if gone is None or gone.revision is None:
+            return
+        place = (gone.revision.kind, namespace, gone.revision.workload)
+        revisions = self._revisions[place]
+        del revisions[name]
+        if not revisions:
+            del self._revisions[place]
 
     def _add_service(self, namespace: str, name: str, selector: dict[str, str]) -> None:
         # A service without a selector matches no pod; an empty one matches all and adds nothing.
@@ -181,6 +208,6 @@ def _read(
         check_label_selector(raw, _SELECTOR, found)
     if kind == _SERVICE:
         return {} if raw is None else raw["matchLabels"]
-    return Controller(
-        None if raw is None or len(found.errors) > before else LabelSelector.parse(raw), annotations
-    )
+    selector = None if raw is None or len(found.errors) > before else LabelSelector.parse(raw)
+    annotations.pop(TEMPLATE_DIGEST_ANNOTATION, None)
+    return Controller(selector, annotations, read_revision(obj) if kind in REVISION_KINDS else None)

@@ -16,6 +16,7 @@ from policies.evaluation.remedies import Elsewhere, Remedies
 from policies.fields import shown
 from policies.reports import explain_text
 from policies.reports.score_json import constraint_fields
+from policies.reports.wording import revision_fields
 
 #: Columns of the text. Arbitrary; what terminals have had for long.
 TEXT_WIDTH = 80
@@ -31,6 +32,7 @@ def render(explained: Explained) -> bytes:
     report = {
         "kubernetesVersion": str(placement.version),
         "object": _object(placement),
+        "revision": revision_fields(placement),
         "fits": bool(verdict.feasible_count),
         "nodes": len(verdict.names),
         "feasibleNodes": verdict.feasible_count,

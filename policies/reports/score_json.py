@@ -15,18 +15,21 @@ from numpy.typing import NDArray
 from policies.engine.node_table import MISSING
 from policies.engine.question import AppliedConstraint
 from policies.engine.verdict import Domains, HardResult, SoftResult, Verdict
-from policies.model.version import KubernetesVersion
+from policies.evaluation.placement import Placement
+from policies.reports.wording import revision_fields
 
 
-def render(verdict: Verdict, version: KubernetesVersion) -> bytes:
-    """Return a verdict as one line of JSON, without its end.
+def render(placement: Placement) -> bytes:
+    """Return a placement's verdict as one line of JSON, without its end.
 
-    ``{"kubernetesVersion", "preFilter", "preScore", "constraints", "nodes", "feasibleNodes", "message"}``;
-    numbers are exactly the scheduler's, nodes and domains are sorted by name.
+    ``{"kubernetesVersion", "revision", "preFilter", "preScore", "constraints", "nodes", "feasibleNodes",
+    "message"}``; numbers are exactly the scheduler's, nodes and domains are sorted by name.
     """
+    verdict = placement.verdict
     return orjson.dumps(
         {
-            "kubernetesVersion": str(version),
+            "kubernetesVersion": str(placement.version),
+            "revision": revision_fields(placement),
             "preFilter": str(verdict.pre_filter),
             "preScore": str(verdict.pre_score),
             "constraints": [_constraint(result) for result in verdict.results],

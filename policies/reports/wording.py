@@ -68,7 +68,15 @@ def headline(placement: Placement) -> Text:
     count, size = verdict.feasible_count, len(verdict.names)
     fits = f"fits {count:,} of {nodes(size)}" if count else f"fits none of {nodes(size)}"
     text = Text.assemble(whose, " ", (fits, "bold green" if count else "bold red"))
-    return text.append(f" (Kubernetes {placement.version})")
+    text.append(f" (Kubernetes {placement.version})")
+    revision = placement.revision
+    return text.append(", judged as a new revision") if revision is not None and revision.is_new else text
+
+
+def revision_fields(placement: Placement) -> dict[str, object] | None:
+    """Return the revision that the pod was judged as, for programs; None for what has no revisions."""
+    revision = placement.revision
+    return None if revision is None else {"hash": revision.hash, "new": revision.is_new}
 
 
 def constraint_title(applied: AppliedConstraint, policy: str | None) -> Text:

@@ -11,8 +11,8 @@ import yaml
 
 from policies.documents.loading import builtin_names, load_policies
 from policies.evaluation.exemptions import DOES_NOT_FIT, IGNORE_ANNOTATION, INJECT_ANNOTATION
-from policies.evaluation.injection import INJECTED_ANNOTATION
 from policies.model.api_rules import ApiRule
+from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload import KNOWN_KINDS, WorkloadKind
 from webhook.scoring.request import ScoreRequest
 from webhook.settings import Option, options

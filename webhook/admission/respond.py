@@ -11,11 +11,11 @@ import orjson
 
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.decision import IGNORED, Decision, Verdict, decide_mutation, decide_validation
-from policies.evaluation.injection import INJECTED_ANNOTATION
 from policies.evaluation.remarks import MAX_LINES, lines
 from policies.evaluation.reviewing import API_RULES, error_text
 from policies.evaluation.subject import Subject
 from policies.fields import MAX_ERRORS, FieldError
+from policies.model.pod_template import INJECTED_ANNOTATION
 from webhook.admission.budget import Budget
 from webhook.admission.review import API_VERSION, Review
 

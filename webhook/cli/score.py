@@ -81,7 +81,7 @@ def command(
         click.echo("\n".join(error.problems), err=True)
         context.exit(BAD_INPUT)
     if form == "json":
-        click.echo(score_json.render(placement.verdict, placement.version))
+        click.echo(score_json.render(placement))
     else:
         show(
             context, lambda width, color: score_table.render(placement, width=width, color=color), piped=PIPED
@@ -104,7 +104,7 @@ def _answer_lines(lines: BinaryIO, context: AdmissionContext) -> int:
 def _answer(line: bytes, context: AdmissionContext) -> tuple[bytes, int]:
     try:
         placement = place_request(line, context)
-        answer = score_json.render(placement.verdict, placement.version)
+        answer = score_json.render(placement)
     except RequestError as error:
         return problem(error.message, error.errors), BAD_INPUT
     except Exception as error:  # noqa: BLE001  # whatever a line found: the stream goes on

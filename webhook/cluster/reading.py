@@ -9,6 +9,7 @@ from typing import Any, Final
 import orjson
 
 from policies.engine.index import ClusterIndex
+from policies.model.revisions import written_digest
 from webhook.cluster.connection import ApiError, ApiServer
 from webhook.cluster.listing import RESOURCES, Resource, list_objects
 
@@ -95,12 +96,19 @@ def _without_secrets(obj: dict[str, Any]) -> dict[str, Any]:
         template = spec.get("template")
         kept["spec"] = _pod_spec(spec)
         if isinstance(template, dict):
+            kept["metadata"] = _with_annotations(kept["metadata"], written_digest(obj))
             kept["spec"]["template"] = {
                 **template,
                 "metadata": _metadata(template.get("metadata")),
                 "spec": _pod_spec(template.get("spec")),
             }
     return kept
+
+
+def _with_annotations(metadata: object, more: dict[str, str]) -> object:
+    if not isinstance(metadata, dict) or not more:
+        return metadata
+    return {**metadata, "annotations": {**(metadata.get("annotations") or {}), **more}}
 
 
 def _metadata(metadata: object) -> object:

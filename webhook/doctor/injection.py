@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from policies.evaluation.exemptions import INJECT_ANNOTATION
-from policies.evaluation.injection import INJECTED_ANNOTATION
+from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.reports.lint_run import plural
 from webhook.doctor.facts import Facts
 from webhook.doctor.finding import Check, Verdict, listed, ok, warning

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from policies.evaluation.injection import INJECTED_ANNOTATION
+from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload import REVISION_OWNERS
 from webhook.cluster.connection import ApiError, ApiServer
 from webhook.cluster.listing import Listing, Resource

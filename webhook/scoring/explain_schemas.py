@@ -8,7 +8,7 @@ from policies.engine.changes import What
 from policies.engine.verdict import Code, Plugin
 from policies.model.constraint import WhenUnsatisfiable
 from webhook.scoring.schema_forms import COUNT, FLAG, TEXT, Schema, closed, described, list_of, nullable
-from webhook.scoring.schemas import CONSTRAINT_PROPERTIES
+from webhook.scoring.schemas import CONSTRAINT_PROPERTIES, REVISION
 
 _NAMES: Final[Schema] = {"type": "array", "items": TEXT, "description": "The first of their names."}
 _TEXTS: Final[Schema] = {"type": "array", "items": TEXT}
@@ -22,6 +22,7 @@ EXPLAIN_SCHEMAS: Final[dict[str, Schema]] = {
         "Where a pod would go and why, or why it fits nowhere and what would help.",
         kubernetesVersion=TEXT,
         object=closed("What was asked about.", kind=TEXT, namespace=TEXT, name=TEXT),
+        revision=REVISION,
         fits=FLAG,
         nodes=COUNT,
         feasibleNodes=COUNT,

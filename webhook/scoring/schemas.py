@@ -99,6 +99,21 @@ CONSTRAINT_PROPERTIES: Final[dict[str, Schema]] = {
     },
 }
 
+#: Which revision of a workload was judged, in every answer.
+REVISION: Final[Schema] = {
+    "description": "The revision of the workload that the pod was judged as; null for what has none.",
+    "anyOf": [
+        closed(
+            "The one in the cluster with the same template, or else a new one.",
+            hash=described(
+                nullable(TEXT), "With which its pods are marked; null where it is not in the cluster."
+            ),
+            new=described(FLAG, "Whether it was judged as new: pods of earlier ones have another hash."),
+        ),
+        {"type": "null"},
+    ],
+}
+
 _CONSTRAINT: Final = closed("A constraint in force.", **CONSTRAINT_PROPERTIES, domains=list_of("Domain"))
 
 _CHECK: Final = closed(
@@ -158,6 +173,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
     "ScoreAnswer": closed(
         "Where the pod could go; the numbers are exactly kube-scheduler's.",
         kubernetesVersion=TEXT,
+        revision=REVISION,
         preFilter={"enum": list(Ran), "description": "Skip: no DoNotSchedule constraint is in force."},
         preScore={"enum": list(Ran), "description": "Skip: no ScheduleAnyway constraint, or no node."},
         constraints=list_of("Constraint"),

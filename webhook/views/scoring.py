@@ -37,7 +37,7 @@ def score() -> Response:
     def render(placement: Placement, screen: Screen | None) -> tuple[Placement, str | bytes]:
         if screen is not None:
             return placement, score_table.render(placement, width=screen.columns, color=screen.color)
-        return placement, score_json.render(placement.verdict, placement.version)
+        return placement, score_json.render(placement)
 
     return _answer(place_for_scores, render)
 

@@ -12,7 +12,7 @@ from policies.evaluation.forecast import HINT, MAX_PARTS, Forecast, forecast
 from policies.evaluation.remarks import Remark, lines
 from policies.evaluation.subject import Subject
 from policies.model.version import KubernetesVersion
-from tests.builders import a_constraint, a_pod, a_workload, kind_of
+from tests.builders import a_constraint, a_pod, a_replica_set, a_workload, kind_of
 from tests.policies.evaluation.clusters import ZONE_KEY, a_bound_pod, a_node, two_full_zones
 from tests.policies.evaluation.contexts import a_context
 
@@ -188,3 +188,23 @@ def test_long_reasons_give_way() -> None:
         "evenkeel: the next pod fits 0 of 15 nodes: 4 didn't match pod topology spread constraints, …",
     ] == lines([found.remark], 1)
     assert found.details.count("untolerated taint") == 9
+
+
+def test_a_replica_more_of_a_running_revision() -> None:
+    """From 2 to 6 replicas: pods of the ReplicaSet count, though the key is the revision's own."""
+    constraint = a_constraint(matchLabelKeys=["pod-template-hash"])
+    old = a_workload(spec={"topologySpreadConstraints": [constraint]}, uid="1")
+    new = {**old, "spec": {**old["spec"], "replicas": 6}}
+    old["spec"]["replicas"] = 2
+    owned = a_replica_set(old, "5d9")
+    labels = owned["spec"]["template"]["metadata"]["labels"]
+    cluster = [*two_full_zones(), owned]
+    for obj in cluster:
+        if obj["kind"] == "Pod":
+            obj["metadata"]["labels"] = labels
+    found = foretold(new, old=old, cluster=cluster)
+
+    assert found is not None
+    assert NUMBERS in found.details
+    # Of a new revision nothing runs yet.
+    assert None is foretold(new, old=old, cluster=cluster[:-1])

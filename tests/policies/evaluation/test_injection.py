@@ -12,9 +12,10 @@ from jsonpatch import JsonPatch
 
 from policies.defaults.scheduler_config import load_scheduler_config
 from policies.evaluation.context import AdmissionContext
-from policies.evaluation.injection import INJECTED_ANNOTATION, Injection, Skip, plan_injection
+from policies.evaluation.injection import Injection, Skip, plan_injection
 from policies.evaluation.subject import Subject
 from policies.model.merging import Merge
+from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.version import KubernetesVersion
 from policies.model.workload import KNOWN_KINDS
 from tests.builders import APP, a_constraint, a_pod, a_policy, a_workload, kind_of

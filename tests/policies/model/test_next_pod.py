@@ -10,10 +10,11 @@ from hypothesis import given
 
 from policies.fields import ErrorList, FieldPath
 from policies.model.labels import LabelSelector, label_value_problems
-from policies.model.next_pod import PLACEHOLDER, PLACEHOLDER_UID, next_pod
+from policies.model.next_pod import PLACEHOLDER, PLACEHOLDER_UID, PodRevision, next_pod
 from policies.model.pod import Owner, read_pending_pod
+from policies.model.revisions import read_revision
 from policies.model.workload import KNOWN_KINDS, WorkloadKind
-from tests.builders import APP, a_pod, a_workload, kind_of
+from tests.builders import APP, a_pod, a_replica_set, a_workload, kind_of
 from tests.hostile import broken_copies
 
 
@@ -251,3 +252,37 @@ def test_no_workload_is_too_broken(workload: dict[str, Any]) -> None:
         pod = next_pod(workload, kind, "shop").pod
 
         assert "shop" == read_pending_pod(pod, FieldPath(), ErrorList()).namespace
+
+
+@pytest.mark.parametrize(
+    ("kind", "group", "label"),
+    [
+        ("Deployment", "apps", "pod-template-hash"),
+        ("Rollout", "argoproj.io", "rollouts-pod-template-hash"),
+    ],
+)
+def test_a_pod_of_a_revision_that_is_there(kind: str, group: str, label: str) -> None:
+    """It has the hash of its ReplicaSet, whatever the template says, and that ReplicaSet for an owner."""
+    workload = a_workload(kind, group, labels={**APP, label: "of the template"})
+    revision = read_revision(a_replica_set(workload, "5d9"))
+    made = next_pod(workload, kind_of(kind, group), "shop", revision)
+
+    assert {**APP, label: "5d9"} == made.pod["metadata"]["labels"]
+    assert (Owner("apps/v1", "ReplicaSet", "web-5d9"), None) == (made.owner, made.owner_selector)
+    assert PodRevision("5d9") == made.revision
+
+
+@pytest.mark.parametrize(
+    ("kind", "group", "expected"),
+    [
+        *((kind, "apps", PodRevision(None)) for kind in ("Deployment", "StatefulSet", "DaemonSet")),
+        ("ReplicaSet", "apps", None),
+        ("Job", "batch", None),
+        ("Pod", "", None),
+    ],
+)
+def test_new_revisions(kind: str, group: str, expected: PodRevision | None) -> None:
+    """Without a revision of the cluster a pod is the first of a new one, if its kind has any."""
+    obj = a_pod() if kind == "Pod" else a_workload(kind, group)
+
+    assert expected == next_pod(obj, kind_of(kind, group), "shop").revision

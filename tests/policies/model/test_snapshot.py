@@ -169,6 +169,17 @@ keys = st.tuples(
 events = st.lists(st.tuples(keys, st.none() | st.just(BROKEN) | labels), max_size=12)
 
 
+def revised(obj: dict[str, Any], value: Any) -> dict[str, Any]:
+    """Let an object belong to one of two workloads, or none, with a revision that its labels tell."""
+    if isinstance(value, dict) and "a" in value:
+        labels = {"pod-template-hash": "5d9", **value}
+        owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": value["a"], "controller": True}
+        obj["metadata"]["ownerReferences"] = [owner]
+        obj["spec"]["template"] = {"metadata": {"labels": labels}}
+        obj["status"] = {"updateRevision": "web-5d9"}
+    return obj
+
+
 @given(events)
 def test_events_end_in_what_the_last_objects_give(
     events: list[tuple[tuple[tuple[str, str], str | None, str], Any]],
@@ -182,7 +193,7 @@ def test_events_end_in_what_the_last_objects_give(
             followed.remove(*kind, namespace or "", name)
             last.pop(place, None)
             continue
-        obj = selecting(kind, value, name, namespace)
+        obj = revised(selecting(kind, value, name, namespace), value)
         obj["metadata"]["labels"] = value
         last[place] = obj
         apply(followed, obj)
@@ -201,7 +212,7 @@ def test_nothing_is_left_of_what_is_removed(
     """A server that runs for months does not grow by what has come and gone."""
     snapshot = Snapshot()
     for (kind, namespace, name), value in events:
-        apply(snapshot, selecting(kind, value, name, namespace))
+        apply(snapshot, revised(selecting(kind, value, name, namespace), value))
     for (kind, namespace, name), _ in events:
         snapshot.remove(*kind, namespace or "", name)
 
@@ -223,5 +234,11 @@ def answers(snapshot: Snapshot) -> tuple[Any, ...]:
             for kind in SELECTING_OWNERS
             for namespace in ("shop", "default")
             for name in "ab"
+        ],
+        [
+            sorted(snapshot.revisions(kind, namespace, name))
+            for kind, names in (("Deployment.apps", "xy"), ("StatefulSet.apps", "ab"))
+            for namespace in ("shop", "default")
+            for name in names
         ],
     )

@@ -118,3 +118,11 @@ def test_values_that_are_no_json_of_64_bits(old: Any) -> None:
     report = report_of(an_explanation(gated, *UNEVEN))
 
     assert isinstance(report["changes"][0]["edits"][0]["old"], str)
+
+
+def test_revision() -> None:
+    """Which revision was judged is told as in a score, and in the headline of the text if it is new."""
+    report = report_of(an_explanation(a_workload(), *UNEVEN))
+
+    assert {"hash": None, "new": True} == report["revision"]
+    assert "judged as a new revision" in " ".join(report["text"][:2])

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from policies.reports import score_json
-from tests.builders import a_constraint, a_pod
+from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
 from tests.policies.reports.verdicts import HOSTNAME, ZONE, a_node, a_placement, on
 
 NODES = [
@@ -19,13 +19,14 @@ NODES = [
 ]
 #: The pod's own constraints: two more pods in zone a than in zone b.
 HARD = a_constraint()
+OWNED = a_replica_set(a_workload(), "5d9")
 SOFT = a_constraint(topologyKey=HOSTNAME, whenUnsatisfiable="ScheduleAnyway")
 
 
 def _rendered(*constraints: dict[str, Any], nodes: list[dict[str, Any]] | None = None) -> dict[str, Any]:
     pod = a_pod(spec={"topologySpreadConstraints": list(constraints)})
     placement = a_placement(pod, *(NODES if nodes is None else nodes), *on("n1", 2))
-    answer: dict[str, Any] = orjson.loads(score_json.render(placement.verdict, placement.version))
+    answer: dict[str, Any] = orjson.loads(score_json.render(placement))
     return answer
 
 
@@ -148,6 +149,7 @@ def test_keys() -> None:
 
     assert [
         "kubernetesVersion",
+        "revision",
         "preFilter",
         "preScore",
         "constraints",
@@ -156,3 +158,23 @@ def test_keys() -> None:
         "message",
     ] == list(answer)
     assert ["name", "feasible", "rejections", "checks", "rawScore", "score"] == list(answer["nodes"][0])
+
+
+@pytest.mark.parametrize(
+    ("obj", "cluster", "expected"),
+    [
+        pytest.param(a_workload(), [], {"hash": None, "new": True}, id="a new one"),
+        pytest.param(
+            a_workload(),
+            [a_replica_set(a_workload(), "5d9")],
+            {"hash": "5d9", "new": False},
+            id="one that is there",
+        ),
+        pytest.param(a_pod(), [], None, id="a pod has none"),
+    ],
+)
+def test_revision(
+    obj: dict[str, Any], cluster: list[dict[str, Any]], expected: dict[str, Any] | None
+) -> None:
+    """A program learns which revision was judged."""
+    assert expected == orjson.loads(score_json.render(a_placement(obj, *NODES, *cluster)))["revision"]

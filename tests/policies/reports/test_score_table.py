@@ -8,10 +8,12 @@ import pytest
 
 from policies.evaluation.placement import Placement
 from policies.reports import score_table
-from tests.builders import a_constraint, a_pod
+from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
 from tests.policies.reports.verdicts import HOSTNAME, a_node, a_placement, on
 
 NODES = [a_node("n1", "a"), a_node("n2", "a", unschedulable=True), a_node("n3", "b"), a_node("n4")]
+
+OWNED = a_replica_set(a_workload(), "5d9")
 
 
 def _placement(
@@ -102,3 +104,18 @@ def test_names_cannot_steer_the_terminal() -> None:
 def test_color() -> None:
     """Colors are for terminals that were asked for them."""
     assert "\x1b[" in score_table.render(_placement(), width=80, color=True)
+
+
+@pytest.mark.parametrize(
+    ("obj", "cluster", "end"),
+    [
+        pytest.param(a_workload(), [], "(Kubernetes 1.36), judged as a new revision", id="a new one"),
+        pytest.param(
+            a_workload(), [a_replica_set(a_workload(), "5d9")], "(Kubernetes 1.36)", id="one that is there"
+        ),
+        pytest.param(a_workload("Job", "batch"), [], "(Kubernetes 1.36)", id="a Job has none"),
+    ],
+)
+def test_a_new_revision_is_told(obj: dict[str, Any], cluster: list[dict[str, Any]], end: str) -> None:
+    """The headline says so where pods that run now are of another revision than the one judged."""
+    assert _lines(a_placement(obj, *NODES, *cluster), width=120)[0].endswith(end)

@@ -14,8 +14,8 @@ from jsonpatch import JsonPatch
 
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.decision import Verdict
-from policies.evaluation.injection import INJECTED_ANNOTATION
 from policies.evaluation.remarks import LINE_LENGTH, MAX_LINES
+from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload import KNOWN_KINDS
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
 from tests.policies.evaluation.clusters import two_full_zones

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.builders import a_constraint, a_pod, a_workload
+from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
 from tests.policies.reports.explanations import UNEVEN
 
 README = (Path(__file__).parents[3] / "README.md").read_text()
@@ -79,8 +79,10 @@ def test_the_change_helps(folder: Path) -> None:
 
 def test_the_readme_shows_real_output(folder: Path) -> None:
     """What the README shows is printed for a Deployment on the same cluster."""
-    spec = {"topologySpreadConstraints": [a_constraint()]}
-    (folder / "web.yaml").write_text(yaml.safe_dump(a_workload(spec=spec)))
+    workload = a_workload(spec={"topologySpreadConstraints": [a_constraint()]})
+    (folder / "web.yaml").write_text(yaml.safe_dump(workload))
+    cluster = {"kind": "List", "items": [*UNEVEN, a_replica_set(workload, "5d9")]}
+    (folder / "cluster.json").write_text(json.dumps(cluster))
     shown = README.partition("$ evenkeel explain -f web.yaml --cluster cluster.json\n")[2].partition("```")[0]
 
     assert shown == _explain(folder, "-f", "web.yaml", COLUMNS="80").stdout.decode()

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.builders import a_pod, a_workload
+from policies.model.revisions import find_revision, read_revision
+from tests.builders import a_pod, a_replica_set, a_workload, kind_of
 from tests.policies.reports.explanations import UNEVEN
 from tests.webhook.access.control_plane import ControlPlane, a_control_plane
 from webhook.cluster.connection import ApiError
@@ -98,6 +99,19 @@ def test_nothing_secret(obj: dict[str, object]) -> None:
     assert SECRET.encode() not in text
     assert b"requests" in text or "hunter2" not in str(obj)
     assert b'"kept":"yes"' in text or obj["metadata"] is None
+
+
+def test_revisions_are_known_from_what_is_left() -> None:
+    """What a template was before parts of it were left out, a digest tells: the revision is the same."""
+    workload = a_workload(spec={"containers": [CONTAINER]})
+    text = b"".join(written_list(iter([a_replica_set(workload, "5d9")])))
+    (written,) = json.loads(text)["items"]
+    revision = read_revision(written)
+
+    assert SECRET.encode() not in text
+    assert revision is not None
+    assert revision == find_revision(workload, kind_of("Deployment", "apps"), [revision])
+    assert None is find_revision(a_workload(), kind_of("Deployment", "apps"), [revision])
 
 
 def test_an_empty_cluster() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from policies.evaluation.injection import INJECTED_ANNOTATION
+from policies.model.pod_template import INJECTED_ANNOTATION
 from tests.webhook.doctor.installation import Cluster, serving
 from tests.webhook.loopback import write_kubeconfig
 from webhook.cluster.connection import ApiServer

@@ -112,7 +112,7 @@ def test_recorded_schedules() -> None:
             "defaults": case["args"],
         }
         placement = place_request(orjson.dumps(fields), SERVER)
-        answer = orjson.loads(score_json.render(placement.verdict, placement.version))
+        answer = orjson.loads(score_json.render(placement))
 
         assert alike(_recorded_form(answer), case["expected"]), case["name"]
 
@@ -132,7 +132,7 @@ def test_unit_tables(table: str) -> None:
 
 def _known(case: dict[str, Any]) -> dict[str, Any]:
     placement = place_request(orjson.dumps(case["request"]), SERVER)
-    answer = orjson.loads(score_json.render(placement.verdict, placement.version))
+    answer = orjson.loads(score_json.render(placement))
     return known_part(answer, case["expected"])
 
 

@@ -1,0 +1,167 @@
+"""The revisions of workloads that a cluster has, and which of them a workload's pods belong to.
+
+Sources, Kubernetes 1.36: ``FindNewReplicaSet`` (``pkg/controller/deployment/util/deployment_util.go``) for
+Deployments, which Argo Rollouts do alike, and for StatefulSets the API's description of
+``status.updateRevision``. ControllerRevisions are not read: of a StatefulSet's other templates, and of
+DaemonSets, no hash is known.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Mapping
+from typing import Any, Final, NamedTuple
+
+from policies.fields import ErrorList
+from policies.model.pod import controller_reference
+from policies.model.pod_template import INJECTED_ANNOTATION, TemplateKey, template_key
+from policies.model.workload import KNOWN_KINDS, WorkloadKind, descend
+
+#: In a snapshot file: the digest of a template whose containers are not written in full.
+TEMPLATE_DIGEST_ANNOTATION: Final = "evenkeel.dev/template-digest"
+#: Where controllers number the revisions of a workload.
+_NUMBERS: Final = ("deployment.kubernetes.io/revision", "rollout.argoproj.io/revision")
+#: The workloads that make ReplicaSets: by group and kind their name, and the label that marks revisions.
+_OWNERS: Final = {
+    (kind.group, kind.kind): (kind.name, kind.revision_label)
+    for kind in KNOWN_KINDS
+    if kind.revision_label is not None
+}
+_STATEFUL_SET: Final = next(kind for kind in KNOWN_KINDS if kind.name == "StatefulSet.apps")
+#: The kinds of objects that hold a revision, by apiVersion and kind.
+REVISION_KINDS: Final = frozenset({("apps/v1", "ReplicaSet"), ("apps/v1", "StatefulSet")})
+
+
+class Revision(NamedTuple):
+    """A revision of a workload: a ReplicaSet of it, or what a StatefulSet is to become.
+
+    Attributes:
+        kind: The name of the workload's kind, such as ``Deployment.apps``.
+        workload: The workload's name.
+        uid: The workload's uid; empty where it is not told.
+        name: The name of the ReplicaSet; a StatefulSet's is its own.
+        hash: With which the pods are marked.
+        template: By what the template is compared with a workload's.
+        created: When, as the API writes it.
+        number: Counted by the controller; 0 where it is not told.
+        labels: Of the ReplicaSet; None where they are those of the template.
+    """
+
+    kind: str
+    workload: str
+    uid: str
+    name: str
+    hash: str
+    template: TemplateKey
+    created: str
+    number: int
+    labels: dict[str, str] | None = None
+
+
+def read_revision(obj: Mapping[str, Any]) -> Revision | None:
+    """Return the revision that a ReplicaSet or StatefulSet of the cluster holds; None if it tells of none."""
+    metadata, spec = _member(obj, "metadata"), _member(obj, "spec")
+    template, name = _member(spec, "template"), _text(metadata.get("name"))
+    key = _stored_key(metadata, template)
+    if not key.digest:
+        return None
+    if obj.get("kind") == _STATEFUL_SET.kind:
+        status = _member(obj, "status")
+        update = _text(status.get("updateRevision"))
+        # Until the controller has seen the template it tells of the one before.
+        if not update or status.get("observedGeneration") != metadata.get("generation"):
+            return None
+        return Revision(_STATEFUL_SET.name, name, _text(metadata.get("uid")), name, update, key, "", 0)
+    owner = controller_reference(metadata)
+    if (
+        owner is None
+        or (group_kind := (owner["apiVersion"].rpartition("/")[0], owner["kind"])) not in _OWNERS
+    ):
+        return None
+    kind_name, revision_label = _OWNERS[group_kind]
+    labels, own_labels = _member(_member(template, "metadata"), "labels"), _member(metadata, "labels")
+    marked = _text(labels.get(revision_label))
+    if not marked:
+        return None
+    return Revision(
+        kind_name,
+        owner["name"],
+        # The same for all ReplicaSets of a Deployment, of which there are ten or more.
+        sys.intern(_text(owner.get("uid"))),
+        name,
+        marked,
+        key,
+        _text(metadata.get("creationTimestamp")),
+        _number(_member(metadata, "annotations")),
+        None if own_labels == labels else {k: v for k, v in own_labels.items() if isinstance(v, str)},
+    )
+
+
+def find_revision(
+    obj: Mapping[str, Any], kind: WorkloadKind, revisions: Collection[Revision]
+) -> Revision | None:
+    """Return the revision to which the next pod of a workload would belong; None if that is a new one.
+
+    Args:
+        obj: The workload, from the API server or from a file. A file is taken as ``kubectl apply`` would: the
+            time of the last restart, which it does not state, stays.
+        kind: Its kind.
+        revisions: Those that the cluster has of a workload of this name.
+    """
+    if not revisions:
+        return None
+    metadata = _member(obj, "metadata")
+    uid, selector = _text(metadata.get("uid")), kind.read_selector(obj)
+    own = [
+        revision
+        for revision in revisions
+        if not (uid and revision.uid and revision.uid != uid)
+        if revision.labels is None or selector is None or selector.matches(revision.labels)
+    ]
+    if not own:
+        return None
+    wanted = template_key(descend(obj, kind.template, ErrorList()), injected=_is_injected(metadata))
+    if not uid and not wanted.restarted_at:
+        wanted = wanted._replace(restarted_at=max(own, key=_newest).template.restarted_at)
+    equal = [revision for revision in own if revision.template == wanted]
+    return min(equal, key=lambda revision: (revision.created, revision.name), default=None)
+
+
+def written_digest(obj: Mapping[str, Any]) -> dict[str, str]:
+    """Return the annotation for an object of a snapshot file, which keeps only parts of its template."""
+    key = _stored_key(_member(obj, "metadata"), _member(_member(obj, "spec"), "template"))
+    return {TEMPLATE_DIGEST_ANNOTATION: key.digest.hex()} if key.digest else {}
+
+
+def _stored_key(metadata: Mapping[str, Any], template: Mapping[str, Any]) -> TemplateKey:
+    key = template_key(template, injected=_is_injected(metadata))
+    written = _text(_member(metadata, "annotations").get(TEMPLATE_DIGEST_ANNOTATION))
+    try:
+        return key._replace(digest=bytes.fromhex(written)) if written else key
+    except ValueError:
+        return key
+
+
+def _is_injected(metadata: Mapping[str, Any]) -> bool:
+    return INJECTED_ANNOTATION in _member(metadata, "annotations")
+
+
+def _newest(revision: Revision) -> tuple[int, str, str]:
+    return revision.number, revision.created, revision.name
+
+
+def _number(annotations: Mapping[str, Any]) -> int:
+    for name in _NUMBERS:
+        text = _text(annotations.get(name))
+        if text.isascii() and text.isdecimal():
+            return int(text[:18])
+    return 0
+
+
+def _member(parent: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = parent.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
