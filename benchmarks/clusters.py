@@ -57,6 +57,8 @@ _TOLERATIONS = [
     for what in ("not-ready", "unreachable")
 ]
 #: When everything began.
+#: ReplicaSets of earlier revisions that a Deployment keeps, scaled to 0. Arbitrary; Kubernetes keeps ten.
+_OLD_REVISIONS = 3
 _CREATED = "2026-01-01T00:00:00Z"
 
 
@@ -94,12 +96,8 @@ class _App:
     containers: list[dict[str, Any]]
 
     @property
-    def selector(self) -> dict[str, str]:
-        return {"app": self.name, "pod-template-hash": self.revision}
-
-    @property
     def labels(self) -> dict[str, str]:
-        return self.selector | {"tier": "backend"}
+        return {"app": self.name, "pod-template-hash": self.revision, "tier": "backend"}
 
 
 def objects(cluster: Cluster) -> Iterator[dict[str, Any]]:
@@ -112,9 +110,9 @@ def objects(cluster: Cluster) -> Iterator[dict[str, Any]]:
     for app in apps:
         yield _object("v1", "Service", app.name, app.namespace) | {"spec": {"selector": {"app": app.name}}}
     for app in apps:
-        yield _object("apps/v1", "ReplicaSet", f"{app.name}-{app.revision}", app.namespace) | {
-            "spec": {"replicas": app.replicas, "selector": {"matchLabels": app.selector}}
-        }
+        yield _replica_set(app, app.revision, number=_OLD_REVISIONS + 1, replicas=app.replicas)
+        for number in range(1, _OLD_REVISIONS + 1):
+            yield _replica_set(app, f"old-{number}", number=number, replicas=0)
     for name in _namespaces(cluster):
         yield _object("v1", "Namespace", name)
 
@@ -244,6 +242,32 @@ def _pods(app: _App, cluster: Cluster, random: Random) -> Iterator[dict[str, Any
             },
             "status": {"phase": "Running"},
         }
+
+
+def _replica_set(app: _App, revision: str, *, number: int, replicas: int) -> dict[str, Any]:
+    selector = {"app": app.name, "pod-template-hash": revision}
+    labels = selector | {"tier": "backend"}
+    made = _object("apps/v1", "ReplicaSet", f"{app.name}-{revision}", app.namespace)
+    made["metadata"] |= {
+        "labels": labels,
+        "annotations": {"deployment.kubernetes.io/revision": str(number)},
+        "ownerReferences": [
+            {
+                "apiVersion": "apps/v1",
+                "controller": True,
+                "kind": "Deployment",
+                "name": app.name,
+                "uid": _uid(Random(f"{app.namespace}/{app.name}")),
+            }
+        ],
+    }
+    containers = [
+        container | {"image": f"{container['image']}{'' if replicas else f'-{number}'}"}
+        for container in app.containers
+    ]
+    template = {"metadata": {"labels": labels}, "spec": {"containers": containers}}
+    spec = {"replicas": replicas, "selector": {"matchLabels": selector}, "template": template}
+    return made | {"spec": spec}
 
 
 def _suffix(number: int) -> str:

@@ -126,15 +126,18 @@ def as_sent(obj: dict[str, Any], number: int) -> dict[str, Any]:
     elif kind == "Node":
         _dress_node(sent)
     elif kind == "ReplicaSet":
-        sent["spec"] = sent["spec"] | {"template": {"metadata": {"labels": metadata.get("labels", {})}}}
+        template = sent["spec"]["template"]
+        dressed = template | {"spec": {"containers": _dressed(template["spec"]["containers"])}}
+        sent["spec"] = sent["spec"] | {"template": dressed}
         sent["status"] = {"replicas": 1, "readyReplicas": 1, "availableReplicas": 1, "observedGeneration": 1}
     return sent
 
 
-def _dress_pod(pod: dict[str, Any], number: int, owned: dict[str, Any]) -> None:
+def _dressed(containers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return containers with what people write and the API server fills in."""
     token = {"name": "kube-api-access", "readOnly": True, "mountPath": "/var/run/secrets/kubernetes.io"}
     probe = {"httpGet": {"path": "/healthz", "port": 8080, "scheme": "HTTP"}, "periodSeconds": 10}
-    containers = [
+    return [
         container
         | {
             "ports": [{"name": "http", "containerPort": 8080, "protocol": "TCP"}],
@@ -146,8 +149,12 @@ def _dress_pod(pod: dict[str, Any], number: int, owned: dict[str, Any]) -> None:
             "terminationMessagePolicy": "File",
             "imagePullPolicy": "IfNotPresent",
         }
-        for container in pod["spec"]["containers"]
+        for container in containers
     ]
+
+
+def _dress_pod(pod: dict[str, Any], number: int, owned: dict[str, Any]) -> None:
+    containers = _dressed(pod["spec"]["containers"])
     pod["spec"] = pod["spec"] | {
         "containers": containers,
         "volumes": [{"name": "kube-api-access", "projected": {"sources": [{}] * 3, "defaultMode": 420}}],
