@@ -15,8 +15,7 @@ from policies.evaluation.placement import Placement
 from policies.evaluation.remedies import Elsewhere, Remedies
 from policies.fields import shown
 from policies.reports import explain_text
-from policies.reports.score_json import constraint_fields
-from policies.reports.wording import revision_fields
+from policies.reports.score_json import constraint_fields, revision_fields
 
 #: Columns of the text. Arbitrary; what terminals have had for long.
 TEXT_WIDTH = 80

@@ -16,7 +16,6 @@ from policies.engine.node_table import MISSING
 from policies.engine.question import AppliedConstraint
 from policies.engine.verdict import Domains, HardResult, SoftResult, Verdict
 from policies.evaluation.placement import Placement
-from policies.reports.wording import revision_fields
 
 
 def render(placement: Placement) -> bytes:
@@ -38,6 +37,12 @@ def render(placement: Placement) -> bytes:
             "message": verdict.message,
         }
     )
+
+
+def revision_fields(placement: Placement) -> dict[str, object] | None:
+    """Return the revision that the pod was judged as, for programs; None for what has no revisions."""
+    revision = placement.revision
+    return None if revision is None else {"hash": revision.hash, "new": revision.is_new}
 
 
 def constraint_fields(applied: AppliedConstraint) -> dict[str, Any]:

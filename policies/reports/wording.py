@@ -73,12 +73,6 @@ def headline(placement: Placement) -> Text:
     return text.append(", judged as a new revision") if revision is not None and revision.is_new else text
 
 
-def revision_fields(placement: Placement) -> dict[str, object] | None:
-    """Return the revision that the pod was judged as, for programs; None for what has no revisions."""
-    revision = placement.revision
-    return None if revision is None else {"hash": revision.hash, "new": revision.is_new}
-
-
 def constraint_title(applied: AppliedConstraint, policy: str | None) -> Text:
     """Return a constraint without what is at its default, and where it comes from.
 

@@ -7,10 +7,12 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from hypothesis import given
 
 from policies.model.pod_template import INJECTED_ANNOTATION, RESTARTED_ANNOTATION
 from policies.model.revisions import find_revision, read_revision, written_digest
 from tests.builders import a_constraint, a_replica_set, a_workload, kind_of
+from tests.hostile import broken_copies
 
 DEPLOYMENT = kind_of("Deployment", "apps")
 #: Three versions of one Deployment.
@@ -181,3 +183,38 @@ def test_a_file_that_keeps_a_part() -> None:
 def test_rubbish(obj: Any) -> None:
     """An object of any shape tells of no revision."""
     assert None is read_revision(obj)
+
+
+FULL = a_workload(
+    uid="u1",
+    annotations={INJECTED_ANNOTATION: "production"},
+    spec={
+        "hostNetwork": True,
+        "serviceAccount": "x",
+        "volumes": [
+            {"name": "v", "emptyDir": {"sizeLimit": "1Gi"}},
+            {"name": "i", "image": {"reference": "x"}},
+        ],
+        "containers": [
+            {
+                "name": "c",
+                "image": "web",
+                "imagePullPolicy": "Always",
+                "ports": [{"containerPort": 80, "hostPort": 80}],
+                "resources": {"requests": {"cpu": "1"}},
+            }
+        ],
+    },
+)
+
+
+@given(broken_copies(FULL))
+def test_no_workload_is_too_broken(workload: dict[str, Any]) -> None:
+    """Whatever stands in whatever field, it is of the revision or of a new one."""
+    assert found(workload, [a_replica_set(FULL, "a")]) in {"a", None}
+
+
+@given(broken_copies(a_replica_set(FULL, "a")))
+def test_no_replica_set_is_too_broken(stored: dict[str, Any]) -> None:
+    """Whatever stands in whatever field, it is read, and can be asked."""
+    found(FULL, [stored, a_replica_set(V1, "b")])
