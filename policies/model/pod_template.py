@@ -14,6 +14,7 @@ where it is zero ``staging/src/k8s.io/api/core/v1/types.go``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
@@ -93,6 +94,11 @@ _NOTHING_IF_EMPTY: Final = frozenset(
 )
 #: The API server rounds amounts up to thousandths: ``SetDefaults_ResourceList``.
 _THOUSANDTH: Final = BILLION // 1000
+#: The name of an image: ``ParseImageName``, ``pkg/util/parsers``.
+_IMAGE: Final = re.compile(
+    r"(?:[A-Za-z0-9.-]+(?::[0-9]+)?/)?[a-z0-9]+(?:(?:[._-]+|/)[a-z0-9]+)*"
+    r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(?P<digest>@.+)?"
+)
 
 
 class TemplateKey(NamedTuple):
@@ -237,14 +243,13 @@ def _drop_pull_policy(parent: dict[str, Any], image: str, policy: str) -> None:
 
 
 def _is_latest(image: str) -> bool:
-    """Tell whether an image's tag is latest, which it is without a tag and a digest.
+    """Tell whether an image's tag is latest, as it is without a tag and a digest; never of an invalid name.
 
-    >>> [_is_latest(image) for image in ("web", "host:5000/web", "web:latest", "web:1", "web@sha256:0")]
-    [True, True, True, False, False]
+    >>> [_is_latest(image) for image in ("web", "host:5000/web", "web:latest", "web:1", "web@sha256:0", "ko://x")]
+    [True, True, True, False, False, False]
     """
-    name, digest, _ = image.partition("@")
-    _, _, tag = name.rpartition("/")[2].partition(":")
-    return tag == "latest" or not (tag or digest)
+    match = _IMAGE.fullmatch(image)
+    return match is not None and match["tag"] in ((None, "latest") if not match["digest"] else ("latest",))
 
 
 def _objects(raw: object) -> list[dict[str, Any]]:

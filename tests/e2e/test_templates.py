@@ -57,7 +57,11 @@ SPECS: dict[str, dict[str, Any]] = {
         "containers": [
             a_container(f"c{n}", image=image)
             for n, image in enumerate(
-                ("web", "web:latest", "h:5000/web", "h:5000/a/web:1", f"web@sha256:{'0' * 64}")
+                (
+                    *("web", "web:latest", "h:5000/web", "h:5000/a/web:1", "Reg.io/web"),
+                    *("ko://example.com/web", "${IMAGE}", "a//b", "a__b", "a/b-c.d"),
+                    f"web@sha256:{'0' * 64}",
+                )
             )
         ]
     },
