@@ -119,7 +119,7 @@ def template_key(template: Mapping[str, Any], *, injected: bool = False) -> Temp
     Args:
         template: The template, of any shape; not changed.
         injected: Whether Evenkeel gave it its constraints. They do not count then, because the manifest in a
-            repository lacks them, and applying that does not take them away.
+            repository lacks them, and applying it does not remove them.
 
     >>> one = {"spec": {"containers": [{"name": "c", "image": "web:1"}]}}
     >>> other = {"spec": {"containers": one["spec"]["containers"], "restartPolicy": "Always"}}
@@ -145,7 +145,7 @@ def template_key(template: Mapping[str, Any], *, injected: bool = False) -> Temp
 
 
 def _without_own_marks(metadata: dict[str, Any]) -> str:
-    """Take away the labels that tell revisions apart, and the time of a restart; return that time."""
+    """Remove the labels that tell revisions apart, and the time of a restart; return that time."""
     restarted_at: object = ""
     labels, annotations = metadata.get("labels"), metadata.get("annotations")
     if isinstance(labels, dict):

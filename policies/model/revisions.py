@@ -38,13 +38,13 @@ class Revision(NamedTuple):
     Attributes:
         kind: The name of the workload's kind, such as ``Deployment.apps``.
         workload: The workload's name.
-        uid: The workload's uid; empty where it is not told.
+        uid: The workload's uid; empty if unknown.
         name: The name of the ReplicaSet; a StatefulSet's is its own.
         hash: With which the pods are marked.
         template: By what the template is compared with a workload's.
         created: When, as the API writes it.
-        number: Counted by the controller; 0 where it is not told.
-        labels: Of the ReplicaSet; None where they are those of the template.
+        number: Counted by the controller; 0 if unknown.
+        labels: Of the ReplicaSet; None if they equal those of the template.
     """
 
     kind: str
@@ -59,7 +59,7 @@ class Revision(NamedTuple):
 
 
 def read_revision(obj: Mapping[str, Any]) -> Revision | None:
-    """Return the revision that a ReplicaSet or StatefulSet of the cluster holds; None if it tells of none."""
+    """Return the revision that a ReplicaSet or StatefulSet of the cluster holds; None if it has none."""
     metadata, spec = _member(obj, "metadata"), _member(obj, "spec")
     template, name = _member(spec, "template"), _text(metadata.get("name"))
     key = _stored_key(metadata, template)
@@ -68,7 +68,7 @@ def read_revision(obj: Mapping[str, Any]) -> Revision | None:
     if obj.get("kind") == _STATEFUL_SET.kind:
         status = _member(obj, "status")
         update = _text(status.get("updateRevision"))
-        # Until the controller has seen the template it tells of the one before.
+        # Until the controller has observed the template, this is the revision before it.
         if not update or status.get("observedGeneration") != metadata.get("generation"):
             return None
         return Revision(_STATEFUL_SET.name, name, _text(metadata.get("uid")), name, update, key, "", 0)
