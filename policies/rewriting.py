@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import codecs
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from policies.edits import Edit, apply_edits
 from policies.errors import DocumentError
+from policies.fields import shown
 from policies.manifests import Document, load
 from policies.syntax import block_edits, json_stream
 from policies.syntax.flow_edits import FlowWriter, json_layout_of
@@ -57,6 +59,8 @@ def rewrite(
     if source.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or "\0" in whole:
         return Refusal(0, "is not UTF-8, the only encoding that is written")
     text = whole.removeprefix(_BOM)
+    if _BOM in text:
+        return Refusal(text.count("\n", 0, text.index(_BOM)) + 1, "a byte order mark stands inside the file")
     file = documents[0].file if documents else ""
     splicer = Splicer(text)
     wanted = {document.index: document.value for document in documents}
@@ -140,6 +144,7 @@ class _Editor:
     ) -> None:
         node = place.node
         numbers = {entry.name: number for number, entry in enumerate(node.entries)}
+        names = Counter(entry.name for entry in node.entries)
         gone = []
         for name, value in old.items():
             if new.get(name, self) is value:
@@ -147,6 +152,8 @@ class _Editor:
             if name not in numbers:
                 raise CannotEditError(node.start, f"{name} comes from a merge key (<<)")
             number = numbers[name]
+            if names[name] > 1:
+                raise CannotEditError(node.entries[number].start, f"the key {shown(name)} stands twice")
             if name in new:
                 inner = _Place(node.entries[number].value, node, number)
                 self.change(inner, value, new[name], (*path, name))

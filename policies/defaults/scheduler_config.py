@@ -18,7 +18,7 @@ from typing import Any
 
 from policies.errors import DocumentError
 from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, field_names, shown, type_name
-from policies.manifests import load
+from policies.manifests import load_strictly
 from policies.model.constraint import Constraint, WhenUnsatisfiable
 from policies.model.validation import default_constraint_errors
 
@@ -122,7 +122,7 @@ def load_scheduler_config(source: str | bytes, file: str) -> SchedulerConfig:
     Raises:
         DocumentError: It cannot be read or kube-scheduler would refuse it; holds every problem.
     """
-    documents = load(source, file)
+    documents = load_strictly(source, file)
     if len(documents) != 1:
         raise DocumentError([f"{file}: must hold one {KIND}, holds {len(documents)} documents"])
     problems = documents[0].problems(config_errors(documents[0].value))

@@ -9,7 +9,7 @@ from typing import Any
 
 from policies.errors import DocumentError, UsageError
 from policies.fields import ErrorKind, FieldError, FieldPath, shown
-from policies.manifests import load
+from policies.manifests import load_strictly
 from policies.model.version import KubernetesVersion
 from policies.model.workload import parse_workload_kind
 
@@ -84,7 +84,7 @@ def load_lint_config(content: bytes, file: str) -> LintConfig:
     Raises:
         DocumentError: It is none; holds every problem as ``file:line: field: problem``.
     """
-    documents = load(content, file)
+    documents = load_strictly(content, file)
     if len(documents) != 1:
         raise DocumentError([f"{file}: must hold one {KIND} document, got {len(documents)}"])
     (document,) = documents

@@ -19,7 +19,7 @@ from policies.documents.spread_policy import (
 )
 from policies.errors import DocumentError
 from policies.findings import Severity
-from policies.manifests import load
+from policies.manifests import load_strictly
 from policies.model.constraint import Constraint
 from policies.model.labels import LabelSelector
 
@@ -42,7 +42,7 @@ def load_policies(names: Iterable[str], read: Callable[[str], bytes]) -> tuple[S
     first_places: dict[str, str] = {}
     for name in names:
         try:
-            documents = load(_content(name, read), name)
+            documents = load_strictly(_content(name, read), name)
         except DocumentError as error:
             problems += error.problems
             continue

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from policies.errors import DocumentError
 from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown
 from policies.findings import Finding
-from policies.manifests import load
+from policies.manifests import load_strictly
 
 #: The version of the file; it changes when a field is renamed or goes away.
 VERSION = 1
@@ -78,7 +78,7 @@ def read_baseline(content: bytes, file: str) -> Baseline:
     Raises:
         DocumentError: It is none; every problem is ``file:line: field: problem``.
     """
-    documents = load(content, file)
+    documents = load_strictly(content, file)
     if len(documents) != 1:
         raise DocumentError([f"{file}: must hold one JSON object, as --write-baseline writes it"])
     found, value = ErrorList(), documents[0].value

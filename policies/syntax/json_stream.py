@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from policies.errors import DocumentError
 from policies.syntax import scalars
 from policies.syntax.frames import Frame, MappingFrame, RootFrame, SequenceFrame
-from policies.syntax.lines import MAX_DEPTH, MAX_PROBLEMS, EntryLines, LineMap
+from policies.syntax.lines import MAX_DEPTH, EntryLines, LineMap, Repeat
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[][{}]|[^][{}\s,:"]+')
@@ -33,11 +33,13 @@ class JsonText:
         value: The value.
         text: The text of the whole stream.
         start: Where in the text the value starts.
+        repeats: Whether a key stands twice in one of its objects.
     """
 
     value: object
     text: str
     start: int
+    repeats: bool = False
 
     def lines(self) -> LineMap:
         """Return the lines of the value's fields."""
@@ -92,19 +94,13 @@ def read(text: str, file: str) -> Iterator[JsonText]:
 
     Raises:
         NoJsonError: The text is not JSON.
-        DocumentError: It is JSON, but with repeated keys, too deep, or with values Kubernetes does not have.
+        DocumentError: It is JSON, but too deep, or with values Kubernetes does not have.
     """
     position = _skip_space(text, 0)
     while position < len(text):
         value, end, repeats = _decode(text, position, file)
-        if repeats:
-            reader = _LineReader(text, position)
-            reader.read()
-            raise DocumentError(
-                f"{file}:{line}: {problem}" for line, problem in reader.problems[:MAX_PROBLEMS]
-            )
         _check_depth(value, f"{file}:{_line(text, position)}")
-        yield JsonText(value, text, position)
+        yield JsonText(value, text, position, repeats)
         position = _skip_space(text, end)
 
 
@@ -168,7 +164,7 @@ class _LineReader:
         self._start = start
         self._line = _line(text, start)
         self._counted = start
-        self.problems: list[tuple[int, str]] = []
+        self._repeats: list[Repeat] = []
 
     def read(self) -> LineMap:
         """Return a value that nests as the document's does, with null for every scalar."""
@@ -179,18 +175,20 @@ class _LineReader:
         for found in _TOKEN.finditer(self._text, self._start):
             mark, line = found[0], self._line_at(found.start())
             if mark in "{[":
-                frame = MappingFrame(self.problems) if mark == "{" else SequenceFrame()
+                frame = MappingFrame([], self._repeats) if mark == "{" else SequenceFrame()
                 top.add(frame.value, line)
                 entries[id(frame.value)] = frame.lines
                 stack.append(top)
                 top = frame
             elif mark in "}]":
+                if isinstance(top, MappingFrame):
+                    top.close(entries)
                 top = stack.pop()
             else:
                 top.add(json.loads(mark) if top.expects_key else None, line)
             if not stack:
                 break
-        return LineMap(root.value, root.line, entries)
+        return LineMap(root.value, root.line, entries, self._repeats)
 
     def _line_at(self, position: int) -> int:
         self._line += self._text.count("\n", self._counted, position)

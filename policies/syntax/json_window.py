@@ -115,8 +115,6 @@ class JsonWindow:
             if isinstance(value, dict) or end + _TOKEN_LENGTH < len(self._text) or self._ended:
                 break
             self._more()
-        if self._json.repeats:
-            self._explain()
         find_lines = partial(_lines_of, self._text, self._at, self._lines)
         self._at = end
         return value, find_lines

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 #: Levels of lists and mappings in one document. Arbitrary; CustomResourceDefinitions reach about 40.
 MAX_DEPTH = 200
@@ -22,6 +23,22 @@ def new_lines(lines: Iterable[int] = ()) -> EntryLines:
     return array("L", lines)
 
 
+class Repeat(NamedTuple):
+    """A key that a mapping has already.
+
+    Attributes:
+        mapping: The mapping itself, by identity.
+        key: The key.
+        earlier: The line where the key stands before.
+        line: The line where it stands again, and counts.
+    """
+
+    mapping: dict[str, Any]
+    key: str
+    earlier: int
+    line: int
+
+
 @dataclass(slots=True)
 class LineMap:
     """A document's value and the lines of its fields.
@@ -33,11 +50,13 @@ class LineMap:
         root: The document's value, or anything that nests in the same way.
         first_line: The line where the value starts, from 1.
         entries: The lines of a container's entries, by the container's ``id``.
+        repeats: The keys that stand twice in their mapping, in the order of the text.
     """
 
     root: object
     first_line: int
     entries: dict[int, EntryLines] = field(default_factory=dict)
+    repeats: Sequence[Repeat] = ()
 
     def line_of(self, segments: Sequence[str | int]) -> int:
         """Return the line of a field, or of its nearest ancestor that exists.
@@ -56,3 +75,21 @@ class LineMap:
             else:
                 break
         return line
+
+    def located_repeats(self) -> Iterator[tuple[tuple[str | int, ...], Repeat]]:
+        """Yield the keys that stand twice with the way to them; what an alias shares has its first way."""
+        below: dict[int, list[Repeat]] = defaultdict(list)
+        for repeat in self.repeats:
+            below[id(repeat.mapping)].append(repeat)
+        seen: set[int] = set()
+        waiting: list[tuple[tuple[str | int, ...], object]] = [((), self.root)]
+        while waiting and len(seen) <= len(self.entries):
+            way, value = waiting.pop()
+            if not isinstance(value, dict | list) or id(value) in seen:
+                continue
+            seen.add(id(value))
+            for repeat in below.get(id(value), ()):
+                yield (*way, repeat.key), repeat
+            inner = value.items() if isinstance(value, dict) else enumerate(value)
+            below_it = [((*way, name), child) for name, child in inner if isinstance(child, dict | list)]
+            waiting += reversed(below_it)

@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from policies.syntax import scalars
+from policies.syntax.yaml_events import events
 
 _JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[][{}]|[^][{}\s,:"]+')
 
@@ -103,7 +104,6 @@ def json_nodes(text: str) -> list[Node]:
 def yaml_nodes(text: str) -> list[Node]:
     """Return the places of every document of a valid YAML stream, also of those without content."""
     builder = _Builder()
-    parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
     takers: dict[type, Callable[[Any], None]] = {
         yaml.ScalarEvent: lambda event: builder.add(_scalar(event, text), _key_name(event)),
         yaml.AliasEvent: lambda event: builder.add(_node(NodeKind.ALIAS, event), None),
@@ -112,8 +112,7 @@ def yaml_nodes(text: str) -> list[Node]:
         yaml.MappingEndEvent: lambda event: builder.close(event.end_mark.index),
         yaml.SequenceEndEvent: lambda event: builder.close(event.end_mark.index),
     }
-    while parser.check_event():
-        event = parser.get_event()
+    for event in events(text):
         taker = takers.get(type(event))
         if taker is not None:
             taker(event)

@@ -9,6 +9,7 @@ Source: ``goyaml.v2/resolve.go`` and ``yaml.go`` of kubernetes-sigs/yaml.
 
 from __future__ import annotations
 
+import base64
 import math
 import re
 from typing import TypeAlias
@@ -63,7 +64,11 @@ def unquoted(text: str) -> Scalar:
     if len(plain) <= _INTEGER_LENGTH and _INTEGER.fullmatch(plain):
         whole = int(plain, 8) if _OCTAL.fullmatch(plain) else int(plain, 0)
         return whole if _INT64_MIN <= whole <= _UINT64_MAX else as_number(float(whole))
-    return as_number(float(plain)) if _FLOAT.fullmatch(plain) else text
+    if not _FLOAT.fullmatch(plain):
+        return text
+    number = float(plain)
+    # Go reads no number that is too large for one: it stays text.
+    return as_number(number) if math.isfinite(number) else text
 
 
 def as_number(value: float) -> int | float:
@@ -88,13 +93,21 @@ def tagged(tag: str, text: str) -> Scalar:
     """
     name = tag.removeprefix(_TAG_PREFIX)
     if name == "binary":
-        raise ValueError("!!binary: kubectl cannot read it; write the base64 text without the tag")
+        return _decoded(text)
     if name not in _TYPES:
         return text
     value = unquoted(text)
     if not isinstance(value, _TYPES[name]) or (name != "bool" and isinstance(value, bool)):
         raise ValueError(f"!!{name} on a value that is none")
     return value
+
+
+def _decoded(text: str) -> str:
+    try:
+        found = base64.b64decode(text.replace("\r", "").replace("\n", ""), validate=True)
+    except ValueError as error:
+        raise ValueError("!!binary on a value that is no base64") from error
+    return found.decode(errors="replace")
 
 
 #: What the text of a scalar with the tag must resolve to.

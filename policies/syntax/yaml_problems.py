@@ -23,6 +23,7 @@ _PLAIN_WORDS = {
     "found unexpected end of stream": "the closing quote of this text is missing",
     "found unexpected document indicator": "the closing quote of this text is missing",
     "found undefined tag handle": "a tag with a prefix that no %TAG line explains",
+    "found unexpected ':'": 'a ":" inside a text in brackets; quote the text',
     "control characters are not allowed": "a control character, which YAML does not allow",
     "did not find expected <document start>": 'a "---" or the end of the file belongs here',
 }
@@ -46,9 +47,9 @@ def sentence(error: yaml.YAMLError, text: str) -> tuple[int, str]:
     mark = getattr(error, "problem_mark", None)
     if mark is None:
         return 1, f"is not YAML: {problem}"
-    if problem in _TOLD_AT_START or mark.index >= len(text.rstrip()):
+    if problem in _TOLD_AT_START or mark.index >= len(text.rstrip("\r\n")):
         mark = getattr(error, "context_mark", None) or mark
-    lines = _LINE_BREAK.split(text.rstrip())
+    lines = _LINE_BREAK.split(text.rstrip("\r\n"))
     # libyaml counts a line behind the last one.
     number = min(mark.line, len(lines) - 1)
     plain = _plain(problem, lines[number], mark.column)

@@ -15,7 +15,8 @@ from policies.errors import DocumentError
 from policies.fields import shown
 from policies.syntax import scalars, yaml_problems
 from policies.syntax.frames import Frame, MappingFrame, RootFrame, SequenceFrame
-from policies.syntax.lines import MAX_DEPTH, MAX_PROBLEMS, EntryLines, LineMap
+from policies.syntax.lines import MAX_DEPTH, MAX_PROBLEMS, EntryLines, LineMap, Repeat
+from policies.syntax.yaml_events import events
 
 #: Values that the aliases of one document may stand for, all together. Arbitrary; a file written by hand
 #: has some hundreds.
@@ -41,10 +42,8 @@ def read(text: str, file: str, *, lines_before: int = 0) -> Iterator[LineMap]:
     """
     builder = _Builder(lines_before + 1)
     try:
-        # The fallback is PyYAML without libyaml; both give the same events.
-        parser: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text)
-        next_event, handlers = parser.get_event, builder.handlers
-        while (event := next_event()) is not None:
+        handlers = builder.handlers
+        for event in events(text):
             handler = handlers.get(type(event))
             if handler is not None:
                 handler(event)
@@ -81,7 +80,7 @@ class _Builder:
         """Return the document that has just ended."""
         if self._problems:
             raise DocumentError(f"{file}:{line}: {text}" for line, text in self._problems[:MAX_PROBLEMS])
-        return LineMap(self._root.value, self._root.line, self._entries)
+        return LineMap(self._root.value, self._root.line, self._entries, self._repeats)
 
     def _line(self, event: Any) -> int:
         return event.start_mark.line + self._first_line  # type: ignore[no-any-return]  # libyaml's marks
@@ -94,6 +93,7 @@ class _Builder:
         self._aliased = 0
         self._entries: dict[int, EntryLines] = {}
         self._problems: list[tuple[int, str]] = []
+        self._repeats: list[Repeat] = []
 
     def _scalar(self, event: Any) -> None:
         # Nine of ten events come here: a plain text takes the shortest way.
@@ -118,7 +118,7 @@ class _Builder:
             return text
 
     def _start_mapping(self, event: yaml.MappingStartEvent) -> None:
-        self._start(MappingFrame(self._problems), event)
+        self._start(MappingFrame(self._problems, self._repeats), event)
 
     def _start_sequence(self, event: yaml.SequenceStartEvent) -> None:
         self._start(SequenceFrame(), event)
@@ -140,7 +140,7 @@ class _Builder:
 
     def _end_mapping(self, event: yaml.MappingEndEvent) -> None:
         if isinstance(self._top, MappingFrame):
-            self._top.merge(self._entries)
+            self._top.close(self._entries)
         self._end_sequence(event)
 
     def _alias(self, event: yaml.AliasEvent) -> None:

@@ -16,7 +16,7 @@ from policies.documents.writing import policy_document
 from policies.errors import DocumentError
 from policies.fields import FieldPath, shown
 from policies.findings import Finding, Severity
-from policies.manifests import Document, load
+from policies.manifests import Document, load_strictly
 from policies.reports import json as json_report
 from policies.reports import text as text_report
 from webhook.cli import policy_samples
@@ -122,7 +122,7 @@ def _read_all(names: tuple[str, ...]) -> tuple[list[Document], list[Finding]]:
         before = len(documents), len(unreadable)
         for file in _files_below(name) if folder else [name]:
             try:
-                loaded = load(_read(file), shown_file(file))
+                loaded = load_strictly(_read(file), shown_file(file))
             except DocumentError as error:
                 unreadable += (unreadable_finding(shown_file(file), problem) for problem in error.problems)
                 continue

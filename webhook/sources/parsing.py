@@ -9,8 +9,7 @@ from typing import Final
 
 from policies.errors import DocumentError
 from policies.findings import Finding
-from policies.manifests import Document, ManifestObject, load, objects
-from policies.syntax.lines import LineMap
+from policies.manifests import ManifestObject, load, objects
 from webhook.sources.texts import Text, unreadable
 
 #: Bytes of a stream of documents that are read at once. Arbitrary; a progress bar moves at each.
@@ -52,7 +51,7 @@ def parse(text: Text) -> Parsed:
             return Parsed(notes=[note])
         return Parsed(problems=[unreadable(text.file, problem) for problem in error.problems])
     if text.rendered:
-        documents = [_without_lines(document) for document in documents]
+        documents = [document.without_lines() for document in documents]
     found = [entry for document in documents for entry in objects(document) if _is_object(entry)]
     if not found and text.named and not text.first_line:
         return Parsed(notes=[f"{text.file}: holds no Kubernetes object"])
@@ -86,7 +85,3 @@ def _may_hold_objects(content: bytes) -> bool:
 def _is_object(entry: ManifestObject) -> bool:
     value = entry.value
     return isinstance(value.get("apiVersion"), str) and isinstance(value.get("kind"), str)
-
-
-def _without_lines(document: Document) -> Document:
-    return Document(document.value, document.file, document.index, lambda: LineMap(None, 0))

@@ -20,7 +20,7 @@ def test_sizes_count_everything_inside() -> None:
 
 def test_mapping_takes_keys_and_values_in_turn() -> None:
     """A mapping knows the line of each key, not of its value."""
-    frame = MappingFrame([])
+    frame = MappingFrame([], [])
     frame.add("a", 1)
     frame.add("x", 2)
 

@@ -46,6 +46,6 @@ def test_aliases_up_to_the_limit() -> None:
 def test_problems_are_bounded() -> None:
     """A file full of problems tells the first hundred."""
     with pytest.raises(DocumentError) as caught:
-        list(yaml_stream.read("a: 1\n" * 500, "f"))
+        list(yaml_stream.read("~: 1\n" * 500, "f"))
 
     assert 100 == len(caught.value.problems)
