@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -15,6 +16,7 @@ from policies.evaluation.exemptions import IGNORE_ANNOTATION, Exemptions, read_e
 from policies.fields import ErrorList, FieldPath
 from policies.findings import Finding, Severity
 from policies.manifests import ManifestObject
+from policies.model.embedded import embedded_errors, embedded_lists
 from policies.model.injecting import extract
 from policies.model.inventory import Inventory
 from policies.model.repository import Repository, is_scheduler_config
@@ -60,14 +62,18 @@ class LintResult:
         suppressed: What annotations took out of force.
         skipped: Rules that could not be asked, and why, by id.
         workloads: How many pods and workloads were looked at.
+        custom_resources: How many other custom resources have constraints, which only the API's rules judged.
     """
 
     findings: list[Finding] = field(default_factory=list)
     suppressed: list[Suppressed] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
     workloads: int = 0
+    custom_resources: int = 0
 
 
+#: What a rule may look at to be asked of a workload.
+_OF_WORKLOADS = (base.Subject.WORKLOAD, base.Subject.MANIFEST)
 #: The rule that an exemption breaks which exempts from nothing.
 EXEMPTION_WITHOUT_EFFECT = "exemption-without-effect"
 _NO_SETTINGS = RuleSettings()
@@ -117,14 +123,11 @@ def lint_gathered(
             rules.append(rule)
     around = Context(version=context.kubernetes_version, repository=repository, inventory=inventory)
     # Most workloads get no settings of a policy: what each rule is given then is made once.
-    of_workloads = [
-        (rule, _context_of(rule, around, {})) for rule in rules if rule.subject is base.Subject.WORKLOAD
-    ]
+    of_workloads = [(rule, _context_of(rule, around, {})) for rule in rules if rule.subject in _OF_WORKLOADS]
     for entry in gathered.declared:
         _lint_one(entry, of_workloads, around, context, result, today=today)
-    of_others = [rule for rule in rules if rule.subject is not base.Subject.WORKLOAD]
-    for manifest in gathered.others if of_others else ():
-        _lint_other(manifest, of_others, around, context, result, today=today)
+    for manifest in gathered.others:
+        _lint_other(manifest, rules, around, context, result, today=today)
     result.findings.sort(key=lambda finding: (finding.location.file, finding.location.line, finding.rule))
     return result
 
@@ -163,7 +166,8 @@ def _lint_one(
     for rule, plain in rules:
         settings = rule_settings(policies, rule.id) if policies else _NO_SETTINGS
         given = _context_of(rule, around, settings.params) if settings.params else plain
-        for problem in rule.check(entry.workload, given):
+        subject = entry.manifest if rule.subject is base.Subject.MANIFEST else entry.workload
+        for problem in rule.check(subject, given):
             finding = _finding(problem, rule, settings, entry.manifest, title=entry.workload.title)
             _record(finding, exemptions, result)
 
@@ -185,7 +189,11 @@ def _lint_other(
     subjects: dict[base.Subject, list[Any]] = {base.Subject.INJECTION: list(extract(obj))}
     if is_scheduler_config(obj):
         subjects[base.Subject.SCHEDULER_CONFIG] = [obj]
-    if not any(subjects.values()):
+    if manifest.document.repeated:
+        subjects[base.Subject.MANIFEST] = [manifest]
+    embedded = list(embedded_lists(obj))
+    result.custom_resources += bool(embedded)
+    if not any(subjects.values()) and not embedded:
         return
     metadata = ErrorList().mapping(obj.get("metadata"), FieldPath())
     annotations = ErrorList().labels(metadata.get("annotations"), FieldPath())
@@ -195,11 +203,26 @@ def _lint_other(
     own, kinds = ErrorList().labels(metadata.get("labels"), FieldPath()), frozenset([str(obj["kind"])])
     namespace = text_member(obj.get("metadata"), "namespace")
     policies = [entry for entry in context.policies if entry.scope.matches(namespace, None, own, kinds)]
+    of_rules = {} if context.policies and not policies else _embedded_problems(obj, embedded)
     for rule in rules:
         settings = rule_settings(policies, rule.id)
         for subject in subjects.get(rule.subject, ()):
             for problem in problems_of(subject, rule, around, settings.params):
                 _record(_finding(problem, rule, settings, manifest, title=title), exemptions, result)
+        for problem in of_rules.get(rule.id, ()):
+            _record(_finding(problem, rule, settings, manifest, title=title), exemptions, result)
+
+
+def _embedded_problems(
+    obj: Mapping[str, Any], lists: Iterable[tuple[FieldPath, list[Any]]]
+) -> dict[str, list[Problem]]:
+    """Return what the API's rules find in the constraints of a custom resource, by the rule."""
+    found: dict[str, list[Problem]] = defaultdict(list)
+    why = f"only the API's rules were run: the controller of a {obj['kind']} makes its pods"
+    for path, entries in lists:
+        for error in embedded_errors(path, entries):
+            found[error.rule].append(Problem(error.path, f"{error.problem} ({why})"))
+    return found
 
 
 def _finding(

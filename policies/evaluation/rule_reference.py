@@ -23,6 +23,7 @@ REFERENCE_FILE = "README.md"
 #: What a rule looks at, in words.
 SUBJECTS = {
     Subject.WORKLOAD: "pods and workloads",
+    Subject.MANIFEST: "every object",
     Subject.SCHEDULER_CONFIG: "KubeSchedulerConfiguration",
     Subject.INJECTION: "policies that inject constraints",
 }

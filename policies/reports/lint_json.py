@@ -47,6 +47,7 @@ def _summary(run: LintRun) -> dict[str, Any]:
     return {
         "files": len(run.files),
         "workloads": run.result.workloads,
+        "customResources": run.result.custom_resources,
         "errors": run.count(Severity.ERROR),
         "warnings": run.count(Severity.WARNING),
         "notes": run.count(Severity.NOTE),

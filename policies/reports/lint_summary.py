@@ -27,6 +27,11 @@ def asides(run: LintRun) -> Iterator[str]:
         yield f"{plural(len(run.result.suppressed), 'finding')} exempted by evenkeel.dev/ignore"
     if run.known:
         yield f"{plural(run.known, 'finding')} left out that the baseline holds"
+    if custom := run.result.custom_resources:
+        yield (
+            f"{plural(custom, 'custom resource')} with constraints: only the API's rules were run, "
+            "since controllers make the pods"
+        )
     rules = defaultdict(list)
     for rule, why in sorted(run.result.skipped.items()):
         rules[why].append(rule)

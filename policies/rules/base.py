@@ -40,6 +40,8 @@ class Subject(StrEnum):
     WORKLOAD = "workload"
     #: A KubeSchedulerConfiguration: ``check(document value, context)``.
     SCHEDULER_CONFIG = "scheduler-config"
+    #: Any object, as it was read: ``check(manifest, context)``.
+    MANIFEST = "manifest"
     #: A document of another policy engine that injects constraints: ``check(injection, context)``.
     INJECTION = "injection"
 

@@ -108,6 +108,8 @@ def _changed_lines(old: str, new: str) -> int:
             id="JSON with tabs",
         ),
         pytest.param("a: &x 1\nb: 2\n", [(("b",), 3)], "a: &x 1\nb: 3\n", id="an anchor elsewhere"),
+        pytest.param("a: 1\na: 2\nb: 2\n", [(("b",), 3)], "a: 1\na: 2\nb: 3\n", id="a key twice elsewhere"),
+        pytest.param("a: [x::]\nb: [y:, 2]\n", [(("b", 1), 3)], "a: [x::]\nb: [y:, 3]\n", id="colons"),
         pytest.param("a: &x {b: 1}\nc:\n  <<: *x\n", [(("c", "d"), 2)],
                      "a: &x {b: 1}\nc:\n  <<: *x\n  d: 2\n", id="beside a merge key"),
     ],
@@ -126,6 +128,9 @@ def test_table(text: str, edits: list[tuple[tuple[str | int, ...], Any]], expect
         pytest.param("a:\n  b: !x c\n", [(("a", "b"), 2)], 2, id="a tag"),
         pytest.param("a: '{{ x }}'\n", [(("a",), 2)], 1, id="a template"),
         pytest.param("a: [b: 1]\n", [(("a", 0, "c"), 2)], 0, id="a pair without braces"),
+        pytest.param("a: 1\nb: {c: 1}\nb: {c: 2}\n", [(("b", "c"), 3)], 3, id="a key twice"),
+        pytest.param('{"a": 1,\n"a": 2}', [(("a",), 3)], 2, id="JSON: a key twice"),
+        pytest.param("a: 1\n---\n\ufeffb: 1\n", [(("a",), 3)], 3, id="a byte order mark inside"),
         pytest.param("x:\n- a: 1\n  # of b\n  b: 2\n", [(("x", 0, "a"), None)], 4, id="a comment in between"),
     ],
 )

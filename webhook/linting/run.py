@@ -268,4 +268,5 @@ def _joined(first: Outcome, second: Outcome) -> Outcome:
     result.suppressed += second.result.suppressed
     result.skipped |= second.result.skipped
     result.workloads += second.result.workloads
+    result.custom_resources += second.result.custom_resources
     return first

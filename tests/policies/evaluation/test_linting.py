@@ -145,3 +145,59 @@ def test_what_is_still_open(text: str, expected: set[str]) -> None:
     found = lint(manifests, AdmissionContext(policies=()), selection=Selection(ignore=ignore))
 
     assert expected == {finding.rule for finding in found.findings}
+
+
+PROMETHEUS = """\
+apiVersion: monitoring.coreos.com/v1
+kind: Prometheus
+metadata: {name: k8s, namespace: shop}
+spec:
+  topologySpreadConstraints:
+    - {maxSkew: 0, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "selection", "expected"),
+    [
+        pytest.param(PROMETHEUS, Selection(), ["max-skew-not-positive: 6"], id="maxSkew 0"),
+        pytest.param(PROMETHEUS, Selection(ignore=frozenset({"max-skew-not-positive"})), [], id="ignored"),
+        pytest.param(PROMETHEUS, Selection(select=frozenset({"wrong-type"})), [], id="not selected"),
+        pytest.param(
+            PROMETHEUS.replace("k8s", "k8s, annotations: {evenkeel.dev/ignore: 'max-skew-not-positive: x'}"),
+            Selection(),
+            [],
+            id="exempt",
+        ),
+        pytest.param(
+            PROMETHEUS.replace("maxSkew: 0", "maxSkew: 0, maxSkew: 1"),
+            Selection(),
+            ["duplicate-key: 6"],
+            id="a key twice: the last one counts",
+        ),
+    ],
+)  # fmt: skip
+def test_custom_resources(text: str, selection: Selection, expected: list[str]) -> None:
+    """Constraints of a custom resource are held to the API's rules, at their lines, and are counted."""
+    manifests = [entry for document in load(text, "f.yaml") for entry in objects(document)]
+    result = lint(manifests, AdmissionContext(policies=()), selection=selection)
+
+    assert expected == [f"{finding.rule}: {finding.location.line}" for finding in result.findings]
+    assert (0, 1) == (result.workloads, result.custom_resources)
+
+
+def test_keys_that_stand_twice_of_a_list() -> None:
+    """Each object of a List has its own findings, with paths that start at it."""
+    text = (
+        "apiVersion: v1\nkind: List\nitems:\n"
+        "- {apiVersion: v1, kind: Pod, metadata: {name: a, name: b}}\n"
+        "- {apiVersion: v1, kind: Service, kind: ConfigMap}\n"
+    )
+    manifests = [entry for document in load(text, "f.yaml") for entry in objects(document)]
+    result = lint(
+        manifests, AdmissionContext(policies=()), selection=Selection(select=frozenset({"duplicate-key"}))
+    )
+
+    assert [("Pod b", "metadata.name", 4), ("ConfigMap", "kind", 5)] == [
+        (finding.title, str(finding.path), finding.location.line) for finding in result.findings
+    ]

@@ -1,0 +1,85 @@
+"""A key that a mapping has twice.
+
+## What it finds
+A key that stands more than once in the same mapping of a Kubernetes object, in YAML or JSON.
+
+## Why it matters
+`kubectl`, Helm and the API server take the last value and drop the others without a word: a second `labels`
+or `topologySpreadConstraints` replaces the first instead of adding to it. Kustomize refuses the file, and so
+do other readers of YAML. A merge of two branches or a block that was pasted in is the usual cause.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+
+```yaml
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web, name: shop}
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+
+## How to fix
+Keep one of the values, or put what both say into one. `evenkeel fix` changes no value whose key stands twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policies.fields import FieldPath
+from policies.findings import Severity
+from policies.manifests import ManifestObject
+from policies.rules.base import Context, Problem, Subject
+
+SEVERITY = Severity.WARNING
+SEE = "https://github.com/neuvector/neuvector-helm/issues/398"
+SUBJECT = Subject.MANIFEST
+
+
+def check(manifest: ManifestObject, _context: Context) -> Iterator[Problem]:
+    """Yield each key of the object that has stood before in its mapping."""
+    start = len(manifest.path.segments)
+    for key in manifest.document.repeated:
+        if key.path.segments[:start] == manifest.path.segments:
+            dropped = (
+                f"the value on line {key.earlier} is ignored" if key.earlier else "the others are ignored"
+            )
+            text = f"duplicate key: the last value counts, {dropped}"
+            yield Problem(FieldPath(key.path.segments[start:]), text)
