@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.subject import Subject
-from policies.fields import MAX_ERRORS, ErrorList, FieldError, FieldPath
+from policies.fields import MAX_ERRORS, WRONG_TYPE, ErrorList, FieldError, FieldPath, wrong_type
 from policies.manifests import ManifestObject
+from policies.model.affinity import read_node_affinity
 from policies.model.constraint import Constraint
 from policies.model.declared import DeclaredConstraint, Workload
+from policies.model.labels import check_label_selector
 from policies.model.own_selector import is_patch
 from policies.model.placeholders import has_placeholder
+from policies.model.readable import readable_constraint
 from policies.model.repository import Repository
+from policies.model.taints import read_tolerations
+from policies.model.workload import descend
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,8 @@ def declare(manifest: ManifestObject, context: AdmissionContext) -> Declared | N
     subject = Subject.read(obj, known, text_member(obj.get("metadata"), "namespace"))
     errors = subject.errors(subject.merge_state(subject), strict=context.strict)
     errors += _name_errors(subject.metadata)
+    told = {error.path for error in errors}
+    errors += [error for error in _surrounding_errors(subject) if error.path not in told]
     workload = workload_of(subject, errors=errors, folder=folder_of(manifest))
     return Declared(_without_open(workload), subject, manifest)
 
@@ -49,6 +56,26 @@ def _name_errors(metadata: Mapping[str, Any]) -> list[FieldError]:
     for name in ("name", "namespace"):
         found.text(metadata.get(name), FieldPath(("metadata", name)))
     return found.errors
+
+
+def _surrounding_errors(subject: Subject) -> Iterator[FieldError]:
+    """Yield what is of the wrong type in the fields besides constraints that rules read."""
+    obj, kind, found = subject.obj, subject.kind, ErrorList()
+    spec_path = FieldPath(kind.template).child("spec")
+    spec = descend(obj, (*kind.template, "spec"), ErrorList())
+    read_node_affinity(spec, spec_path, found)
+    read_tolerations(spec.get("tolerations"), spec_path.child("tolerations"), found)
+    if kind.replicas is not None:
+        replicas = descend(obj, kind.replicas[:-1], ErrorList()).get(kind.replicas[-1])
+        if replicas is not None and type(replicas) is not int:
+            found.errors.append(wrong_type(FieldPath(kind.replicas), "an integer", replicas))
+    if kind.selector is not None:
+        selector, path = descend(obj, kind.selector, found), FieldPath(kind.selector)
+        if kind.selector_is_map:
+            found.labels(selector, path)
+        else:
+            check_label_selector(selector, path, found)
+    yield from (error for error in found.errors if error.rule == WRONG_TYPE)
 
 
 def _without_open(workload: Workload) -> Workload:
@@ -91,26 +118,38 @@ def workload_of(subject: Subject, *, errors: Iterable[FieldError], folder: str =
         folder: The folder of its file.
     """
     errors = tuple(errors)
-    path = subject.kind.constraints_path
-    raw = subject.pod.constraints
-    broken = {error.path.segments[: len(path.segments) + 1] for error in errors}
-    # After so many errors reading stopped: nobody knows what is wrong with the rest.
-    entries = enumerate(raw) if isinstance(raw, list) and len(errors) < MAX_ERRORS else ()
-    constraints = tuple(
-        DeclaredConstraint(constraint=Constraint.parse(entry), path=path.index(position), raw=entry)
-        for position, entry in entries
-        if path.index(position).segments not in broken and path.segments not in broken
-    )
     return Workload(
         obj=subject.obj,
         kind=subject.kind,
         namespace=subject.namespace,
         name=text_member(subject.metadata, "name"),
         labels=subject.pod.labels,
-        constraints=constraints,
+        constraints=tuple(_constraints(subject, errors)),
         errors=errors,
         folder=folder,
     )
+
+
+def _constraints(subject: Subject, errors: tuple[FieldError, ...]) -> Iterator[DeclaredConstraint]:
+    """Yield the constraints that can be read; of one with values of the wrong type, what is left of it."""
+    path, raw = subject.kind.constraints_path, subject.pod.constraints
+    # After so many errors reading stopped: nobody knows what is wrong with the rest.
+    if not isinstance(raw, list) or len(errors) >= MAX_ERRORS:
+        return
+    broken: dict[tuple[str | int, ...], set[str]] = {}
+    for error in errors:
+        broken.setdefault(error.path.segments[: len(path.segments) + 1], set()).add(error.rule)
+    labels_path = (*subject.kind.template, "metadata", "labels")
+    unreadable = {str(way[-1]) for way in broken if way[:-1] == labels_path}
+    for position, entry in enumerate(raw):
+        where = path.index(position)
+        rules = broken.get(where.segments, set())
+        if not rules and not unreadable:
+            yield DeclaredConstraint(constraint=Constraint.parse(entry), path=where, raw=entry)
+        elif rules <= {WRONG_TYPE} and isinstance(entry, dict):
+            found = readable_constraint(entry, subject.pod.labels, unreadable)
+            if found is not None:
+                yield DeclaredConstraint(constraint=found[0], path=where, raw=found[1])
 
 
 def folder_of(manifest: ManifestObject) -> str:

@@ -81,12 +81,14 @@ class Workload:
 
     @cached_property
     def replicas(self) -> int | None:
-        """How many pods it asks for, 1 where it does not say; None for kinds without replicas."""
+        """How many pods it asks for, 1 where it does not say; None for kinds without, and for no number."""
         way = self.kind.replicas
         if way is None:
             return None
         value = descend(self.obj, way[:-1], ErrorList()).get(way[-1])
-        return value if isinstance(value, int) and not isinstance(value, bool) else 1
+        if value is None:
+            return 1
+        return value if type(value) is int else None
 
     @cached_property
     def affinity(self) -> NodeAffinity:

@@ -1,8 +1,10 @@
 """A value of another type than its field has.
 
 ## What it finds
-A value, in `topologySpreadConstraints` or in the labels and metadata around them, whose type is not the
-field's: text for a number, an object for a list, a number beyond what the API can hold.
+A value, in `topologySpreadConstraints` or in what rules read around them (labels, metadata, replicas,
+selector, node affinity, tolerations), whose type is not the field's: text for a number, an object for a list,
+a number beyond what the API can hold. The rest of the object is judged all the same: a number in quotes as
+that number, a selector that cannot be read as if it were right.
 
 ## Why it matters
 The API server cannot read the object and refuses it. In a chart the cause is mostly a quoted number, a

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from policies.errors import DocumentError
-from policies.findings import Finding
+from policies.findings import Finding, Location
 from policies.manifests import ManifestObject, load, objects
 from webhook.sources.texts import Text, unreadable
 
@@ -43,6 +43,9 @@ def parse(text: Text) -> Parsed:
     try:
         documents = load(text.content, text.file, lines_before=text.first_line)
     except DocumentError as error:
+        if text.rendered:
+            told = [unreadable(text.file, problem) for problem in error.problems]
+            return Parsed(problems=list(map(_without_line, told)))
         if _TEMPLATE.search(text.content):
             first = error.problems[0].removeprefix(f"{text.file}:").partition(":")[0]
             note = (
@@ -80,6 +83,13 @@ def pieces(text: Text) -> Iterator[Text]:
 def _may_hold_objects(content: bytes) -> bool:
     """Tell whether a text may have the field that every object has; one in UTF-16 hides it."""
     return b"kind" in content or b"\0" in content
+
+
+def _without_line(problem: Finding) -> Finding:
+    """Return a problem of what a tool made: its line is none of the file that it was made from."""
+    where = f"line {problem.location.line} of " if problem.location.line else ""
+    message = f"{where}what it renders to: {problem.message}"
+    return replace(problem, location=Location(problem.location.file), message=message)
 
 
 def _is_object(entry: ManifestObject) -> bool:

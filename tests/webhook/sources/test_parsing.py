@@ -56,6 +56,30 @@ def test_lines_of_what_a_tool_made() -> None:
     assert "a.yaml" == str(entry.location(FieldPath(("metadata", "name"))))
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(POD + b"spec:\n\ta: 1\n", id="a tab"),
+        pytest.param(POD + b"a: b: '{{ x }}'\n", id="braces that are left"),
+        pytest.param(POD + b"a: &a [*a]\n", id="an alias in itself"),
+    ],
+)
+def test_problems_of_what_a_tool_made(content: bytes) -> None:
+    """A line of the output is never given as one of the template, and braces in it make it no template."""
+    parsed = parse(Text("chart/templates/a.yaml", content, rendered=True))
+
+    assert ["chart/templates/a.yaml"] == [str(problem.location) for problem in parsed.problems]
+    assert "what it renders to" in parsed.problems[0].message
+    assert not parsed.notes
+
+
+def test_keys_that_stand_twice_in_what_a_tool_made() -> None:
+    """The file is known, a line is not."""
+    (entry,) = parse(Text("a.yaml", b"kind: Job\n" + POD, rendered=True)).objects
+
+    assert [("kind", 0, 0)] == [(str(key.path), *key[1:]) for key in entry.document.repeated]
+
+
 def test_a_long_stream_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces end between documents, and together are the text with its lines."""
     monkeypatch.setattr(parsing, "PIECE", 100)
