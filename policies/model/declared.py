@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,9 @@ from policies.model.constraint import Constraint, WhenUnsatisfiable
 from policies.model.labels import LabelSelector
 from policies.model.taints import Toleration, read_tolerations
 from policies.model.workload import WorkloadKind, descend
+
+#: Folders that a message names of workloads with one name. Arbitrary; keeps one line readable.
+MAX_FOLDERS = 3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -99,3 +102,14 @@ class Workload:
     def tolerations(self) -> tuple[Toleration, ...]:
         """Which taints its pods put up with."""
         return read_tolerations(self.spec.get("tolerations"), FieldPath(), ErrorList())
+
+
+def titles(workloads: Iterable[Workload]) -> list[str]:
+    """Return the kinds and names of workloads, each once, with the folders of those that share theirs."""
+    folders: dict[str, dict[str, None]] = {}
+    for workload in workloads:
+        folders.setdefault(workload.title, {})[workload.folder or "."] = None
+    return [
+        title if len(places) == 1 else f"{title} in {' and '.join([*places][:MAX_FOLDERS])}"
+        for title, places in folders.items()
+    ]

@@ -30,7 +30,8 @@ def readable_constraint(
         unreadable: The keys of the others.
 
     Returns:
-        None where the topology key or ``whenUnsatisfiable`` cannot be read, or where something else is wrong.
+        None where the topology key or ``whenUnsatisfiable`` cannot be read, where neither the selector nor any
+        label can, or where something else is wrong.
 
     >>> raw = {"maxSkew": "2", "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
     >>> readable_constraint(raw, {}, ())[1]["maxSkew"]
@@ -48,6 +49,8 @@ def readable_constraint(
         keys = entry["matchLabelKeys"]
         entry["matchLabelKeys"] = [key for key in _listed(keys) if isinstance(key, str)]
     if "labelSelector" in entry and not _is_readable(entry["labelSelector"], unreadable):
+        if not labels:
+            return None
         entry["labelSelector"] = {"matchLabels": dict(labels)}
     if constraint_errors([entry], FieldPath(), labels=labels, of_template=True, strict=False):
         return None

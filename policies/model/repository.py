@@ -41,20 +41,40 @@ def goes_with_workloads(obj: Mapping[str, Any]) -> bool:
 
 
 class ReplicaRange(NamedTuple):
-    """Between how many and how many pods a workload runs; equal where nothing scales it."""
+    """Between how many and how many pods a workload runs; equal where nothing scales it.
+
+    Attributes:
+        least: The smallest number.
+        most: The largest number.
+        source: The autoscaler that says so, as messages name it; empty where the workload does itself.
+    """
 
     least: int
     most: int
+    source: str = ""
+
+    @property
+    def evidence(self) -> str:
+        """The source in brackets, to follow the number in a message.
+
+        >>> ReplicaRange(2, 10, "ScaledObject web in modules/keda").evidence
+        ' (ScaledObject web in modules/keda)'
+        """
+        return f" ({self.source})" if self.source else ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Autoscaler:
-    """A HorizontalPodAutoscaler, or a ScaledObject, which makes one."""
+    """A HorizontalPodAutoscaler, or a ScaledObject, which makes one; ``title`` is its kind and name."""
 
-    name: str
+    title: str
     least: int
     most: int
     folder: str = ""
+
+    def named(self, workload: Workload) -> str:
+        """Return how messages about a workload name it: with its folder, unless that is the workload's."""
+        return self.title if self.folder == workload.folder else f"{self.title} in {self.folder or '.'}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,11 +158,11 @@ class Repository:
             return
         if (group, kind) == AUTOSCALER:
             limits = spec.get("minReplicas", 1), spec.get("maxReplicas")
-            self._take_autoscaler(namespace, spec, limits, named=(name, folder))
+            self._take_autoscaler(namespace, spec, limits, named=(f"{kind} {name}", folder))
         elif (group, kind) == SCALED_OBJECT:
             least, most = SCALED_OBJECT_RANGE
             limits = spec.get("minReplicaCount", least), spec.get("maxReplicaCount", most)
-            self._take_autoscaler(namespace, spec, limits, named=(name, folder))
+            self._take_autoscaler(namespace, spec, limits, named=(f"{kind} {name}", folder))
         elif (group, kind) == BUDGET:
             self._take_budget(namespace, spec, named=(name, folder))
         elif (group, kind) == SERVICE:
@@ -165,7 +185,7 @@ class Repository:
         """Return between how many and how many pods a workload runs; None where that is not known."""
         scaler = self.autoscaler(workload)
         if scaler is not None:
-            return ReplicaRange(scaler.least, scaler.most)
+            return ReplicaRange(scaler.least, scaler.most, scaler.named(workload))
         if workload.replicas is None:
             return None
         return ReplicaRange(workload.replicas, workload.replicas)

@@ -95,5 +95,6 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
                 declared.path.child("minDomains"),
                 f"asks for {constraint.min_domains} domains, node affinity leaves {len(values)} of "
                 f"{constraint.topology_key} ({listed(values)}), so that the minimum counts as 0: with "
-                f"maxSkew {constraint.max_skew} at most {room} of {replicas.least} replicas can run",
+                f"maxSkew {constraint.max_skew} at most {room} of {replicas.least} replicas"
+                f"{replicas.evidence} can run",
             )

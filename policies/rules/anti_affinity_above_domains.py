@@ -76,6 +76,7 @@ from policies.engine.terrain import REVISION_LABELS, Terrain, counts_only_its_ow
 from policies.findings import Severity
 from policies.model.declared import Workload
 from policies.model.pod_affinity import SelfSeparation, self_separations
+from policies.model.repository import ReplicaRange
 from policies.model.topology_keys import HOSTNAME
 from policies.rules.base import Context, Problem
 
@@ -101,29 +102,31 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         if not terrain.usable or (grows and (term.topology_key == HOSTNAME or families)):
             continue
         listed = inventory.domains.get(term.topology_key, ())
-        message = _lack(terrain, families, term.topology_key, listed, wanted=replicas.least)
+        message = _lack(terrain, families, term.topology_key, listed, replicas=replicas)
         if message is not None:
             yield Problem(term.path, f"allows one pod in a domain of {term.topology_key}{message}")
             return
 
 
 def _lack(
-    terrain: Terrain, families: list[Family], key: str, listed: tuple[str, ...], *, wanted: int
+    terrain: Terrain, families: list[Family], key: str, listed: tuple[str, ...], *, replicas: ReplicaRange
 ) -> str | None:
     """Return what is too little for the wanted replicas; None if all may fit."""
     separate = terrain.separate(key)
     if separate is None:
         return None
-    domains = len(separate.domains.keys() | set(listed))
+    domains, wanted = len(separate.domains.keys() | set(listed)), replicas.least
     if domains < wanted:
-        return f", and {domains} can take one: at most {domains} of {wanted} replicas can run"
+        return (
+            f", and {domains} can take one: at most {domains} of {wanted} replicas{replicas.evidence} can run"
+        )
     room = terrain.room([*families, separate], wanted)
     if room is None or not families or terrain.room(families, wanted) is not None:
         return None
     keys = " and ".join(family.key for family in families)
     return (
-        f"; with the spread over {keys} at most {room} of {wanted} replicas can run, though there are "
-        f"{domains} such domains"
+        f"; with the spread over {keys} at most {room} of {wanted} replicas{replicas.evidence} can run, "
+        f"though there are {domains} such domains"
     )
 
 

@@ -131,5 +131,5 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
                 declared.path.child("maxSkew"),
                 f"is {constraint.max_skew}: each loop of Cluster Autoscaler adds nodes in one "
                 f"{constraint.topology_key} for at most {constraint.max_skew} pod(s) more than the emptiest "
-                f"has, from {replicas.least} to {replicas.most} replicas",
+                f"has, from {replicas.least} to {replicas.most} replicas{replicas.evidence}",
             )

@@ -138,8 +138,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         described = " and ".join(map(_described, families))
         yield Problem(
             hard[-1].path,
-            f"{described} cannot all be satisfied: at most {room} of {replicas.least} replicas can run, in "
-            "whatever order they are placed",
+            f"{described} cannot all be satisfied: at most {room} of {replicas.least} "
+            f"replicas{replicas.evidence} can run, in whatever order they are placed",
         )
 
 

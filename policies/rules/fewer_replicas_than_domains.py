@@ -110,7 +110,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             continue
         text = (
             f"asks for {constraint.min_domains} domains, and {len(domains)} values of "
-            f"{constraint.topology_key} are known, but the autoscaler {scaler.name} goes down to minReplicas "
-            f"{scaler.least}: then at least {wanted - scaler.least} of the {constraint.min_domains} are empty"
+            f"{constraint.topology_key} are known, but {scaler.named(workload)} goes down to "
+            f"{scaler.least} replicas: then at least {wanted - scaler.least} of the "
+            f"{constraint.min_domains} are empty"
         )
         yield Problem(declared.path.child("minDomains"), text)

@@ -110,9 +110,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     replicas = context.repository.replicas(workload)
     if replicas is None or replicas.most < 2:
         return
-    why = (
-        f"the autoscaler {scaler.name} runs up to {scaler.most} pods" if scaler else "the cluster autoscales"
-    )
+    why = f"{scaler.named(workload)} runs up to {scaler.most} pods" if scaler else "the cluster autoscales"
     zones = context.inventory.values(ZONE) if context.inventory is not None else None
     if zones is not None and len(zones) < 2:
         return

@@ -111,5 +111,5 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             yield Problem(
                 declared.path.child("maxSkew"),
                 f"is {constraint.max_skew}, which Karpenter takes for the most pods of a node: it needs "
-                f"{nodes} nodes for {replicas.most} replicas, whatever their size",
+                f"{nodes} nodes for {replicas.most} replicas{replicas.evidence}, whatever their size",
             )

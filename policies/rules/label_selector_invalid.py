@@ -85,7 +85,7 @@ spec:
 ```
 
 ## How to fix
-Write the selector as the workload's own `selector` is written; `matchLabels` is enough nearly always.
+Write labels of the pod's template below `matchLabels`, which is enough nearly always.
 """
 
 from __future__ import annotations

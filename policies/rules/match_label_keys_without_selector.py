@@ -48,7 +48,8 @@ spec:
 ```
 
 ## How to fix
-Give the constraint the selector of its workload.
+Select the pods by labels of their template, best by those of the workload's own selector. A Job, a CronJob
+and a Pod have no selector to copy: give their pods a label that no others have, and select it.
 """
 
 from __future__ import annotations

@@ -122,7 +122,10 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         if max_skew < pods:
             continue
         besides = f" ({replicas.most} and {surge} more during an update)" if surge else ""
-        text = f"is {max_skew}, and there are at most {pods} pods{besides}: all may share one domain"
+        text = (
+            f"is {max_skew}, and there are at most {pods} pods{besides}{replicas.evidence}: all may share "
+            "one domain"
+        )
         yield Problem(declared.path.child("maxSkew"), text)
 
 

@@ -119,7 +119,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
                 declared.path.child("minDomains"),
                 f"asks for {constraint.min_domains} domains, there are {len(there)} of "
                 f"{constraint.topology_key} ({listed(there) or 'none'}{but}), so that the minimum counts as "
-                f"0: with maxSkew {constraint.max_skew} at most {room} of {replicas.least} replicas can run",
+                f"0: with maxSkew {constraint.max_skew} at most {room} of {replicas.least} replicas"
+                f"{replicas.evidence} can run",
             )
 
 

@@ -119,8 +119,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             continue
         path, old = declared.path.child("matchLabelKeys"), declared.raw.get("matchLabelKeys")
         text = (
-            f"lacks {label}, so updates count old pods too: of {replicas.most} replicas the new ones "
-            f"can end with a skew above {declared.constraint.max_skew}"
+            f"lacks {label}, so updates count old pods too: of {replicas.most} replicas"
+            f"{replicas.evidence} the new ones can end with a skew above {declared.constraint.max_skew}"
         )
         yield Problem(path, text, (Edit(path, old, [*(old or ()), label]),))
 

@@ -109,8 +109,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             yield Problem(
                 chosen[0][0],
                 f"leaves room for {room} pods by {keys}, the old revision's counted too: with {room} "
-                f"replicas, maxUnavailable 0 and maxSurge {update.surge} the first new pod of a rollout "
-                "fits nowhere",
+                f"replicas{replicas.evidence}, maxUnavailable 0 and maxSurge {update.surge} the first new "
+                "pod of a rollout fits nowhere",
             )
             return
 

@@ -108,8 +108,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         return  # Pods that are held to one zone lose nothing by not being spread over zones.
     text = (
         f"is the only constraint and takes both built-in defaults away: nothing spreads the {replicas.most} "
-        f"replicas over {lost.topology_key} any more (the default there: maxSkew {lost.max_skew}, "
-        f"{lost.when_unsatisfiable})"
+        f"replicas{replicas.evidence} over {lost.topology_key} any more (the default there: maxSkew "
+        f"{lost.max_skew}, {lost.when_unsatisfiable})"
     )
     yield Problem(declared.path, text)
 

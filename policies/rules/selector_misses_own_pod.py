@@ -70,8 +70,9 @@ spec:
 ```
 
 ## How to fix
-Select labels that the template itself has, best those of the workload's own selector. `evenkeel fix` writes
-that selector, unless the constraint selects the pods of another workload: then somebody may have meant it.
+Select labels that the template itself has, best those of the workload's own selector; a Job, a CronJob and a
+Pod have none. `evenkeel fix` writes that selector, unless the constraint selects the pods of another
+workload: then somebody may have meant it.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ from collections.abc import Iterator, Mapping
 
 from policies.fields import ErrorList
 from policies.findings import Severity
-from policies.model.declared import Workload
+from policies.model.declared import Workload, titles
 from policies.model.labels import LabelSelector, Operator
 from policies.model.next_pod import controller_labels
 from policies.model.own_selector import is_patch, own_selector_edits
@@ -93,6 +94,8 @@ FIXABLE = True
 
 #: The groups whose controllers are known to add no labels but those of ``controller_labels``.
 KNOWN_GROUPS = frozenset({"", "apps", "batch", "argoproj.io"})
+#: How many other workloads a message names. Arbitrary; keeps one line readable.
+MAX_OTHERS = 3
 #: Where a Rollout keeps the labels that its pods have for a while: ``spec.strategy``, Argo Rollouts 1.8.
 PASSING_LABELS = (
     ("canary", "canaryMetadata"),
@@ -116,7 +119,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         if judged.matches(labels):
             continue
         others = _selected(selector, workload, context)
-        also = f"; it selects {', '.join(others)}" if others else ""
+        also = f"; it selects {', '.join(others[:MAX_OTHERS])}" if others else ""
+        also += f" and {len(others) - MAX_OTHERS} more" if len(others) > MAX_OTHERS else ""
         yield Problem(
             declared.path.child("labelSelector"),
             f"does not select this pod: {judged.mismatch(labels)}{also}",
@@ -162,4 +166,4 @@ def _passing_keys(workload: Workload) -> set[str]:
 def _selected(selector: LabelSelector, workload: Workload, context: Context) -> list[str]:
     """Return the other workloads of the namespace that a selector selects: it may be meant so."""
     neighbors = context.repository.workloads.get(workload.namespace, ())
-    return [other.title for other in neighbors if other is not workload and selector.matches(other.labels)]
+    return titles(other for other in neighbors if other is not workload and selector.matches(other.labels))

@@ -48,8 +48,9 @@ spec:
 ```
 
 ## How to fix
-Give it the selector of the workload. `evenkeel fix` does so where the workload has one that selects its
-own template.
+Select the pods by labels of their template, best by those of the workload's own selector; `evenkeel fix`
+writes that one where it selects the template. A Job, a CronJob and a Pod have no selector to copy (that of a
+Job is generated): give their pods a label that no others have, and select it.
 """
 
 from __future__ import annotations

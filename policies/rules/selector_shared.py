@@ -75,8 +75,9 @@ spec:
 ```
 
 ## How to fix
-Select by the labels of the workload's own selector. Where applications are meant to be spread together,
-select by `app.kubernetes.io/part-of`, which this rule takes as meant, or ignore the rule with that reason.
+Select by labels that only this workload's pods have, best those of its own selector. Where applications are
+meant to be spread together, select by `app.kubernetes.io/part-of`, which this rule takes as meant, or ignore
+the rule with that reason.
 """
 
 from __future__ import annotations

@@ -67,12 +67,14 @@ metadata: {name: two, labels: {topology.kubernetes.io/zone: b, kubernetes.io/hos
 ```
 
 ## How to fix
-Name a label that the nodes have; the message tells those that are spelled alike. Or label the nodes.
+Name a label that the nodes have, or label the nodes. Where nodes have a label that is spelled alike, the
+message names it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from policies.findings import Severity
 from policies.model.declared import DeclaredConstraint, Workload
@@ -84,6 +86,11 @@ from policies.rules.base import Context, Problem
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/cozystack/cozystack/issues/3358"
 NEEDS_INVENTORY = True
+
+#: Labels that are named at most where none has the same last part. Arbitrary; keeps one line readable.
+_CLOSE = 3
+#: How much of a label must be as in the key for a typing mistake (``difflib``). Arbitrary.
+_LIKENESS = 0.85
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
@@ -125,7 +132,8 @@ def _also(workload: Workload) -> str:
 
 
 def _alike(key: str, inventory: Inventory) -> list[str]:
-    """Return the labels of nodes with the same last part or letters, which may be what was meant."""
+    """Return the labels of nodes with the same last part or nearly the same letters: what may be meant."""
     name = key.rpartition("/")[2].lower()
     keys = {label for node in inventory.nodes or () for label in node.labels}
-    return sorted(label for label in keys if label.rpartition("/")[2].lower() == name)
+    same = sorted(label for label in keys if label.rpartition("/")[2].lower() == name)
+    return same or get_close_matches(key, keys, _CLOSE, _LIKENESS)

@@ -135,8 +135,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             continue
         yield Problem(
             declared.path,
-            f"with maxSkew {constraint.max_skew} at most {room} of {replicas.most} replicas can run: "
-            f"{_barred(terrain, constraint, barred)} hold the minimum at 0",
+            f"with maxSkew {constraint.max_skew} at most {room} of {replicas.most} replicas"
+            f"{replicas.evidence} can run: {_barred(terrain, constraint, barred)} hold the minimum at 0",
             _edits(terrain, declared, barred, room),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import yaml
 
 from policies.evaluation.declaring import workload_of
 from policies.evaluation.subject import Subject
-from policies.model.declared import Workload
+from policies.model.declared import Workload, titles
 from policies.model.merging import Merge
 from policies.model.workload import WorkloadKinds
 
@@ -62,7 +63,22 @@ def test_what_decides_where_its_pods_go() -> None:
     assert ["Exists"] == [toleration.operator for toleration in workload.tolerations]
 
 
-@pytest.mark.parametrize(("value", "replicas"), [(3, 3), (0, 0), (None, 1), ("3", 1), (True, 1)])
-def test_replicas(value: object, replicas: int) -> None:
-    """Absent replicas, and those of the wrong type, are one."""
+@pytest.mark.parametrize(("value", "replicas"), [(3, 3), (0, 0), (None, 1), ("3", None), (True, None)])
+def test_replicas(value: object, replicas: int | None) -> None:
+    """Absent replicas are one; of those of the wrong type nothing is known."""
     assert replicas == declared(replicas=value).replicas
+
+
+@pytest.mark.parametrize(
+    ("folders", "expected"),
+    [
+        pytest.param([], [], id="none"),
+        pytest.param(["a"], ["Deployment web"], id="1"),
+        pytest.param(["a", "a"], ["Deployment web"], id="2 of one folder"),
+        pytest.param(["a", ""], ["Deployment web in a and ."], id="2 of two folders"),
+        pytest.param(list("abcde"), ["Deployment web in a and b and c"], id="5: three are named"),
+    ],
+)
+def test_titles(folders: list[str], expected: list[str]) -> None:
+    """Workloads of one name are told once, with the folders that tell them apart."""
+    assert expected == titles(replace(declared(), folder=folder) for folder in folders)

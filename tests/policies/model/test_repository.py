@@ -49,8 +49,29 @@ def _scaled_object(**spec: Any) -> dict[str, Any]:
 def test_replicas(others: list[dict[str, Any]], expected: ReplicaRange) -> None:
     """An autoscaler's limits stand in for the number that the workload says."""
     workload = workload_of(a_workload())
+    found = Repository.of([workload], others).replicas(workload)
 
-    assert expected == Repository.of([workload], others).replicas(workload)
+    assert found is not None
+    assert expected[:2] == found[:2]
+
+
+@pytest.mark.parametrize(
+    ("others", "folder", "expected"),
+    [
+        pytest.param([], "", "", id="the workload itself: nothing to say"),
+        pytest.param([_scaler(maxReplicas=9)], "", " (HorizontalPodAutoscaler it)", id="beside it"),
+        pytest.param(
+            [_scaled_object()], "modules/keda", " (ScaledObject it in modules/keda)", id="elsewhere"
+        ),
+    ],
+)
+def test_where_replicas_come_from(others: list[dict[str, Any]], folder: str, expected: str) -> None:
+    """Messages name the autoscaler, and its folder if that is another than the workload's."""
+    workload = workload_of(a_workload())
+    found = Repository.of([workload], others, [folder]).replicas(workload)
+
+    assert found is not None
+    assert expected == found.evidence
 
 
 def test_replicas_of_a_daemon_set() -> None:

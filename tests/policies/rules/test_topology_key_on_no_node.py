@@ -42,6 +42,15 @@ def _nodes(count: int) -> tuple[Node, ...]:
             id="0 of 2, one spelled alike",
         ),
         pytest.param(
+            _nodes(2),
+            {},
+            "topology.kubernetes.io/zones",
+            "DoNotSchedule",
+            "none of the 2 nodes has the label topology.kubernetes.io/zones, so every pod stays pending; "
+            f"they have {ZONE}",
+            id="0 of 2, a letter too many",
+        ),
+        pytest.param(
             _nodes(1),
             {},
             "rack",
