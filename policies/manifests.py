@@ -142,7 +142,7 @@ def load_strictly(source: str | bytes, file: str) -> list[Document]:
     """
     documents = load(source, file)
     problems = [
-        f"{file}:{key.line}: {key.path}: stands twice, the first time on line {key.earlier}"
+        f"{file}:{key.line}: {key.path}: duplicate key, before on line {key.earlier}"
         for document in documents
         for key in document.repeated
     ]

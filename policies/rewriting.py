@@ -153,7 +153,7 @@ class _Editor:
                 raise CannotEditError(node.start, f"{name} comes from a merge key (<<)")
             number = numbers[name]
             if names[name] > 1:
-                raise CannotEditError(node.entries[number].start, f"the key {shown(name)} stands twice")
+                raise CannotEditError(node.entries[number].start, f"duplicate key {shown(name)}")
             if name in new:
                 inner = _Place(node.entries[number].value, node, number)
                 self.change(inner, value, new[name], (*path, name))

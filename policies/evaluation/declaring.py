@@ -13,13 +13,16 @@ from policies.manifests import ManifestObject
 from policies.model.affinity import read_node_affinity
 from policies.model.constraint import Constraint
 from policies.model.declared import DeclaredConstraint, Workload
-from policies.model.labels import check_label_selector
+from policies.model.labels import check_label_selector, is_usual_selector
 from policies.model.own_selector import is_patch
 from policies.model.placeholders import has_placeholder
 from policies.model.readable import readable_constraint
 from policies.model.repository import Repository
 from policies.model.taints import read_tolerations
 from policies.model.workload import descend
+
+#: The fields that say which nodes a pod may go to, as far as rules read them.
+_PLACING = frozenset({"affinity", "nodeSelector", "tolerations"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +47,9 @@ def declare(manifest: ManifestObject, context: AdmissionContext) -> Declared | N
     subject = Subject.read(obj, known, text_member(obj.get("metadata"), "namespace"))
     errors = subject.errors(subject.merge_state(subject), strict=context.strict)
     errors += _name_errors(subject.metadata)
-    told = {error.path for error in errors}
-    errors += [error for error in _surrounding_errors(subject) if error.path not in told]
+    if more := list(_surrounding_errors(subject)):
+        told = {error.path for error in errors}
+        errors += [error for error in more if error.path not in told]
     workload = workload_of(subject, errors=errors, folder=folder_of(manifest))
     return Declared(_without_open(workload), subject, manifest)
 
@@ -61,20 +65,21 @@ def _name_errors(metadata: Mapping[str, Any]) -> list[FieldError]:
 def _surrounding_errors(subject: Subject) -> Iterator[FieldError]:
     """Yield what is of the wrong type in the fields besides constraints that rules read."""
     obj, kind, found = subject.obj, subject.kind, ErrorList()
-    spec_path = FieldPath(kind.template).child("spec")
     spec = descend(obj, (*kind.template, "spec"), ErrorList())
-    read_node_affinity(spec, spec_path, found)
-    read_tolerations(spec.get("tolerations"), spec_path.child("tolerations"), found)
+    if not _PLACING.isdisjoint(spec):
+        path = FieldPath(kind.template).child("spec")
+        read_node_affinity(spec, path, found)
+        read_tolerations(spec.get("tolerations"), path.child("tolerations"), found)
     if kind.replicas is not None:
         replicas = descend(obj, kind.replicas[:-1], ErrorList()).get(kind.replicas[-1])
         if replicas is not None and type(replicas) is not int:
             found.errors.append(wrong_type(FieldPath(kind.replicas), "an integer", replicas))
     if kind.selector is not None:
-        selector, path = descend(obj, kind.selector, found), FieldPath(kind.selector)
+        selector = descend(obj, kind.selector, found)
         if kind.selector_is_map:
-            found.labels(selector, path)
-        else:
-            check_label_selector(selector, path, found)
+            found.labels(selector, FieldPath(kind.selector))
+        elif not is_usual_selector(selector):
+            check_label_selector(selector, FieldPath(kind.selector), found)
     yield from (error for error in found.errors if error.rule == WRONG_TYPE)
 
 

@@ -72,8 +72,6 @@ class LintResult:
     custom_resources: int = 0
 
 
-#: What a rule may look at to be asked of a workload.
-_OF_WORKLOADS = (base.Subject.WORKLOAD, base.Subject.MANIFEST)
 #: The rule that an exemption breaks which exempts from nothing.
 EXEMPTION_WITHOUT_EFFECT = "exemption-without-effect"
 _NO_SETTINGS = RuleSettings()
@@ -123,9 +121,15 @@ def lint_gathered(
             rules.append(rule)
     around = Context(version=context.kubernetes_version, repository=repository, inventory=inventory)
     # Most workloads get no settings of a policy: what each rule is given then is made once.
-    of_workloads = [(rule, _context_of(rule, around, {})) for rule in rules if rule.subject in _OF_WORKLOADS]
+    of_workloads, of_manifests = (
+        [(rule, _context_of(rule, around, {})) for rule in rules if rule.subject is subject]
+        for subject in (base.Subject.WORKLOAD, base.Subject.MANIFEST)
+    )
     for entry in gathered.declared:
-        _lint_one(entry, of_workloads, around, context, result, today=today)
+        asked: list[tuple[object, list[tuple[Rule, Context]]]] = [(entry.workload, of_workloads)]
+        if entry.manifest.document.repeated:
+            asked.append((entry.manifest, of_manifests))
+        _lint_one(entry, asked, around, context, result, today=today)
     for manifest in gathered.others:
         _lint_other(manifest, rules, around, context, result, today=today)
     result.findings.sort(key=lambda finding: (finding.location.file, finding.location.line, finding.rule))
@@ -150,7 +154,7 @@ def _context_of(rule: Rule, around: Context, params: Mapping[str, Any]) -> Conte
 
 def _lint_one(
     entry: Declared,
-    rules: list[tuple[Rule, Context]],
+    asked: Iterable[tuple[object, list[tuple[Rule, Context]]]],
     around: Context,
     context: AdmissionContext,
     result: LintResult,
@@ -163,13 +167,13 @@ def _lint_one(
     exemptions = read_exemptions(entry.subject.annotations, entry.subject.pod.annotations, today=today)
     way = FieldPath() if IGNORE_ANNOTATION in entry.subject.annotations else entry.workload.pod_path
     result.findings += _exemption_findings(entry.manifest, way, exemptions, title=entry.workload.title)
-    for rule, plain in rules:
-        settings = rule_settings(policies, rule.id) if policies else _NO_SETTINGS
-        given = _context_of(rule, around, settings.params) if settings.params else plain
-        subject = entry.manifest if rule.subject is base.Subject.MANIFEST else entry.workload
-        for problem in rule.check(subject, given):
-            finding = _finding(problem, rule, settings, entry.manifest, title=entry.workload.title)
-            _record(finding, exemptions, result)
+    for subject, rules in asked:
+        for rule, plain in rules:
+            settings = rule_settings(policies, rule.id) if policies else _NO_SETTINGS
+            given = _context_of(rule, around, settings.params) if settings.params else plain
+            for problem in rule.check(subject, given):
+                finding = _finding(problem, rule, settings, entry.manifest, title=entry.workload.title)
+                _record(finding, exemptions, result)
 
 
 def _lint_other(

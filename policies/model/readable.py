@@ -30,8 +30,8 @@ def readable_constraint(
         unreadable: The keys of the others.
 
     Returns:
-        None where the topology key or ``whenUnsatisfiable`` cannot be read, where neither the selector nor any
-        label can, or where something else is wrong.
+        None where the topology key or ``whenUnsatisfiable`` cannot be read, where neither the selector nor
+        any label can, or where something else is wrong.
 
     >>> raw = {"maxSkew": "2", "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
     >>> readable_constraint(raw, {}, ())[1]["maxSkew"]

@@ -11,7 +11,7 @@ import pytest
 
 from policies.errors import DocumentError
 from policies.fields import FieldPath
-from policies.manifests import load
+from policies.manifests import load, load_strictly
 
 _MEASURED = Path(__file__).parent.parent / "data" / "yaml-as-kubectl.jsonl.gz"
 CASES = [json.loads(line) for line in gzip.decompress(_MEASURED.read_bytes()).splitlines()]
@@ -107,3 +107,22 @@ def test_every_private_character_in_the_text() -> None:
 def test_byte_order_marks_of_joined_files() -> None:
     """Files that each start with a byte order mark and were put one behind the other are read."""
     assert [{"a": 1}, {"b": 2}] == [document.value for document in load("\ufeffa: 1\n---\n\ufeffb: 2\n", "f")]
+
+
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        pytest.param("a: 1\nb: {c: 1}\n", [], id="none"),
+        pytest.param("a: 1\n---\nb: {c: 1,\n c: 2}\na: 3\na: 4\n", ["f:4: b.c", "f:6: a"], id="2 keys"),
+        pytest.param('{"a": 1,\n"a": 2}', ["f:2: a"], id="JSON"),
+    ],
+)
+def test_documents_of_our_own(text: str, problems: list[str]) -> None:
+    """In settings a key that stands twice is an error with its line and path, all of them at once."""
+    found: tuple[str, ...] = ()
+    try:
+        load_strictly(text, "f")
+    except DocumentError as error:
+        found = error.problems
+
+    assert problems == [problem.rpartition(": duplicate key")[0] for problem in found]
