@@ -26,7 +26,7 @@ def remedy(rule: Rule) -> str:
 
     >>> from policies.rules.base import all_rules
     >>> remedy(all_rules()["selector-misses-own-pod"])
-    "Select labels that the template itself has, best those of the workload's own selector."
+    "Select labels that the template itself has, best those of the workload's own selector if it has one."
     """
     paragraph = section(rule, _HOW_TO_FIX).partition("\n\n")[0]
     text = " ".join(paragraph.split())

@@ -48,8 +48,8 @@ spec:
 ```
 
 ## How to fix
-Select the pods by labels of their template, best by those of the workload's own selector. A Job, a CronJob
-and a Pod have no selector to copy: give their pods a label that no others have, and select it.
+Select the labels of the workload's own selector, or for a Job, a CronJob or a Pod, which have none to copy, a
+label of the template that no other pods have.
 """
 
 from __future__ import annotations

@@ -70,9 +70,9 @@ spec:
 ```
 
 ## How to fix
-Select labels that the template itself has, best those of the workload's own selector; a Job, a CronJob and a
-Pod have none. `evenkeel fix` writes that selector, unless the constraint selects the pods of another
-workload: then somebody may have meant it.
+Select labels that the template itself has, best those of the workload's own selector if it has one. `evenkeel
+fix` writes that selector, unless the constraint selects the pods of another workload: then somebody may have
+meant it.
 """
 
 from __future__ import annotations

@@ -48,9 +48,9 @@ spec:
 ```
 
 ## How to fix
-Select the pods by labels of their template, best by those of the workload's own selector; `evenkeel fix`
-writes that one where it selects the template. A Job, a CronJob and a Pod have no selector to copy (that of a
-Job is generated): give their pods a label that no others have, and select it.
+Select the labels of the workload's own selector, or for a Job, a CronJob or a Pod, which have none to copy, a
+label of the template that no other pods have. `evenkeel fix` writes the workload's selector where it selects
+the template. (The selector of a Job is generated, with a value that is not known before.)
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def scalars(text: str) -> list[tuple[str, int, int]]:
         pytest.param("[a::, b:]", [("a::", 0, 1), ("b:", 0, 6)], id="2 texts"),
         pytest.param("{a: x::}", [("a", 0, 1), ("x::", 0, 4)], id="a value"),
         pytest.param("[\n 'a:', \"b:\",\n c:]", [("a:", 1, 3), ("b:", 1, 9), ("c:", 2, 16)], id="quotes"),
-        pytest.param("{'a':[b:],\"c\":[d]}", [("a", 0, 1), ("b:", 0, 6), ("c", 0, 10), ("d", 0, 15)], id="keys"),
+        pytest.param("{'a':[b:],\"c\":[d]}", [("a", 0, 1), ("b:", 0, 6), ("c", 0, 10), ("d", 0, 15)], id="4"),
         pytest.param("[x:]\n---\n[y:]", [("x:", 0, 1), ("y:", 2, 10)], id="2 documents"),
         pytest.param("[&k a, {*k:[b:]}]", [("a", 0, 1), ("b:", 0, 12)], id="behind an alias"),
         pytest.param("- |\n  [a:]\n- [b:] # [c:]", [("[a:]\n", 0, 2), ("b:", 2, 14)], id="a block"),
