@@ -194,6 +194,8 @@ def judge_file(options: PlacementOptions, judge: Judge[_Found]) -> _Found:
     context = read_context(options)
     found = read_objects(options.file)
     entry = choose(found, options, context.kinds)
+    for key in entry.document.repeated:
+        note(f"{entry.document.location(key.path)}: {key.path}: duplicate key: the last value counts")
     if options.live:
         from webhook.cli.live_placement import in_context  # noqa: PLC0415
 

@@ -29,6 +29,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "cluster.json").write_text(json.dumps(cluster))
     for name, pod in (("fits", FITS), ("nowhere", NOWHERE), ("broken", BROKEN)):
         (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(pod))
+    (tmp_path / "twice.yaml").write_text("spec: {nodeName: gone}\n" + yaml.safe_dump(FITS))
     return tmp_path
 
 
@@ -49,6 +50,9 @@ def _score(
     ("arguments", "code", "stdout", "stderr"),
     [
         pytest.param(["-f", "fits.yaml"], 0, "fits 1 of 2 nodes", "", id="0: fits"),
+        pytest.param(
+            ["-f", "twice.yaml"], 0, "fits 1 of 2 nodes", "spec: duplicate key", id="0: a key twice"
+        ),
         pytest.param(["-f", "nowhere.yaml"], 1, "0/2 nodes are available", "", id="1: fits nowhere"),
         pytest.param(["-f", "broken.yaml"], 2, "", "broken.yaml:", id="2: a bad pod"),
         pytest.param(["-f", "gone.yaml"], 2, "", "gone.yaml: No such file", id="2: no file"),
