@@ -73,13 +73,26 @@ SEE = "https://github.com/neuvector/neuvector-helm/issues/398"
 SUBJECT = Subject.MANIFEST
 
 
+#: Lines that a message names. Arbitrary; keeps it readable.
+_LINES = 5
+
+
 def check(manifest: ManifestObject, _context: Context) -> Iterator[Problem]:
-    """Yield each key of the object that has stood before in its mapping."""
+    """Yield each key of the object that stands more than once in its mapping."""
     start = len(manifest.path.segments)
+    ignored: dict[FieldPath, list[int]] = {}
     for key in manifest.document.repeated:
         if key.path.segments[:start] == manifest.path.segments:
-            dropped = (
-                f"the value on line {key.earlier} is ignored" if key.earlier else "the others are ignored"
-            )
-            text = f"duplicate key: the last value counts, {dropped}"
-            yield Problem(FieldPath(key.path.segments[start:]), text)
+            ignored.setdefault(FieldPath(key.path.segments[start:]), []).append(key.earlier)
+    for path, lines in ignored.items():
+        yield Problem(path, f"duplicate key: the last value counts, {_dropped(lines)} ignored")
+
+
+def _dropped(lines: list[int]) -> str:
+    """Return which values are dropped, and the verb: by their lines, where these are anybody's."""
+    if not all(lines):
+        return "the others are"
+    if len(lines) == 1:
+        return f"the value on line {lines[0]} is"
+    more = f" and {len(lines) - _LINES} more" if len(lines) > _LINES else ""
+    return f"the values on lines {', '.join(map(str, lines[:_LINES]))}{more} are"
