@@ -29,20 +29,29 @@ class Selection:
     """Which rules are asked.
 
     Attributes:
-        select: The ids that are asked; None for all.
+        select: The ids that are asked; None for all but the opt-in rules.
         ignore: The ids that are not.
+        enable: The opt-in rules that are asked besides.
     """
 
     select: frozenset[str] | None = None
     ignore: frozenset[str] = frozenset()
+    enable: frozenset[str] = frozenset()
 
-    def rules(self) -> list[Rule]:
-        """Return the rules, in the order of their ids."""
+    def rules(self, policies: Iterable[SpreadPolicy] = ()) -> list[Rule]:
+        """Return the rules, in the order of their ids; an opt-in rule also where a policy names it."""
+        named = {rule for policy in policies for rule in policy.rules} if self.select is None else set()
         return [
             rule
             for rule in all_rules().values()
-            if (self.select is None or rule.id in self.select) and rule.id not in self.ignore
+            if (self.runs_everywhere(rule) or rule.id in named) and rule.id not in self.ignore
         ]
+
+    def runs_everywhere(self, rule: Rule) -> bool:
+        """Tell whether a rule runs on every object, not only in the scope of a policy that names it."""
+        if self.select is not None:
+            return rule.id in self.select or rule.id in self.enable
+        return not rule.opt_in or rule.id in self.enable
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +122,8 @@ def lint_gathered(
 ) -> LintResult:
     """Ask every selected rule of the workloads of a part of a repository; see ``lint``."""
     result = LintResult(workloads=len(gathered.declared))
-    rules = []
-    for rule in (selection or Selection()).rules():
+    rules, selection = [], selection or Selection()
+    for rule in selection.rules(context.policies):
         if rule.needs_inventory and inventory is None:
             result.skipped[rule.id] = NO_INVENTORY
         else:
@@ -122,11 +131,15 @@ def lint_gathered(
     around = Context(version=context.kubernetes_version, repository=repository, inventory=inventory)
     # Most workloads get no settings of a policy: what each rule is given then is made once.
     of_workloads, of_manifests = (
-        [(rule, _context_of(rule, around, {})) for rule in rules if rule.subject is subject]
+        [
+            (rule, _context_of(rule, around, {}) if selection.runs_everywhere(rule) else None)
+            for rule in rules
+            if rule.subject is subject
+        ]
         for subject in (base.Subject.WORKLOAD, base.Subject.MANIFEST)
     )
     for entry in gathered.declared:
-        asked: list[tuple[object, list[tuple[Rule, Context]]]] = [(entry.workload, of_workloads)]
+        asked: list[tuple[object, list[tuple[Rule, Context | None]]]] = [(entry.workload, of_workloads)]
         if entry.manifest.document.repeated:
             asked.append((entry.manifest, of_manifests))
         _lint_one(entry, asked, around, context, result, today=today)
@@ -154,7 +167,7 @@ def _context_of(rule: Rule, around: Context, params: Mapping[str, Any]) -> Conte
 
 def _lint_one(
     entry: Declared,
-    asked: Iterable[tuple[object, list[tuple[Rule, Context]]]],
+    asked: Iterable[tuple[object, list[tuple[Rule, Context | None]]]],
     around: Context,
     context: AdmissionContext,
     result: LintResult,
@@ -170,7 +183,9 @@ def _lint_one(
     for subject, rules in asked:
         for rule, plain in rules:
             settings = rule_settings(policies, rule.id) if policies else _NO_SETTINGS
-            given = _context_of(rule, around, settings.params) if settings.params else plain
+            if plain is None and settings is _NO_SETTINGS:
+                continue  # An opt-in rule that no policy of this scope names.
+            given = plain if plain and not settings.params else _context_of(rule, around, settings.params)
             for problem in rule.check(subject, given):
                 finding = _finding(problem, rule, settings, entry.manifest, title=entry.workload.title)
                 _record(finding, exemptions, result)
@@ -234,7 +249,7 @@ def _finding(
 ) -> Finding:
     location = manifest.location(problem.path)
     return Finding(
-        severity=settings.severity or rule.severity,
+        severity=settings.severity or problem.severity or rule.severity,
         location=location,
         path=problem.path,
         message=problem.message,

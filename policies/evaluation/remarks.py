@@ -37,6 +37,10 @@ _WORDS = {
     name: re.compile(rf"(?<![\w.-]){re.escape(name)}(?![\w./-])")
     for name in (*SHORT_KEYS, *SHORT_KEYS.values())
 }
+#: The way to a term of pod affinity, of which a short line says the kind and the list.
+_TERM = re.compile(
+    r"^.*\b(podAffinity|podAntiAffinity)\.(required|preferred)DuringSchedulingIgnoredDuringExecution"
+)
 #: Where all of it can be read.
 _ALL = "; kubectl evenkeel lint FILE tells all"
 
@@ -82,7 +86,8 @@ class Remark:
         """Return the fields in full, and in ever fewer words."""
         written = [str(path)[:MAX_TEXT] for path in self.paths]
         if not written or not all(CONSTRAINTS in path for path in written):
-            return ", ".join(written), ""
+            terms = (_TERM.sub(r"\1.\2", path).replace(".podAffinityTerm.", ".") for path in written)
+            return ", ".join(written), ", ".join(terms), ""
         way = written[0].partition(CONSTRAINTS)[0]
         below = [path.partition(CONSTRAINTS)[2] for path in written]
         numbers, fields = zip(*(path[1:].partition("]")[::2] for path in below), strict=True)

@@ -37,8 +37,8 @@ CERTAIN = frozenset({"selector-missing", "selector-names-revision-label"})
 #: The groups whose controllers hand a template's constraints on as they are. Of another kind's controller
 #: nobody knows what it fills in.
 BUILT_IN_GROUPS = frozenset({"", "apps", "batch"})
-#: The rules that are wrong where an autoscaler of pods exists which is not seen here.
-NOT_ASKED = frozenset({"max-skew-never-binds"})
+#: The rules that are wrong where an autoscaler of pods, or another workload, exists which is not seen here.
+NOT_ASKED = frozenset({"anti-affinity-misses-own-pod", "max-skew-never-binds"})
 #: The constraints that a pod may have for rules to be asked: everybody waits for the answer. Arbitrary;
 #: people write a handful.
 MAX_CONSTRAINTS = 32
@@ -59,11 +59,13 @@ class Violation(NamedTuple):
     Attributes:
         error: What is wrong.
         severity: How bad it is.
+        by_linter: How bad the linter calls it, unless a policy says otherwise.
         enforcement: Whether the object is refused, warned about, or only told to the audit log.
     """
 
     error: FieldError
     severity: Severity
+    by_linter: Severity
     enforcement: Enforcement
 
     @property
@@ -97,7 +99,14 @@ def reviewing_rules() -> tuple[Rule, ...]:
     )
 
 
-def weigh(error: FieldError, severity: Severity, settings: RuleSettings, strictest: Enforcement) -> Violation:
+def weigh(
+    error: FieldError,
+    severity: Severity,
+    settings: RuleSettings,
+    strictest: Enforcement,
+    *,
+    by_linter: Severity = Severity.ERROR,
+) -> Violation:
     """Return what becomes of an object for an error.
 
     What a policy says of the rule itself counts. Else a warning denies nothing, and a note is for the audit
@@ -108,6 +117,7 @@ def weigh(error: FieldError, severity: Severity, settings: RuleSettings, stricte
         severity: How bad that is, unless the settings say otherwise.
         settings: What the policies say of the rule.
         strictest: The enforcement of the policies.
+        by_linter: How bad the linter calls it.
     """
     severity = settings.severity or severity
     enforcement = settings.enforcement
@@ -117,7 +127,7 @@ def weigh(error: FieldError, severity: Severity, settings: RuleSettings, stricte
             enforcement = Enforcement.AUDIT
         elif severity is Severity.WARNING and strictest is Enforcement.DENY:
             enforcement = Enforcement.WARN
-    return Violation(error, severity, enforcement)
+    return Violation(error, severity, by_linter, enforcement)
 
 
 def api_violations(
@@ -182,7 +192,7 @@ def _worst_first(found: list[Violation]) -> list[Violation]:
     ranked = []
     for violation in found:
         rule = violation.error.rule
-        to_linter = severities.index(all_rules()[rule].severity)
+        to_linter = severities.index(violation.by_linter)
         ranked.append((severities.index(violation.severity), to_linter, seen[rule], violation))
         seen[rule] += 1
     return [violation for *_, violation in sorted(ranked, key=lambda entry: entry[:3])]
@@ -207,12 +217,16 @@ class _Asking(NamedTuple):
         found: list[Violation] = []
         for rule in rules:
             settings = rule_settings(self.policies, rule.id)
+            if rule.opt_in and not any(rule.id in policy.rules for policy in self.policies):
+                continue
             problems = problems_of(self.workload, rule, around, settings.params)
             if not problems or self._broken_before(rule, around, settings):
                 continue
-            errors = (FieldError(entry.path, entry.message, ErrorKind.INVALID, rule.id) for entry in problems)
-            severity = self._severity(rule)
-            found += (weigh(error, severity, settings, self.strictest) for error in errors)
+            for problem in problems:
+                error = FieldError(problem.path, problem.message, ErrorKind.INVALID, rule.id)
+                severity = problem.severity or rule.severity
+                here = self._here(rule, severity)
+                found.append(weigh(error, here, settings, self.strictest, by_linter=severity))
         return found
 
     def _broken_before(self, rule: Rule, around: Context, settings: RuleSettings) -> bool:
@@ -221,9 +235,10 @@ class _Asking(NamedTuple):
         errors = self.old.errors(self.old.merge_state(self.old), strict=self.context.strict)
         return bool(problems_of(workload_of(self.old, errors=errors), rule, around, settings.params))
 
-    def _severity(self, rule: Rule) -> Severity:
-        if rule.severity is not Severity.ERROR:
-            return rule.severity
+    def _here(self, rule: Rule, severity: Severity) -> Severity:
+        """Return how bad a finding of the linter is at admission."""
+        if severity is not Severity.ERROR:
+            return severity
         kind, spec = self.workload.kind, self.workload.spec
         profiles = self.context.scheduler or DEFAULT_CONFIG
         name = spec.get("schedulerName")

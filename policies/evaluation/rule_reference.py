@@ -39,7 +39,9 @@ what is in its scope, `--select` and `--ignore` choose rules for a run, and the 
 `evenkeel.dev/ignore` exempts one object.
 
 A rule that needs the cluster is asked where nodes are known (`--cluster`) or a SpreadPolicy lists domains
-(`topology`), and skipped otherwise. What can be fixed, `evenkeel fix` writes into the file.
+(`topology`), and skipped otherwise. What can be fixed, `evenkeel fix` writes into the file. An opt-in rule
+only runs where `--enable` or `--select` names it, or in the scope of a SpreadPolicy that sets its severity.
+The severity of a rule is that of most findings: one that is worse, or matters less, says so itself.
 """
 
 
@@ -61,7 +63,7 @@ def reference(entries: Iterable[Rule]) -> str:
 def _row(rule: Rule) -> str:
     cells = (
         f"[`{rule.id}`](#{rule.id})",
-        str(rule.severity),
+        f"{rule.severity}, opt-in" if rule.opt_in else str(rule.severity),
         SUBJECTS[rule.subject],
         "needed" if rule.needs_inventory else "",
         "yes" if rule.fixable else "",
@@ -74,6 +76,7 @@ def _manual(rule: Rule) -> Iterator[str]:
     facts = [f"Severity: {rule.severity}"]
     facts += ["needs the cluster"] if rule.needs_inventory else []
     facts += ["can be fixed"] if rule.fixable else []
+    facts += ["opt-in"] if rule.opt_in else []
     yield f"## {rule.id}\n"
     # Below the heading of the rule, its sections are one level deeper.
     yield re.sub(r"^## ", "### ", rule.manual.strip(), flags=re.MULTILINE)

@@ -1,19 +1,80 @@
-"""Which replicas keep each other out of a domain: a workload's required pod anti-affinity against itself.
+"""The terms of pod affinity and anti-affinity: what the API server refuses, and which keep replicas apart.
 
-Source: ``PodAffinityTerm`` of ``api/core/v1/types.go``, Kubernetes 1.36.
+Source: ``PodAffinityTerm`` of ``api/core/v1/types.go``, and ``validatePodAffinityTerm`` and
+``validateWeightedPodAffinityTerms`` of ``pkg/apis/core/validation/validation.go``, Kubernetes 1.36.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
-from policies.fields import FieldPath
+from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, field_names, shown
 from policies.model.declared import Workload
-from policies.model.labels import LabelSelector, label_selector_errors
+from policies.model.labels import LabelSelector, check_label_selector, is_usual_selector, label_key_errors
+from policies.model.placeholders import has_placeholder
 
-#: The way from a pod's spec to its required anti-affinity.
-_REQUIRED = ("affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+#: The rule that a term breaks which the API server refuses.
+TERM_INVALID: Final = "affinity-term-invalid"
+#: Every field of the API's PodAffinityTerm and WeightedPodAffinityTerm.
+TERM_FIELDS: Final = field_names(
+    "labelSelector", "namespaces", "topologyKey", "namespaceSelector", "matchLabelKeys", "mismatchLabelKeys"
+)
+WEIGHTED_FIELDS: Final = field_names("weight", "podAffinityTerm")
+#: The least and the largest weight of a preferred term.
+WEIGHTS: Final = (1, 100)
+#: The two kinds, and the two lists of each.
+_KINDS: Final = ("podAffinity", "podAntiAffinity")
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AffinityTerm:
+    """A valid term.
+
+    Attributes:
+        anti: Whether it keeps pods apart, and does not bring them together.
+        required: Whether a node that breaks it is refused.
+        path: The term.
+        topology_key: The node label whose values are the domains.
+        selector: Which pods it is about; None is about no pod.
+        raw: As it was written.
+    """
+
+    anti: bool
+    required: bool
+    path: FieldPath
+    topology_key: str
+    selector: LabelSelector | None
+    raw: Mapping[str, Any]
+
+    @property
+    def match_label_keys(self) -> tuple[str, ...]:
+        """The labels whose value narrows it, such as that of the revision."""
+        return tuple(self.raw.get("matchLabelKeys") or ())
+
+    @property
+    def excludes_own_value(self) -> bool:
+        """Whether it is only about pods that differ from its own in some label."""
+        return bool(self.raw.get("mismatchLabelKeys"))
+
+    @property
+    def needs_label(self) -> bool:
+        """Whether a node without the topology key is refused; anti-affinity finds no pod to avoid there.
+
+        Source: ``satisfyPodAffinity`` and ``satisfyPodAntiAffinity``, ``interpodaffinity/filtering.go``,
+        Kubernetes 1.36.
+        """
+        return self.required and not self.anti
+
+    def is_about_namespace_of(self, workload: Workload) -> bool:
+        """Tell whether it is, as far as the term itself says, about pods of a workload's own namespace."""
+        namespaces = self.raw.get("namespaces")
+        if not namespaces:
+            return self.raw.get("namespaceSelector") is None
+        return workload.namespace in namespaces
 
 
 class SelfSeparation(NamedTuple):
@@ -30,31 +91,165 @@ class SelfSeparation(NamedTuple):
     match_label_keys: tuple[str, ...]
 
 
+def affinity_terms(workload: Workload) -> Iterator[AffinityTerm]:
+    """Yield the valid terms of a workload's pods; what another tool has yet to fill in is left out."""
+    for entry in _entries(workload):
+        if not _term_errors(entry, strict=False):
+            selector = entry.term.get("labelSelector")
+            yield AffinityTerm(
+                anti=entry.anti,
+                required=entry.required,
+                path=entry.path,
+                topology_key=entry.term["topologyKey"],
+                selector=None if selector is None else LabelSelector.parse(selector),
+                raw=entry.term,
+            )
+
+
+def affinity_errors(workload: Workload, *, strict: bool = True) -> list[FieldError]:
+    """Return what the API server refuses in the terms of a workload's pods.
+
+    Args:
+        workload: The workload.
+        strict: Whether a field that Kubernetes 1.36 does not have is an error.
+    """
+    found = ErrorList()
+    for entry in _entries(workload, found):
+        if found.full:
+            break
+        found.errors += _term_errors(entry, strict=strict)
+    return found.errors
+
+
 def self_separations(workload: Workload) -> Iterator[SelfSeparation]:
     """Yield the terms that keep a workload's replicas apart; what is not certain to is left out."""
-    node: Any = workload.spec
-    for name in _REQUIRED:
-        node = node.get(name) if isinstance(node, dict) else None
-    path = workload.pod_path.child("spec", *_REQUIRED)
-    for position, term in enumerate(node if isinstance(node, list) else ()):
-        if not isinstance(term, dict) or term.get("mismatchLabelKeys"):
-            continue
-        key, keys = term.get("topologyKey"), term.get("matchLabelKeys") or ()
-        if not isinstance(key, str) or not isinstance(keys, list | tuple):
-            continue
-        if _is_about_own_namespace(term, workload) and _selects(term.get("labelSelector"), workload):
-            yield SelfSeparation(key, path.index(position), tuple(map(str, keys)))
+    for term in affinity_terms(workload):
+        if term.required and separates_replicas(term, workload):
+            yield SelfSeparation(term.topology_key, term.path, term.match_label_keys)
 
 
-def _is_about_own_namespace(term: dict[str, Any], workload: Workload) -> bool:
-    namespaces = term.get("namespaces")
-    if not namespaces:
-        return term.get("namespaceSelector") is None
-    return isinstance(namespaces, list) and workload.namespace in namespaces
-
-
-def _selects(raw: object, workload: Workload) -> bool:
-    if not isinstance(raw, dict) or label_selector_errors(raw, FieldPath()):
+def separates_replicas(term: AffinityTerm, workload: Workload) -> bool:
+    """Tell whether a term is certain to keep, or prefer to keep, a workload's replicas apart."""
+    if not term.anti or term.excludes_own_value or term.selector is None:
         return False
-    selector = LabelSelector.parse(raw)
-    return selector.keys <= workload.labels.keys() and selector.matches(workload.labels)
+    labels = workload.labels
+    return (
+        term.is_about_namespace_of(workload)
+        and term.selector.keys <= labels.keys()
+        and term.selector.matches(labels)
+    )
+
+
+class _Entry(NamedTuple):
+    """An entry of a list as it was read: a required term itself, or what holds a preferred one."""
+
+    anti: bool
+    required: bool
+    where: FieldPath
+    holder: dict[str, Any]
+
+    @property
+    def path(self) -> FieldPath:
+        return self.where if self.required else self.where.child("podAffinityTerm")
+
+    @property
+    def term(self) -> dict[str, Any]:
+        held = self.holder if self.required else self.holder.get("podAffinityTerm")
+        return held if isinstance(held, dict) else {}
+
+
+def _entries(workload: Workload, found: ErrorList | None = None) -> Iterator[_Entry]:
+    """Yield the entries of the four lists, and record what is no list or no object."""
+    if not workload.spec.get("affinity"):
+        return
+    found = ErrorList() if found is None else found
+    path = workload.pod_path.child("spec", "affinity")
+    affinity = found.mapping(workload.spec["affinity"], path)
+    for kind in _KINDS:
+        lists = found.mapping(affinity.get(kind), path.child(kind))
+        for name in (_REQUIRED, _PREFERRED):
+            for where, holder in found.objects(lists.get(name), path.child(kind, name)):
+                if not _is_open(holder):
+                    yield _Entry(kind == "podAntiAffinity", name == _REQUIRED, where, holder)
+
+
+def _is_open(holder: dict[str, Any]) -> bool:
+    """Tell whether an entry has placeholders, or is one of Kustomize's directives."""
+    return has_placeholder(holder) or any(str(name).startswith("$") for name in holder)
+
+
+def _term_errors(entry: _Entry, *, strict: bool) -> list[FieldError]:
+    nested = _nesting_error(entry)
+    if nested is not None:
+        return [nested]
+    found = ErrorList()
+    if not entry.required:
+        if strict:
+            found.unknown(entry.holder, entry.where, known=WEIGHTED_FIELDS)
+        _check_weight(entry, found)
+        found.mapping(entry.holder.get("podAffinityTerm"), entry.path)
+    if strict:
+        found.unknown(entry.term, entry.path, known=TERM_FIELDS)
+    _check_topology_key(entry, found)
+    for name in ("labelSelector", "namespaceSelector"):
+        if entry.term.get(name) is not None and not is_usual_selector(entry.term[name]):
+            check_label_selector(entry.term[name], entry.path.child(name), found)
+    for position, name in enumerate(
+        found.items(entry.term.get("namespaces"), entry.path.child("namespaces"))
+    ):
+        found.text(name, entry.path.child("namespaces").index(position))
+    _check_label_keys(entry, found)
+    return found.errors
+
+
+def _nesting_error(entry: _Entry) -> FieldError | None:
+    """Return the one mistake of an entry that has the form of the other list."""
+    if entry.required:
+        if "podAffinityTerm" not in entry.holder:
+            return None
+        text = "a required term has no podAffinityTerm and no weight: its fields belong into the entry itself"
+    else:
+        fields = [name for name in TERM_FIELDS if name in entry.holder]
+        if not fields or "podAffinityTerm" in entry.holder:
+            return None
+        text = f"{', '.join(fields)}: belong into podAffinityTerm, beside a weight from 1 to 100"
+    return FieldError(entry.where, text, ErrorKind.INVALID, TERM_INVALID)
+
+
+def _check_weight(entry: _Entry, found: ErrorList) -> None:
+    value, (least, most) = entry.holder.get("weight"), WEIGHTS
+    if type(value) is int and least <= value <= most:
+        return
+    got = "and is missing" if value is None else f"got {shown(value)}"
+    text = f"must be an integer from {least} to {most}, {got}"
+    found.errors.append(FieldError(entry.where.child("weight"), text, ErrorKind.INVALID, TERM_INVALID))
+
+
+def _check_topology_key(entry: _Entry, found: ErrorList) -> None:
+    path, raw = entry.path.child("topologyKey"), entry.term.get("topologyKey")
+    key = found.text(raw, path)
+    if raw is None or raw == "":
+        text = "is required: the node label whose values are the domains"
+        found.errors.append(FieldError(path, text, ErrorKind.REQUIRED, TERM_INVALID))
+    elif key:
+        found.errors += label_key_errors(key, path, TERM_INVALID)
+
+
+def _check_label_keys(entry: _Entry, found: ErrorList) -> None:
+    listed: dict[str, list[Any]] = {}
+    for name in ("matchLabelKeys", "mismatchLabelKeys"):
+        path = entry.path.child(name)
+        listed[name] = found.items(entry.term.get(name), path)
+        if listed[name] and entry.term.get("labelSelector") is None:
+            text = "must be left out when labelSelector is not set: there is nothing for the keys to narrow"
+            found.errors.append(FieldError(path, text, ErrorKind.FORBIDDEN, TERM_INVALID))
+            continue
+        for position, key in enumerate(listed[name]):
+            if text := found.text(key, path.index(position)):
+                found.errors += label_key_errors(text, path.index(position), TERM_INVALID)
+    matched = {key for key in listed["matchLabelKeys"] if isinstance(key, str)}
+    for position, key in enumerate(listed["mismatchLabelKeys"]):
+        if isinstance(key, str) and key in matched:
+            text = f"{shown(key)} is in matchLabelKeys too: no pod can have the same and another value"
+            path = entry.path.child("mismatchLabelKeys").index(position)
+            found.errors.append(FieldError(path, text, ErrorKind.INVALID, TERM_INVALID))

@@ -208,6 +208,10 @@ class Repository:
         alone = workload.namespace or self._unplaced[workload.kind.kind, workload.name] < 2
         return bool(alone) or folder == workload.folder
 
+    def selects_any(self, selector: LabelSelector, namespace: str) -> bool:
+        """Tell whether a selector selects the pods of any workload of a namespace."""
+        return any(selector.matches(workload.labels) for workload in self.workloads.get(namespace, ()))
+
     def services(self, workload: Workload) -> list[tuple[str, dict[str, str]]]:
         """Return the names and selectors of the services that select a workload's pods."""
         services = self._services.get(workload.namespace, ())

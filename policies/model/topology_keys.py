@@ -39,3 +39,15 @@ MISNAMED = {
     "topology.kubernetes.io/node": HOSTNAME,
     "zone": ZONE,
 }
+#: What the domains of a key are called, with the article; the old names mean the same.
+_NOUNS = {HOSTNAME: "a node", ZONE: "a zone", REGION: "a region"}
+
+
+def domain_noun(key: str) -> str:
+    """Return what one domain of a topology key is called.
+
+    >>> domain_noun("kubernetes.io/hostname"), domain_noun("example.com/rack")
+    ('a node', 'a domain of example.com/rack')
+    """
+    meant = RENAMED.get(key) or MISNAMED.get(key) or key
+    return _NOUNS.get(meant, f"a domain of {key}")

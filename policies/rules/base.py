@@ -3,11 +3,12 @@
 Every module of this package but this one is a rule. Its docstring is its manual (Markdown, fixed headings);
 the YAML under *Fails* and *Passes* is run by the tests. Its constants say the rest:
 
-- ``SEVERITY``: how bad a finding is, unless a policy says otherwise.
+- ``SEVERITY``: how bad a finding is, unless the problem or a policy says otherwise.
 - ``SEE``: the address of a thread or page that shows the pain.
 - ``SUBJECT``: what ``check`` is given, ``Subject.WORKLOAD`` unless told.
 - ``NEEDS_INVENTORY``: whether it can only be asked where a cluster or its domains are known.
 - ``FIXABLE``: whether its problems carry edits that ``evenkeel fix`` may make.
+- ``OPT_IN``: whether it only runs where it is enabled, selected or named by a policy.
 - ``Params``: a frozen dataclass of settings with defaults; its docstring names each.
 """
 
@@ -54,11 +55,13 @@ class Problem:
         path: The field, in the object.
         message: What was found, with its numbers, as a sentence without its end.
         edits: What would mend it; empty if that is for a person to decide.
+        severity: How bad it is; None for the rule's own severity.
     """
 
     path: FieldPath
     message: str
     edits: tuple[Edit, ...] = ()
+    severity: Severity | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,13 +87,14 @@ class Rule:
 
     Attributes:
         id: The module's name, with hyphens.
-        severity: How bad a finding is.
+        severity: How bad a finding is that does not say so itself.
         summary: The first line of the manual.
         manual: The manual.
         see: Where the pain is shown.
         subject: What it looks at.
         needs_inventory: Whether it must know nodes or domains.
         fixable: Whether its problems carry edits.
+        opt_in: Whether it only runs where it is enabled, selected or named by a policy.
         params: The type of its settings; None for a rule without.
         check: Yields the problems of a subject.
     """
@@ -103,6 +107,7 @@ class Rule:
     subject: Subject
     needs_inventory: bool
     fixable: bool
+    opt_in: bool
     params: type[Any] | None
     check: Callable[[Any, Context], Iterator[Problem]]
 
@@ -137,6 +142,7 @@ def _rule(name: str, module: ModuleType) -> Rule:
         subject=getattr(module, "SUBJECT", Subject.WORKLOAD),
         needs_inventory=getattr(module, "NEEDS_INVENTORY", False),
         fixable=getattr(module, "FIXABLE", False),
+        opt_in=getattr(module, "OPT_IN", False),
         params=getattr(module, "Params", None),
         check=module.check,
     )

@@ -13,7 +13,8 @@ which does not know the field.
 ## Why it matters
 During a rolling update the scheduler places each new pod where the old and new ones together are fewest. Then
 the old ones go, and nothing moves what remains: the new pods are spread over the gaps that the old ones left,
-which may be one zone, or one node, until somebody restarts the workload.
+which may be one zone, or one node, until somebody restarts the workload. Of a soft constraint, which promises
+nothing, it is a note.
 
 ## Fails
 ```yaml
@@ -122,7 +123,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             f"lacks {label}, so updates count old pods too: of {replicas.most} replicas"
             f"{replicas.evidence} the new ones can end with a skew above {declared.constraint.max_skew}"
         )
-        yield Problem(path, text, (Edit(path, old, [*(old or ()), label]),))
+        severity = Severity.WARNING if declared.is_hard else Severity.NOTE
+        yield Problem(path, text, (Edit(path, old, [*(old or ()), label]),), severity)
 
 
 def _counts_both(constraint: Constraint, workload: Workload) -> bool:

@@ -10,7 +10,7 @@ the same `app.kubernetes.io/instance`.
 ## Why it matters
 The scheduler counts whatever the selector matches. Ten workers in zone a make room for web pods only in zones
 b and c: each looks balanced, neither is. A hard constraint can even keep pods of one application pending
-because of where those of the other run.
+because of where those of the other run: a warning, where a soft constraint is a note.
 
 ## Fails
 ```yaml
@@ -91,7 +91,7 @@ from policies.model.own_selector import TOGETHER
 from policies.model.workload import REVISION_OWNERS
 from policies.rules.base import Context, Problem
 
-SEVERITY = Severity.NOTE
+SEVERITY = Severity.WARNING
 SEE = "https://github.com/zalando-incubator/kubernetes-on-aws/pull/8254"
 
 #: Labels that name an application or its part: two pods that differ in one are different applications.
@@ -131,7 +131,9 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         if neighbors is None:
             neighbors = list(_neighbors(workload, context))
         if shared := [other for other in neighbors if _counts(declared, workload.labels, other.labels)]:
-            yield Problem(declared.path.child("labelSelector"), _message(workload, shared))
+            severity = Severity.WARNING if declared.is_hard else Severity.NOTE
+            path = declared.path.child("labelSelector")
+            yield Problem(path, _message(workload, shared), severity=severity)
 
 
 def _neighbors(workload: Workload, context: Context) -> Iterator[Workload]:

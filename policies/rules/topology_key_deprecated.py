@@ -1,14 +1,15 @@
-"""A constraint over a node label that Kubernetes has given up.
+"""A constraint or a term of pod affinity over a node label that Kubernetes has given up.
 
 ## What it finds
-`topologyKey` is one of the labels that got a new name when they became stable in Kubernetes 1.17:
-`failure-domain.beta.kubernetes.io/zone` and `…/region`, `beta.kubernetes.io/instance-type`, `…/os` and
-`…/arch`.
+The `topologyKey` of a constraint, of `podAffinity` or of `podAntiAffinity` is one of the labels
+that got a new name when they became stable in Kubernetes 1.17: `failure-domain.beta.kubernetes.io/zone` and
+`…/region`, `beta.kubernetes.io/instance-type`, `…/os` and `…/arch`.
 
 ## Why it matters
 Nothing promises that a node still carries the old label. A node without it takes no pod of a hard constraint
 and is ignored by a soft one; where only some nodes have it, a cluster of three zones looks like one of two.
-The API server itself warns.
+Required pod affinity takes no such node, and anti-affinity lets replicas share it. The API server itself
+warns.
 
 ## Fails
 ```yaml
@@ -27,6 +28,25 @@ spec:
           whenUnsatisfiable: DoNotSchedule
           labelSelector: {matchLabels: {app: web}}
           matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      affinity:
+        podAntiAffinity:
+          preferredDuringSchedulingIgnoredDuringExecution:
+            - weight: 100
+              podAffinityTerm:
+                topologyKey: failure-domain.beta.kubernetes.io/zone
+                labelSelector: {matchLabels: {app: web}}
       containers: [{name: web, image: web}]
 ```
 
@@ -63,6 +83,7 @@ from policies.edits import Edit
 from policies.fields import ErrorList, FieldPath
 from policies.findings import Severity
 from policies.model.declared import DeclaredConstraint, Workload
+from policies.model.pod_affinity import affinity_terms
 from policies.model.topology_keys import RENAMED, RENAMED_SINCE
 from policies.rules.base import Context, Problem
 
@@ -72,22 +93,32 @@ FIXABLE = True
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
-    """Yield each constraint over a deprecated label."""
+    """Yield each constraint and each term over a deprecated label."""
     if context.version < RENAMED_SINCE:
         return
     for declared in workload.constraints:
         old = declared.constraint.topology_key
-        new = RENAMED.get(old)
-        if new is None:
+        if (new := RENAMED.get(old)) is None:
             continue
-        path = declared.path.child("topologyKey")
-        text = f"{old} is deprecated since Kubernetes {RENAMED_SINCE}; the label is called {new}"
         if _stands_already(workload, declared, new):
-            yield Problem(path, f"{text}, which another entry with the same whenUnsatisfiable has already")
-        elif context.inventory is not None and context.inventory.values(new) == frozenset():
-            yield Problem(path, f"{text}, which none of the known nodes carries yet")
+            text = f"{_text(old, new)}, which another entry with the same whenUnsatisfiable has already"
+            yield Problem(declared.path.child("topologyKey"), text)
         else:
-            yield Problem(path, text, (Edit(path, old, new),))
+            yield _renamed(declared.path, old, new, context)
+    for term in affinity_terms(workload):
+        if (new := RENAMED.get(term.topology_key)) is not None:
+            yield _renamed(term.path, term.topology_key, new, context)
+
+
+def _text(old: str, new: str) -> str:
+    return f"{old} is deprecated since Kubernetes {RENAMED_SINCE}; the label is called {new}"
+
+
+def _renamed(path: FieldPath, old: str, new: str, context: Context) -> Problem:
+    path, text = path.child("topologyKey"), _text(old, new)
+    if context.inventory is not None and context.inventory.values(new) == frozenset():
+        return Problem(path, f"{text}, which none of the known nodes carries yet")
+    return Problem(path, text, (Edit(path, old, new),))
 
 
 def _stands_already(workload: Workload, declared: DeclaredConstraint, key: str) -> bool:

@@ -1,14 +1,17 @@
-"""A constraint over a label that no node has.
+"""A constraint or a term of pod affinity over a label that no node has.
 
 ## What it finds
-A `topologyKey` that none of the cluster's nodes carries, and of which no policy lists domains. A label that
+A `topologyKey` of a constraint, of `podAffinity` or of `podAntiAffinity` that none of the cluster's nodes
+carries, and of which no policy lists domains. A label that
 only nodes of a pool will have which is scaled to zero is best listed in the `topology` of a SpreadPolicy.
 Nothing is said of Karpenter's own labels where the repository has an object of the group `karpenter.sh`.
 
 ## Why it matters
 With `DoNotSchedule` every node is refused for the missing label, and all pods stay pending. With
 `ScheduleAnyway` no node takes part in the score: the constraint does nothing, and neither do the other
-`ScheduleAnyway` constraints of the pod, for a node must have the labels of them all.
+`ScheduleAnyway` constraints of the pod, for a node must have the labels of them all. Required pod affinity
+keeps all pods pending too; anti-affinity and preferred terms do nothing. What keeps pods pending is an error,
+the rest a warning.
 
 ## Fails
 ```yaml
@@ -76,9 +79,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
+from policies.fields import FieldPath
 from policies.findings import Severity
-from policies.model.declared import DeclaredConstraint, Workload
+from policies.model.declared import Workload
 from policies.model.inventory import Inventory
+from policies.model.pod_affinity import affinity_terms
 from policies.model.repository import Repository
 from policies.model.tools import KARPENTER_LABELS, Tool
 from policies.rules.base import Context, Problem
@@ -91,19 +96,28 @@ NEEDS_INVENTORY = True
 _CLOSE = 3
 #: How much of a label must be as in the key for a typing mistake (``difflib``). Arbitrary.
 _LIKENESS = 0.85
+#: What comes of a key without which no node is taken.
+_PENDING = "every pod stays pending"
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
-    """Yield each constraint whose key is on no node."""
+    """Yield each constraint and each term whose key is on no node."""
     inventory = context.inventory
     # A cluster without any node has yet to get some.
     if inventory is None or not inventory.nodes:
         return
     for declared in workload.constraints:
-        key = declared.constraint.topology_key
-        if inventory.values(key) != frozenset() or _comes_with_new_nodes(key, context.repository):
-            continue
-        yield Problem(declared.path.child("topologyKey"), _text(workload, declared, inventory))
+        if _is_missing(declared.constraint.topology_key, context, inventory):
+            effect = _PENDING if declared.is_hard else f"it does nothing{_also(workload)}"
+            yield _problem(declared.path, declared.constraint.topology_key, effect, inventory)
+    for term in affinity_terms(workload):
+        if _is_missing(term.topology_key, context, inventory):
+            effect = _PENDING if term.needs_label else "the term does nothing"
+            yield _problem(term.path, term.topology_key, effect, inventory)
+
+
+def _is_missing(key: str, context: Context, inventory: Inventory) -> bool:
+    return inventory.values(key) == frozenset() and not _comes_with_new_nodes(key, context.repository)
 
 
 def _comes_with_new_nodes(key: str, repository: Repository) -> bool:
@@ -111,13 +125,14 @@ def _comes_with_new_nodes(key: str, repository: Repository) -> bool:
     return key.startswith(KARPENTER_LABELS) and Tool.KARPENTER in repository.tools
 
 
-def _text(workload: Workload, declared: DeclaredConstraint, inventory: Inventory) -> str:
-    key, count = declared.constraint.topology_key, len(inventory.nodes or ())
-    effect = "every pod stays pending" if declared.is_hard else f"it does nothing{_also(workload)}"
+def _problem(path: FieldPath, key: str, effect: str, inventory: Inventory) -> Problem:
+    count = len(inventory.nodes or ())
+    severity = Severity.ERROR if effect == _PENDING else Severity.WARNING
     alike = _alike(key, inventory)
     advice = f"; they have {', '.join(alike)}" if alike else ""
     nodes = "the only node does not have" if count == 1 else f"none of the {count} nodes has"
-    return f"{nodes} the label {key}, so {effect}{advice}"
+    text = f"{nodes} the label {key}, so {effect}{advice}"
+    return Problem(path.child("topologyKey"), text, severity=severity)
 
 
 def _also(workload: Workload) -> str:

@@ -1,15 +1,17 @@
-"""A constraint over `zone`, `hostname` and the like, bare or below a wrong prefix: labels that no node has.
+"""A topology key such as `zone` or `hostname`, bare or below a wrong prefix: a label that no node has.
 
 ## What it finds
-`topologyKey` is one of `zone`, `region`, `hostname`, `host` and `node`, as many examples write it for short,
-or a name that is put together of two others, such as `topology.kubernetes.io/hostname` and
-`kubernetes.io/zone`. Nothing is said where a policy's `topology` knows the key; where the nodes are known,
-whether they carry a key is for a rule that looks at them.
+The `topologyKey` of a constraint, of `podAffinity` or of `podAntiAffinity` is one of `zone`,
+`region`, `hostname`, `host` and `node`, as many examples write it for short, or a name that is put together
+of two others, such as `topology.kubernetes.io/hostname` and `kubernetes.io/zone`. Nothing is said where a
+policy's `topology` knows the key; where the nodes are known, whether they carry a key is for a rule that
+looks at them.
 
 ## Why it matters
 Kubernetes and the cloud providers put `topology.kubernetes.io/zone`, `topology.kubernetes.io/region` and
 `kubernetes.io/hostname` on nodes, never the others. A node without the label takes no pod of a hard
-constraint, so every pod stays pending; a soft constraint does nothing.
+constraint or of required pod affinity, so every pod stays pending: an error. Soft constraints, preferred
+terms and anti-affinity do nothing: a warning.
 
 ## Fails
 ```yaml
@@ -50,6 +52,23 @@ spec:
       containers: [{name: web, image: web}]
 ```
 
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - {topologyKey: hostname, labelSelector: {matchLabels: {app: web}}}
+      containers: [{name: web, image: web}]
+```
+
 ## Passes
 ```yaml
 apiVersion: apps/v1
@@ -79,22 +98,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.fields import FieldPath
 from policies.findings import Severity
 from policies.model.declared import Workload
+from policies.model.pod_affinity import affinity_terms
 from policies.model.topology_keys import MISNAMED
 from policies.rules.base import Context, Problem
 
-SEVERITY = Severity.WARNING
+SEVERITY = Severity.ERROR
 SEE = "https://github.com/kyverno/policies/tree/main/other-mpol/spread-pods-across-topology"
+
+#: What comes of a key without which no node is taken.
+_PENDING = "every pod stays pending"
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
-    """Yield each constraint over a wrong name of which nothing is known."""
+    """Yield each constraint and each term over a wrong name of which nothing is known."""
     for declared in workload.constraints:
-        key = declared.constraint.topology_key
-        meant = MISNAMED.get(key)
-        if meant is None or (context.inventory is not None and context.inventory.values(key) is not None):
-            continue
-        effect = "every pod stays pending" if declared.is_hard else "the constraint does nothing"
-        text = f"no node carries {key} by itself, and without it {effect}; the label is called {meant}"
-        yield Problem(declared.path.child("topologyKey"), text)
+        effect = _PENDING if declared.is_hard else "the constraint does nothing"
+        yield from _problem(declared.path, declared.constraint.topology_key, effect, context)
+    for term in affinity_terms(workload):
+        effect = _PENDING if term.needs_label else "the term does nothing"
+        yield from _problem(term.path, term.topology_key, effect, context)
+
+
+def _problem(path: FieldPath, key: str, effect: str, context: Context) -> Iterator[Problem]:
+    meant = MISNAMED.get(key)
+    if meant is None or (context.inventory is not None and context.inventory.values(key) is not None):
+        return
+    severity = Severity.ERROR if effect == _PENDING else Severity.WARNING
+    text = f"no node carries {key} by itself, and without it {effect}; the label is called {meant}"
+    yield Problem(path.child("topologyKey"), text, severity=severity)

@@ -322,7 +322,7 @@ def test_the_worst_is_told_first() -> None:
     assert [
         "selector-missing",
         "selector-misses-own-pod",
+        "topology-key-unqualified",
+        "topology-key-unqualified",
         "revision-key-missing",
-        "topology-key-unqualified",
-        "topology-key-unqualified",
     ] == told

@@ -51,6 +51,7 @@ def a_rule(rule_id: str = "odd-skew", severity: Severity = Severity.WARNING) -> 
         see="https://example.com/pain",
         subject=Subject.WORKLOAD,
         needs_inventory=False,
+        opt_in=False,
         fixable=True,
         params=None,
         check=_nothing,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from policies.findings import Severity
 from policies.model.inventory import Inventory
+from policies.model.node import Node
 from policies.rules.base import Context
 from tests.builders import a_constraint, a_workload
 from tests.policies.rules.asking import problems
@@ -32,3 +36,52 @@ def test_keys(key: str, inventory: Inventory | None, expected: int) -> None:
     text = text_of(a_workload(spec={"topologySpreadConstraints": [a_constraint(topologyKey=key)]}))
 
     assert expected == len(problems(RULE, text, Context(inventory=inventory)))
+
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+TERM = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}}}
+WEIGHTED = {"weight": 1, "podAffinityTerm": TERM}
+
+
+@pytest.mark.parametrize("rule", [RULE, "topology-key-on-no-node"])
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        pytest.param(
+            {"topologySpreadConstraints": [a_constraint(topologyKey="zone")]},
+            Severity.ERROR,
+            id="hard constraint",
+        ),
+        pytest.param(
+            {
+                "topologySpreadConstraints": [
+                    a_constraint(topologyKey="zone", whenUnsatisfiable="ScheduleAnyway")
+                ]
+            },
+            Severity.WARNING,
+            id="soft constraint",
+        ),
+        pytest.param(
+            {"affinity": {"podAffinity": {REQUIRED: [TERM]}}}, Severity.ERROR, id="required affinity"
+        ),
+        pytest.param(
+            {"affinity": {"podAffinity": {PREFERRED: [WEIGHTED]}}}, Severity.WARNING, id="preferred"
+        ),
+        pytest.param(
+            {"affinity": {"podAntiAffinity": {REQUIRED: [TERM]}}}, Severity.WARNING, id="anti-affinity"
+        ),
+        pytest.param(
+            {"affinity": {"podAntiAffinity": {PREFERRED: [WEIGHTED]}}},
+            Severity.WARNING,
+            id="preferred anti-affinity",
+        ),
+    ],
+)
+def test_severity(rule: str, spec: dict[str, Any], expected: Severity) -> None:
+    """What keeps every pod pending is an error, whether or not the nodes are known; the rest is a warning."""
+    node = Node("n1", {"topology.kubernetes.io/zone": "a"}, (), unschedulable=False, allocatable={})
+    inventory = Inventory((node,)) if rule != RULE else None
+    (problem,) = problems(rule, text_of(a_workload(spec=spec)), Context(inventory=inventory))
+
+    assert expected == problem.severity

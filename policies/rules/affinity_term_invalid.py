@@ -1,0 +1,74 @@
+"""A term of pod affinity or pod anti-affinity that the API server refuses.
+
+## What it finds
+A term of `podAffinity` or `podAntiAffinity` with a missing or impossible `topologyKey`, an invalid selector,
+a `weight` that is not from 1 to 100, label keys without a `labelSelector`, a field that no term has, or with
+the form of the other list: `weight` and `podAffinityTerm` belong to preferred terms only.
+
+## Why it matters
+The API server refuses a workload of its own kinds when it is applied. Of a custom resource it checks
+nothing: the object is stored, and its controller fails to make the pods.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      affinity:
+        podAntiAffinity:
+          preferredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: kubernetes.io/hostname
+              labelSelector: {matchLabels: {app: web}}
+      containers: [{name: web, image: web}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      affinity:
+        podAntiAffinity:
+          preferredDuringSchedulingIgnoredDuringExecution:
+            - weight: 100
+              podAffinityTerm:
+                topologyKey: kubernetes.io/hostname
+                labelSelector: {matchLabels: {app: web}}
+      containers: [{name: web, image: web}]
+```
+
+## How to fix
+Write a required term as `{topologyKey, labelSelector}`, and a preferred one as `{weight, podAffinityTerm}`
+with these inside `podAffinityTerm`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policies.findings import Severity
+from policies.model.declared import Workload
+from policies.model.pod_affinity import affinity_errors
+from policies.model.version import KNOWN_VERSION
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.ERROR
+SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity"
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield what the API server refuses in the terms."""
+    for error in affinity_errors(workload, strict=context.version <= KNOWN_VERSION):
+        yield Problem(error.path, error.problem)

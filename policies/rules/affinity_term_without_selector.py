@@ -1,0 +1,92 @@
+"""A term of pod affinity or pod anti-affinity without a `labelSelector`: it is about no pod.
+
+## What it finds
+A term of `podAffinity` or `podAntiAffinity` whose `labelSelector` is missing or null. It is an error where
+the term is a required one of `podAffinity`.
+
+## Why it matters
+Without a selector a term selects no pod, where `{}` would select every pod. Anti-affinity then keeps nothing
+apart: replicas may share a node. A preferred affinity does nothing. A required affinity wants a place beside
+pods that cannot exist: every pod stays pending.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: kubernetes.io/hostname
+      containers: [{name: web, image: web}]
+```
+```yaml
+apiVersion: v1
+kind: Pod
+metadata: {name: web, labels: {app: web}}
+spec:
+  affinity:
+    podAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+        - {topologyKey: topology.kubernetes.io/zone, namespaces: [cache]}
+  containers: [{name: web, image: web}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}
+      containers: [{name: web, image: web}]
+```
+
+## How to fix
+Give the term a `labelSelector`: that of the workload's own pods to keep replicas apart, or `{}` for every
+pod of the namespace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policies.findings import Severity
+from policies.model.declared import Workload
+from policies.model.pod_affinity import AffinityTerm, affinity_terms
+from policies.model.topology_keys import domain_noun
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.WARNING
+SEE = "https://github.com/kubernetes/website/issues/11891"
+
+
+def check(workload: Workload, _context: Context) -> Iterator[Problem]:
+    """Yield each term without a selector."""
+    for term in affinity_terms(workload):
+        if term.selector is None:
+            severity, effect = _effect(term)
+            text = f"has no labelSelector, which selects no pod, so that {effect}"
+            yield Problem(term.path, text, severity=severity)
+
+
+def _effect(term: AffinityTerm) -> tuple[Severity, str]:
+    if term.anti:
+        return Severity.WARNING, f"nothing is kept apart: replicas may share {domain_noun(term.topology_key)}"
+    if term.required:
+        return Severity.ERROR, "every pod stays pending"
+    return Severity.WARNING, "the term does nothing"

@@ -1,0 +1,178 @@
+"""A pod anti-affinity that is meant to keep replicas apart and does not select them.
+
+## What it finds
+A term of `podAntiAffinity` whose selector names its own workload and yet does not select its pods, nor those
+of any other workload of the namespace in the repository. It names its workload where its labels are those of
+the workload's own `metadata.labels`, where it asks for the pods' own `app` or `app.kubernetes.io/name` and
+fails by another label, or where it asks for the workload's name under a key that the pods lack.
+
+Left alone are terms that mean other applications: those that select another workload or name another
+application, terms about other namespaces or with `mismatchLabelKeys`. It is a note where there is one replica
+only, or where another term or a constraint over the same key keeps the replicas apart.
+
+## Why it matters
+Anti-affinity is about the pods that the selector selects. Where it selects none nothing objects, every
+replica may land on one node, and nobody notices before that node fails.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app.kubernetes.io/name: web, app.kubernetes.io/component: server}}
+  template:
+    metadata: {labels: {app.kubernetes.io/name: web, app.kubernetes.io/component: server}}
+    spec:
+      affinity:
+        podAntiAffinity:
+          preferredDuringSchedulingIgnoredDuringExecution:
+            - weight: 100
+              podAffinityTerm:
+                topologyKey: kubernetes.io/hostname
+                labelSelector:
+                  matchLabels: {app.kubernetes.io/name: web, app.kubernetes.io/component: web}
+      containers: [{name: web, image: web}]
+```
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {app.kubernetes.io/part-of: shop}}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: kubernetes.io/hostname
+              labelSelector: {matchLabels: {app.kubernetes.io/part-of: shop}}
+      containers: [{name: web, image: web}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app.kubernetes.io/name: web, app.kubernetes.io/component: server}}
+  template:
+    metadata: {labels: {app.kubernetes.io/name: web, app.kubernetes.io/component: server}}
+    spec:
+      affinity:
+        podAntiAffinity:
+          preferredDuringSchedulingIgnoredDuringExecution:
+            - weight: 100
+              podAffinityTerm:
+                topologyKey: kubernetes.io/hostname
+                labelSelector:
+                  matchLabels: {app.kubernetes.io/name: web, app.kubernetes.io/component: server}
+            - weight: 1
+              podAffinityTerm:
+                topologyKey: kubernetes.io/hostname
+                labelSelector: {matchLabels: {app.kubernetes.io/name: kafka}}
+      containers: [{name: web, image: web}]
+```
+
+## How to fix
+Select labels that the pod template itself has, best those of the workload's own selector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from policies.fields import ErrorList, FieldPath
+from policies.findings import Severity
+from policies.model.declared import Workload
+from policies.model.labels import LabelSelector, Operator
+from policies.model.own_labels import own_mismatch
+from policies.model.own_selector import is_patch
+from policies.model.placeholders import has_placeholder
+from policies.model.pod_affinity import AffinityTerm, affinity_terms, separates_replicas
+from policies.model.topology_keys import domain_noun
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.WARNING
+SEE = "https://github.com/argoproj/argo-cd/issues/19388"
+
+#: Labels that name an application: a term that asks for another value of one means another application.
+_NAMES = ("app", "app.kubernetes.io/name", "k8s-app", "name")
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield each term that should keep the replicas apart and selects none of them."""
+    terms = [term for term in affinity_terms(workload) if term.anti]
+    if not terms or is_patch(workload) or has_placeholder(workload.labels):
+        return
+    for term in terms:
+        selector = term.selector
+        if selector is None or term.excludes_own_value or not term.is_about_namespace_of(workload):
+            continue
+        mismatch = own_mismatch(selector, workload)
+        if not mismatch or not _names_own(selector, workload):
+            continue
+        if context.repository.selects_any(selector, workload.namespace):
+            continue
+        severity, effect = _effect(term, terms, workload, context)
+        path = term.path.child("labelSelector")
+        text = f"does not select this pod ({mismatch}), nor any other of the repository, so that {effect}"
+        yield Problem(path, text, severity=severity)
+
+
+def _names_own(selector: LabelSelector, workload: Workload) -> bool:
+    """Tell whether a selector that misses the pods names their workload all the same."""
+    if _selects_object(selector, workload):
+        return True
+    own = {workload.labels[key] for key in _NAMES if key in workload.labels} | {workload.name} - {""}
+    asked = _asked(selector)
+    if any(key in asked and own.isdisjoint(asked[key]) for key in _NAMES):
+        return False
+    return any(key in asked for key in _NAMES) or _fails_by_key(asked, workload, own)
+
+
+def _selects_object(selector: LabelSelector, workload: Workload) -> bool:
+    """Tell whether the labels are there, but on the workload and not on its pods."""
+    metadata = ErrorList().mapping(workload.obj.get("metadata"), FieldPath())
+    labels = ErrorList().labels(metadata.get("labels"), FieldPath())
+    return bool(_asked(selector)) and selector.matches(labels)
+
+
+def _asked(selector: LabelSelector) -> dict[str, frozenset[str]]:
+    """Return the values that a selector asks for, by label."""
+    asked = {key: frozenset([value]) for key, value in selector.match_labels}
+    for entry in selector.match_expressions:
+        if entry.operator is Operator.IN:
+            asked[entry.key] = asked.get(entry.key, frozenset(entry.values)).intersection(entry.values)
+    return asked
+
+
+def _fails_by_key(asked: Mapping[str, frozenset[str]], workload: Workload, own: set[str]) -> bool:
+    """Tell whether the workload's name is asked for under a key that its pods lack."""
+    return any(key not in workload.labels and not own.isdisjoint(values) for key, values in asked.items())
+
+
+def _effect(
+    term: AffinityTerm, terms: list[AffinityTerm], workload: Workload, context: Context
+) -> tuple[Severity, str]:
+    """Return how bad it is, and what comes of it."""
+    replicas = context.repository.replicas(workload)
+    key = term.topology_key
+    apart = any(other.topology_key == key and separates_replicas(other, workload) for other in terms)
+    apart = apart or any(
+        _spreads(entry.constraint.selector, workload)
+        for entry in workload.constraints
+        if entry.constraint.topology_key == key
+    )
+    if apart or replicas is None or replicas.most < 2:
+        return Severity.NOTE, "the term does nothing"
+    return Severity.WARNING, f"replicas may share {domain_noun(key)}"
+
+
+def _spreads(selector: LabelSelector | None, workload: Workload) -> bool:
+    return selector is not None and not own_mismatch(selector, workload)

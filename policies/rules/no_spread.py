@@ -1,0 +1,95 @@
+"""A workload of several replicas that nothing spreads.
+
+## What it finds
+A workload that runs at least two replicas and has neither `topologySpreadConstraints` nor
+`podAntiAffinity`. The rule is opt-in: enable it with `--enable no-spread`, or set its severity in a
+SpreadPolicy, which limits it to the policy's scope.
+
+## Why it matters
+Nothing but kube-scheduler's built-in defaults spreads such pods. They only prefer nodes and zones with fewer
+of them, and give way to other preferences. Replicas that share a node or a zone are lost with it.
+
+## Fails
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: web}]
+```
+
+## Passes
+```yaml
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector: {matchLabels: {app: web}}
+          matchLabelKeys: [pod-template-hash]
+      containers: [{name: web, image: web}]
+```
+
+## How to fix
+Add `topologySpreadConstraints`; `evenkeel fix --inject --policy builtin:soft-spread` writes soft ones over
+zones and nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from policies.fields import ErrorList
+from policies.findings import Severity
+from policies.model.declared import Workload
+from policies.model.own_selector import is_patch
+from policies.model.workload import descend
+from policies.rules.base import Context, Problem
+
+SEVERITY = Severity.WARNING
+SEE = "https://github.com/stackrox/kube-linter/issues/894"
+OPT_IN = True
+
+
+@dataclass(frozen=True, slots=True)
+class Params:
+    """Settings.
+
+    Attributes:
+        min_replicas: The replicas from which a workload must be spread.
+    """
+
+    min_replicas: int = 2
+
+
+def check(workload: Workload, context: Context) -> Iterator[Problem]:
+    """Yield the workload if it has several replicas and no spread."""
+    replicas = context.repository.replicas(workload)
+    if replicas is None or replicas.most < context.params.min_replicas:
+        return
+    if is_patch(workload) or _is_spread(workload):
+        return
+    text = (
+        f"has no topologySpreadConstraints and no podAntiAffinity: {replicas.most} replicas may share a node"
+    )
+    yield Problem(workload.pod_path.child("spec"), text)
+
+
+def _is_spread(workload: Workload) -> bool:
+    """Tell whether a workload has any spread of its own, valid or not."""
+    affinity = descend(workload.spec, ("affinity",), ErrorList())
+    return bool(workload.spec.get("topologySpreadConstraints") or affinity.get("podAntiAffinity"))
