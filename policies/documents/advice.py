@@ -21,7 +21,7 @@ from policies.findings import Finding, Severity
 from policies.manifests import Document
 from policies.model.constraint import Constraint, WhenUnsatisfiable
 from policies.model.workload import KNOWN_KINDS
-from policies.rules.base import all_rules
+from policies.rules.base import all_rules, unknown_rule
 
 _SPEC = FieldPath().child("spec")
 _DEFAULTS = _SPEC.child("defaults")
@@ -80,13 +80,10 @@ def _located(document: Document, found: Iterable[_Advice]) -> list[Finding]:
 
 def _unknown_rules(rules: Iterable[str]) -> Iterator[_Advice]:
     # Another release may have it, so it is no error.
-    known = list(all_rules())
     for name in rules:
-        if name not in known:
-            close = get_close_matches(name, known, 1)
-            hint = f"did you mean {close[0]}?" if close else "evenkeel rule lists them"
+        if name not in all_rules():
             path = _SPEC.child("rules").key(name)
-            yield _Advice(Severity.WARNING, path, f"there is no rule of that id; {hint}", "rule-unknown")
+            yield _Advice(Severity.WARNING, path, unknown_rule(name), "rule-unknown")
 
 
 def _scope(policy: SpreadPolicy, around: Surroundings) -> Iterator[_Advice]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -12,6 +12,7 @@ from policies.fields import ErrorKind, FieldError, FieldPath, shown
 from policies.manifests import load_strictly
 from policies.model.version import KubernetesVersion
 from policies.model.workload import parse_workload_kind
+from policies.rules.base import all_rules, unknown_rule
 
 #: The version and the kind of the document.
 API_VERSION = "evenkeel.dev/v1alpha1"
@@ -52,6 +53,7 @@ class LintConfig:
         exclude: What is left out of folders: patterns as in .gitignore.
         select: The only rules that are asked; empty means all.
         ignore: Rules that are not asked.
+        enable: Opt-in rules that are asked besides.
         fail_on: The least finding that makes the exit code 1.
         policies: SpreadPolicy files, or builtin:NAME. They set severities and parameters in their scope.
         scheduler_config: The cluster's KubeSchedulerConfiguration file.
@@ -67,6 +69,7 @@ class LintConfig:
     exclude: tuple[str, ...] = field(default=(), metadata={"examples": [["tests/", "*.generated.yaml"]]})
     select: tuple[str, ...] = field(default=(), metadata=_RULES)
     ignore: tuple[str, ...] = field(default=(), metadata=_RULES)
+    enable: tuple[str, ...] = field(default=(), metadata=_RULES)
     fail_on: FailOn = FailOn.ERROR
     policies: tuple[str, ...] = field(default=(), metadata={"examples": [["policy.yaml"]]})
     scheduler_config: str | None = None
@@ -88,6 +91,9 @@ def load_lint_config(content: bytes, file: str) -> LintConfig:
     if len(documents) != 1:
         raise DocumentError([f"{file}: must hold one {KIND} document, got {len(documents)}"])
     (document,) = documents
+    if isinstance(document.value, dict) and not {"apiVersion", "kind"} & document.value.keys():
+        text = f"apiVersion {API_VERSION} and kind {KIND} are required; --no-config if the file is no {KIND}"
+        raise DocumentError([f"{file}:1: {text}"])
     errors = config_errors(document.value)
     if errors:
         raise DocumentError(document.problems(errors))
@@ -110,6 +116,7 @@ def build(value: Mapping[str, Any]) -> LintConfig:
         exclude=tuple(value.get("exclude", ())),
         select=tuple(value.get("select", ())),
         ignore=tuple(value.get("ignore", ())),
+        enable=tuple(value.get("enable", ())),
         fail_on=FailOn(value.get("failOn", FailOn.ERROR)),
         policies=tuple(value.get("policies", ())),
         scheduler_config=value.get("schedulerConfig"),
@@ -125,16 +132,24 @@ def build(value: Mapping[str, Any]) -> LintConfig:
 def _parsed_errors(value: object) -> Iterator[FieldError]:
     """Yield what the schema cannot say."""
     raw = value if isinstance(value, dict) else {}
-    for path, text in _texts(raw, "kubernetesVersion"):
-        try:
-            KubernetesVersion.parse(text)
-        except UsageError as error:
-            yield _invalid(path, str(error))
-    for path, text in _texts(raw, "workloadKinds"):
-        try:
-            parse_workload_kind(text)
-        except UsageError as error:
-            yield _invalid(path, str(error))
+    parsers: tuple[tuple[str, Callable[[str], object]], ...] = (
+        ("kubernetesVersion", KubernetesVersion.parse),
+        ("workloadKinds", parse_workload_kind),
+    )
+    for name, parse in parsers:
+        for path, text in _texts(raw, name):
+            try:
+                parse(text)
+            except UsageError as error:
+                yield _invalid(path, str(error))
+    for name in ("select", "ignore", "enable"):
+        for path, text in _texts(raw, name):
+            if text not in all_rules():
+                yield _invalid(path, unknown_rule(text))
+    yield from _path_errors(raw)
+
+
+def _path_errors(raw: Mapping[str, Any]) -> Iterator[FieldError]:
     for name in ("paths", "exclude"):
         for path, text in _texts(raw, name):
             if not text or "\0" in text:

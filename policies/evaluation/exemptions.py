@@ -43,7 +43,7 @@ NO_EXEMPTIONS = Exemptions({}, ())
 @cache
 def known_rules() -> frozenset[str]:
     """Return every id that an object may be exempt from, at admission or in a file."""
-    return frozenset(all_rules()) | frozenset(ApiRule) | {DOES_NOT_FIT}
+    return frozenset(all_rules()) | frozenset(ApiRule)
 
 
 def read_exemptions(

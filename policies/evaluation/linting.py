@@ -14,7 +14,7 @@ from policies.evaluation.context import AdmissionContext
 from policies.evaluation.declaring import Declared, Gathered, gather, text_member
 from policies.evaluation.exemptions import IGNORE_ANNOTATION, Exemptions, read_exemptions
 from policies.fields import ErrorList, FieldPath
-from policies.findings import Finding, Severity
+from policies.findings import Finding
 from policies.manifests import ManifestObject
 from policies.model.embedded import embedded_errors, embedded_lists
 from policies.model.injecting import extract
@@ -49,6 +49,8 @@ class Selection:
 
     def runs_everywhere(self, rule: Rule) -> bool:
         """Tell whether a rule runs on every object, not only in the scope of a policy that names it."""
+        if rule.subject is base.Subject.FILE:
+            return True
         if self.select is not None:
             return rule.id in self.select or rule.id in self.enable
         return not rule.opt_in or rule.id in self.enable
@@ -124,6 +126,8 @@ def lint_gathered(
     result = LintResult(workloads=len(gathered.declared))
     rules, selection = [], selection or Selection()
     for rule in selection.rules(context.policies):
+        if rule.subject is base.Subject.NEXT_POD:
+            continue
         if rule.needs_inventory and inventory is None:
             result.skipped[rule.id] = NO_INVENTORY
         else:
@@ -145,6 +149,8 @@ def lint_gathered(
         _lint_one(entry, asked, around, context, result, today=today)
     for manifest in gathered.others:
         _lint_other(manifest, rules, around, context, result, today=today)
+    if EXEMPTION_WITHOUT_EFFECT in selection.ignore:
+        result.findings = [entry for entry in result.findings if entry.rule != EXEMPTION_WITHOUT_EFFECT]
     result.findings.sort(key=lambda finding: (finding.location.file, finding.location.line, finding.rule))
     return result
 
@@ -179,7 +185,9 @@ def _lint_one(
         return  # In nobody's scope, as at admission.
     exemptions = read_exemptions(entry.subject.annotations, entry.subject.pod.annotations, today=today)
     way = FieldPath() if IGNORE_ANNOTATION in entry.subject.annotations else entry.workload.pod_path
-    result.findings += _exemption_findings(entry.manifest, way, exemptions, title=entry.workload.title)
+    result.findings += _exemption_findings(
+        entry.manifest, way, exemptions, policies, title=entry.workload.title
+    )
     for subject, rules in asked:
         for rule, plain in rules:
             settings = rule_settings(policies, rule.id) if policies else _NO_SETTINGS
@@ -218,10 +226,10 @@ def _lint_other(
     annotations = ErrorList().labels(metadata.get("annotations"), FieldPath())
     exemptions = read_exemptions(annotations, {}, today=today)
     title = f"{obj['kind']} {text_member(obj.get('metadata'), 'name')}".rstrip()
-    result.findings += _exemption_findings(manifest, FieldPath(), exemptions, title=title)
     own, kinds = ErrorList().labels(metadata.get("labels"), FieldPath()), frozenset([str(obj["kind"])])
     namespace = text_member(obj.get("metadata"), "namespace")
     policies = [entry for entry in context.policies if entry.scope.matches(namespace, None, own, kinds)]
+    result.findings += _exemption_findings(manifest, FieldPath(), exemptions, policies, title=title)
     of_rules = {} if context.policies and not policies else _embedded_problems(obj, embedded)
     for rule in rules:
         settings = rule_settings(policies, rule.id)
@@ -268,16 +276,22 @@ def _record(finding: Finding, exemptions: Exemptions, result: LintResult) -> Non
 
 
 def _exemption_findings(
-    manifest: ManifestObject, way: FieldPath, exemptions: Exemptions, *, title: str
+    manifest: ManifestObject,
+    way: FieldPath,
+    exemptions: Exemptions,
+    policies: Iterable[SpreadPolicy],
+    *,
+    title: str,
 ) -> Iterator[Finding]:
     """Yield what is wrong with an object's exemptions: each leaves a rule in force that it names."""
     if not exemptions.problems:
         return
     path = way.child("metadata", "annotations").key(IGNORE_ANNOTATION)
+    settings = rule_settings(policies, EXEMPTION_WITHOUT_EFFECT)
     for problem in exemptions.problems:
         message = problem.removeprefix(f"{IGNORE_ANNOTATION}: ")
         yield Finding(
-            Severity.WARNING,
+            settings.severity or all_rules()[EXEMPTION_WITHOUT_EFFECT].severity,
             manifest.location(path),
             path,
             message,

@@ -24,6 +24,8 @@ REFERENCE_FILE = "README.md"
 SUBJECTS = {
     Subject.WORKLOAD: "pods and workloads",
     Subject.MANIFEST: "every object",
+    Subject.FILE: "what is read",
+    Subject.NEXT_POD: "the next pod, at admission",
     Subject.SCHEDULER_CONFIG: "KubeSchedulerConfiguration",
     Subject.INJECTION: "policies that inject constraints",
 }

@@ -13,8 +13,8 @@ from policies.reports.printable import one_line
 
 #: The case of a file without findings; CI systems take a suite without cases for a mistake.
 CLEAN = "lint"
-#: The suite of the rules that were not asked.
-NOT_ASKED = "rules that were not asked"
+#: The suite of the rules that did not run.
+NOT_RUN = "rules that did not run"
 
 
 def render(run: LintRun) -> str:
@@ -33,7 +33,7 @@ def render(run: LintRun) -> str:
         if not len(suite):
             _case(suite, CLEAN, file)
     if run.result.skipped:
-        suite = _suite(root, NOT_ASKED)
+        suite = _suite(root, NOT_RUN)
         for rule, why in sorted(run.result.skipped.items()):
             _skipped(suite, rule, "evenkeel", why)
     _count(root)

@@ -33,6 +33,7 @@ def render(run: LintRun) -> str:
         "skipped": [
             {"rule": rule, "reason": encodable(why)} for rule, why in sorted(run.result.skipped.items())
         ],
+        "statistics": [{"rule": encodable(rule), "count": count} for rule, count in run.statistics],
     }
     return orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
@@ -53,6 +54,7 @@ def _summary(run: LintRun) -> dict[str, Any]:
         "notes": run.count(Severity.NOTE),
         "suppressed": len(run.result.suppressed),
         "inBaseline": run.known,
+        "hidden": len(run.hidden),
         "failed": run.failed,
     }
 

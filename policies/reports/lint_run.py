@@ -5,8 +5,9 @@ A report of a run is a module with ``render(run) -> str``; ``lint_text`` takes t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from policies.evaluation.linting import LintResult, Suppressed
@@ -32,6 +33,7 @@ class LintRun:
         files: The files that were read, as findings name them.
         fail_on: The least finding that makes the run fail; None if none does.
         known: How many findings were left out because a baseline holds them.
+        hidden: Findings that are not told, for they are not severe enough; the run may fail by them.
         rules: The rules by their ids; findings may have other ids, such as that of an unreadable file.
         source: Returns the lines of a file, as its findings name it; empty where they are not known. It is
             asked for each finding, so it should remember them.
@@ -43,6 +45,7 @@ class LintRun:
     files: Collection[str] = ()
     fail_on: Severity | None = Severity.ERROR
     known: int = 0
+    hidden: Sequence[Finding] = ()
     rules: Mapping[str, Rule] = field(default_factory=all_rules)
     source: Callable[[str], Sequence[str]] = no_source
 
@@ -67,7 +70,19 @@ class LintRun:
 
     def fails(self, least: Severity) -> bool:
         """Tell whether a finding is as bad as this or worse."""
-        return any(is_as_bad(finding, least) for finding in self.result.findings)
+        return any(is_as_bad(finding, least) for finding in (*self.result.findings, *self.hidden))
+
+    def without_below(self, least: Severity) -> LintRun:
+        """Return the run with the findings hidden that are less bad than a severity."""
+        hidden = [finding for finding in self.result.findings if not is_as_bad(finding, least)]
+        told = [finding for finding in self.result.findings if is_as_bad(finding, least)]
+        return replace(self, result=replace(self.result, findings=told), hidden=hidden)
+
+    @property
+    def statistics(self) -> list[tuple[str, int]]:
+        """How many findings in force each rule has, the most first."""
+        numbers = Counter(finding.rule for finding in self.result.findings)
+        return sorted(numbers.items(), key=lambda entry: (-entry[1], entry[0]))
 
     @property
     def failed(self) -> bool:

@@ -21,8 +21,10 @@ def looked_at(run: LintRun) -> str:
     return f"{plural(len(run.files), 'file')}, {plural(run.result.workloads, 'workload')}"
 
 
-def asides(run: LintRun) -> Iterator[str]:
-    """Yield what was left out and why: exempted and known findings, and rules that were not asked."""
+def asides(run: LintRun, *, verbose: bool = False) -> Iterator[str]:
+    """Yield what was left out and why: findings, and rules that did not run, which only ``verbose`` names."""
+    if run.hidden:
+        yield f"{plural(len(run.hidden), 'finding')} hidden by --min-severity"
     if run.result.suppressed:
         yield f"{plural(len(run.result.suppressed), 'finding')} exempted by evenkeel.dev/ignore"
     if run.known:
@@ -36,4 +38,5 @@ def asides(run: LintRun) -> Iterator[str]:
     for rule, why in sorted(run.result.skipped.items()):
         rules[why].append(rule)
     for why, skipped in rules.items():
-        yield f"{plural(len(skipped), 'rule')} not asked, {one_line(why)}: {', '.join(skipped)}"
+        named = f": {', '.join(skipped)}" if verbose else ""
+        yield f"{plural(len(skipped), 'rule')} not run: {one_line(why)}{named}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any, Final
 
 import click
@@ -18,36 +19,74 @@ from policies.reports.source_line import mark
 _COLORS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
 
-def render(run: LintRun, *, color: bool = False) -> str:
-    """Return every finding, file by file, and a summary.
+#: The fewest columns that text is wrapped to. Arbitrary; words would stand one below the other.
+_NARROWEST: Final = 20
+#: How lines are wrapped: a word that is too long is a path or a name, which people copy.
+_AT_WORDS: Final[dict[str, Any]] = {"break_long_words": False, "break_on_hyphens": False}
 
-    Args:
-        run: What to tell.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Details:
+    """What a text shows, and how.
+
+    Attributes:
         color: Whether to use the terminal's colors.
+        width: Columns after which lines go on in the next, at words; None for lines of any length.
+        quiet: Whether the summary is left out.
+        verbose: Whether the rules are named that did not run.
+        statistics: Whether it is told how many findings each rule has.
     """
-    style = _Style(color=color)
-    parts = [_finding(finding, run, style) for finding in run.findings]
-    return "".join(f"{part}\n\n" for part in parts) + _summary(run, style)
 
-
-def summary(run: LintRun, *, color: bool = False) -> str:
-    """Return the summary alone: what a person reads who wrote the findings to a file."""
-    return _summary(run, _Style(color=color))
-
-
-@dataclass(frozen=True, slots=True)
-class _Style:
-    """Colors text where colors are wanted."""
-
-    color: bool
+    color: bool = False
+    width: int | None = None
+    quiet: bool = False
+    verbose: bool = False
+    statistics: bool = False
 
     def __call__(self, text: str, **looks: Any) -> str:
+        """Return a text in colors where they are wanted."""
         return click.style(text, **looks) if self.color else text
 
+    def wrapped(self, head: str, text: str, *, further: str = "") -> Iterator[str]:
+        """Yield a text in lines of the terminal's width, wrapped at words; what is longer stays whole.
 
-def _finding(finding: Finding, run: LintRun, style: _Style) -> str:
+        Args:
+            head: What stands before the text, perhaps colored.
+            text: The text, without colors.
+            further: What stands before the other lines.
+        """
+        if self.width is None:
+            yield f"{head} {text}" if head else text
+            return
+        before, rest = (len(click.unstyle(entry)) for entry in (head, further))
+        room = max(self.width - rest, _NARROWEST)
+        # The first line has less room, or more: blanks stand for its head meanwhile.
+        lines = wrap(text, room, initial_indent=" " * max(before + 1 - rest, 0), **_AT_WORDS)
+        yield f"{head} {lines[0].lstrip()}" if head and lines else "".join(lines[:1]) or head
+        yield from (further + line for line in lines[1:])
+
+
+#: For a file or a pipe: no colors, lines of any length.
+PLAIN: Final = Details()
+
+
+def render(run: LintRun, details: Details = PLAIN) -> str:
+    """Return every finding, file by file, and a summary."""
+    parts = [_finding(finding, run, details) for finding in run.findings]
+    return "".join(f"{part}\n\n" for part in parts) + summary(run, details)
+
+
+def summary(run: LintRun, details: Details = PLAIN) -> str:
+    """Return the summary alone: what a person reads who wrote the findings to a file."""
+    lines = list(_statistics(run)) if details.statistics else []
+    if not details.quiet:
+        lines += _summary(run, details)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _finding(finding: Finding, run: LintRun, style: Details) -> str:
     margin = style(_margin(finding), dim=True)
-    lines = [_head(finding, style), *_source(finding, run, style)]
+    lines = [*_head(finding, style), *_source(finding, run, style)]
     if finding.title:
         lines.append(f"{margin} in {one_line(finding.title)}")
     rule = run.rules.get(finding.rule)
@@ -55,21 +94,22 @@ def _finding(finding: Finding, run: LintRun, style: _Style) -> str:
         # What has no line was rendered, and that is not the place to mend it.
         written = finding.fixable and finding.location.line
         how = "fix (evenkeel fix writes it)" if written else "fix"
-        lines.append(f"{margin} {style(how, bold=True)}: {remedy(rule)}")
+        lines += style.wrapped(f"{margin} {style(how, bold=True)}:", remedy(rule), further=f"{margin}   ")
     return "\n".join(lines)
 
 
-def _head(finding: Finding, style: _Style) -> str:
+def _head(finding: Finding, style: Details) -> Iterator[str]:
     """Return ``file:line: severity rule: field: message``."""
     place = one_line(str(finding.location))
     # GitHub's runner would take a line that starts so for a command.
     where = style(f"./{place}" if place.lstrip().startswith("::") else place, bold=True)
     severity = style(finding.severity, fg=_COLORS[finding.severity], bold=True)
     field = f"{one_line(str(finding.path))}: " if finding.path.segments else ""
-    return f"{where}: {severity} {one_line(finding.rule)}: {field}{one_line(finding.message)}"
+    head = f"{where}: {severity} {one_line(finding.rule)}:"
+    return style.wrapped(head, f"{field}{one_line(finding.message)}", further="    ")
 
 
-def _source(finding: Finding, run: LintRun, style: _Style) -> Iterator[str]:
+def _source(finding: Finding, run: LintRun, style: Details) -> Iterator[str]:
     lines, number = run.source(finding.location.file), finding.location.line
     if not 1 <= number <= len(lines):
         return
@@ -85,11 +125,23 @@ def _margin(finding: Finding, number: int | None = None) -> str:
     return f" {number or '':{width}} |"
 
 
-def _summary(run: LintRun, style: _Style) -> str:
+def _statistics(run: LintRun) -> Iterator[str]:
+    """Yield a line for each rule that has findings: how many, and the rule."""
+    counted = run.statistics
+    width = max((len(f"{count:,}") for _, count in counted), default=0)
+    for rule, count in counted:
+        yield f"{count:>{width},}  {one_line(rule)}"
+    if counted:
+        yield ""
+
+
+def _summary(run: LintRun, style: Details) -> Iterator[str]:
     told = [style(text, fg=_COLORS[severity]) for severity, text in counts(run).items()]
     if told:
         files = len({finding.location.file for finding in run.result.findings})
         first = f"{', '.join(told)} in {plural(files, 'file')} (looked at {looked_at(run)})"
     else:
         first = f"{style('No findings', fg='green')} in {looked_at(run)}"
-    return "".join(f"{line}\n" for line in (first, *asides(run)))
+    yield first
+    for line in asides(run, verbose=style.verbose):
+        yield from style.wrapped("", line)

@@ -151,7 +151,7 @@ def _invocation(run: LintRun) -> dict[str, Any]:
     notifications = [
         {
             "level": "note",
-            "message": {"text": f"{rule} was not asked: {encodable(why)}"},
+            "message": {"text": f"{rule} did not run: {encodable(why)}"},
             "associatedRule": {"id": rule},
         }
         for rule, why in sorted(run.result.skipped.items())

@@ -17,6 +17,7 @@ from __future__ import annotations
 import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache, partial
 from importlib import import_module
@@ -43,6 +44,10 @@ class Subject(StrEnum):
     SCHEDULER_CONFIG = "scheduler-config"
     #: Any object, as it was read: ``check(manifest, context)``.
     MANIFEST = "manifest"
+    #: What is read, before any other rule can look at it; whoever reads it reports, there is no ``check``.
+    FILE = "file"
+    #: The next pod of an object under review; the forecast reports, there is no ``check``.
+    NEXT_POD = "next-pod"
     #: A document of another policy engine that injects constraints: ``check(injection, context)``.
     INJECTION = "injection"
 
@@ -96,7 +101,7 @@ class Rule:
         fixable: Whether its problems carry edits.
         opt_in: Whether it only runs where it is enabled, selected or named by a policy.
         params: The type of its settings; None for a rule without.
-        check: Yields the problems of a subject.
+        check: Yields the problems of a subject; none where something else reports them.
     """
 
     id: str
@@ -120,6 +125,19 @@ def all_rules() -> dict[str, Rule]:
     return {rule.id: rule for rule in found}
 
 
+def unknown_rule(rule_id: str) -> str:
+    """Return the sentence about an id that no rule has, with those that are close to it.
+
+    >>> unknown_rule("max-skew-not-positiv")
+    "there is no rule 'max-skew-not-positiv'; did you mean max-skew-not-positive?"
+    """
+    known = list(all_rules())
+    # Part of a name is what people remember.
+    close = get_close_matches(rule_id[:100], known, 3) or [name for name in known if rule_id in name][:3]
+    hint = f"did you mean {' or '.join(close)}?" if close else "evenkeel lint --list-rules lists them"
+    return f"there is no rule {rule_id[:60]!r}; {hint}"
+
+
 def api_check(rule: ApiRule) -> Callable[[Workload, Context], Iterator[Problem]]:
     """Return the check of a rule that the API server has: its errors are known from reading the object."""
     return partial(_api_problems, rule)
@@ -129,6 +147,10 @@ def _api_problems(rule: ApiRule, workload: Workload, _context: Context) -> Itera
     for error in workload.errors:
         if error.rule == rule:
             yield Problem(error.path, error.problem)
+
+
+def _nothing(_subject: object, _context: Context) -> Iterator[Problem]:
+    return iter(())
 
 
 def _rule(name: str, module: ModuleType) -> Rule:
@@ -144,5 +166,5 @@ def _rule(name: str, module: ModuleType) -> Rule:
         fixable=getattr(module, "FIXABLE", False),
         opt_in=getattr(module, "OPT_IN", False),
         params=getattr(module, "Params", None),
-        check=module.check,
+        check=getattr(module, "check", _nothing),
     )

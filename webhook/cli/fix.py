@@ -32,8 +32,8 @@ _SEVERITIES: Final = (Severity.NOTE, Severity.WARNING, Severity.ERROR)
 #: The options of lint that mean the same here.
 _OF_LINT: Final = frozenset(
     {
-        "select", "ignore", "fail_on", "policies", "cluster", "kubernetes_version", "workload_kinds",
-        "scheduler_config", "baseline", "config_file", "no_config",
+        "select", "ignore", "enable", "fail_on", "policies", "cluster", "kubernetes_version",
+        "workload_kinds", "scheduler_config", "baseline", "config_file", "no_config",
     }
 )  # fmt: skip
 #: How gathering ends the note on what is not rendered, in the words of an option that lint has.
@@ -117,7 +117,7 @@ def _options(paths: tuple[str, ...], given: dict[str, Any]) -> LintOptions:
     file, no_config = given.pop("config_file"), given.pop("no_config")
     if file is not None and no_config:
         raise UsageError("give either --config or --no-config")
-    for name in ("select", "ignore"):
+    for name in ("select", "ignore", "enable"):
         listed = (rule.strip() for text in given[name] for rule in text.split(","))
         given[name] = tuple(filter(None, listed))
     options = lint_options(paths, "" if no_config else file)

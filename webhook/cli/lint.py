@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 import orjson
@@ -20,7 +21,9 @@ from policies.findings import Finding, Severity
 from policies.model.version import KNOWN_VERSION
 from policies.reports import lint_text
 from policies.reports.lint_run import LintRun, plural
+from policies.reports.lint_text import Details
 from policies.rules.base import all_rules
+from webhook.cli.completing import complete_formats, complete_policies, complete_rules
 from webhook.cli.live import api_server, check_cluster, context_option
 from webhook.linting.job import build_job
 from webhook.linting.options import LintOptions, check_all_rules, lint_options, with_given
@@ -53,17 +56,35 @@ evenkeel lint --write-baseline evenkeel-baseline.json
 @click.command(epilog=_EXAMPLES)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option(
-    "-o", "--format", "formats", multiple=True, metavar="FORMAT[=FILE]",
+    "-o", "--format", "formats", multiple=True, metavar="FORMAT[=FILE]", shell_complete=complete_formats,
     help=f"Report: {', '.join(FORMATS)}; with a file it goes there. May be repeated.  [default: text]",
 )  # fmt: skip
-@click.option("--select", multiple=True, metavar="RULES", help="Ask only these rules, separated by commas.")
-@click.option("--ignore", multiple=True, metavar="RULES", help="Do not ask these rules.")
 @click.option(
-    "--fail-on", type=click.Choice([str(level) for level in FailOn]),
-    help="Least finding for exit code 1.  [default: error]",
+    "--select", multiple=True, metavar="RULES", shell_complete=complete_rules,
+    help="Run only these rules, separated by commas.",
 )  # fmt: skip
 @click.option(
-    "--policy", "policies", multiple=True, metavar="FILE",
+    "--ignore", multiple=True, metavar="RULES", shell_complete=complete_rules, help="Do not run these rules."
+)
+@click.option(
+    "--enable", multiple=True, metavar="RULES", shell_complete=complete_rules,
+    help="Run these opt-in rules too.",
+)  # fmt: skip
+@click.option(
+    "--fail-on", type=click.Choice([str(level) for level in FailOn]),
+    help="Exit 1 if there are findings of this severity or worse.  [default: error]",
+)  # fmt: skip
+@click.option(
+    "--min-severity", type=click.Choice([str(severity) for severity in Severity]),
+    help="Hide findings that are less severe; --fail-on still counts them.",
+)  # fmt: skip
+@click.option(
+    "-q", "--quiet", is_flag=True, help="Print findings only: no summary, nothing if there are none."
+)
+@click.option("-v", "--verbose", is_flag=True, help="Name the rules that did not run.")
+@click.option("--statistics", is_flag=True, help="Add to the summary how many findings each rule has.")
+@click.option(
+    "--policy", "policies", multiple=True, metavar="FILE", shell_complete=complete_policies,
     help="SpreadPolicy that sets severities, parameters, scope and domains, or builtin:NAME.",
 )  # fmt: skip
 @click.option(
@@ -114,7 +135,8 @@ def command(
 
 def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> int:
     outputs = parse_outputs(given.pop("formats"))
-    written = given.pop("write_baseline")
+    written, least = given.pop("write_baseline"), given.pop("min_severity")
+    details = Details(**{name: given.pop(name) for name in ("quiet", "verbose", "statistics")})
     live, live_context = given.pop("live"), given.pop("live_context")
     check_cluster(live=live, context=live_context, cluster=given["cluster"])
     options = _options(paths, given)
@@ -136,8 +158,10 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
             return BAD_INPUT if problems else CLEAN
         run = _run(texts, outcome, job, options.config)
         run.result.findings += problems
+        run = run if least is None else run.without_below(Severity(least))
         needs_version = any(output.form != "text" for output in outputs)
-        _report(replace(run, tool_version=_version()) if needs_version else run, outputs, context)
+        run = replace(run, tool_version=_version()) if needs_version else run
+        _report(run, outputs, context, details)
     if problems:
         return BAD_INPUT
     return FINDINGS if run.failed else CLEAN
@@ -148,7 +172,7 @@ def _options(paths: tuple[str, ...], given: dict[str, Any]) -> LintOptions:
     file, no_config = given.pop("config_file"), given.pop("no_config")
     if file is not None and no_config:
         raise UsageError("give either --config or --no-config")
-    for name in ("select", "ignore"):
+    for name in ("select", "ignore", "enable"):
         listed = (rule.strip() for text in given[name] for rule in text.split(","))
         given[name] = tuple(filter(None, listed))
     options = lint_options(paths, "" if no_config else file)
@@ -193,23 +217,30 @@ def _run(texts: Texts, outcome: Outcome, job: Job, config: LintConfig) -> LintRu
         files=list(dict.fromkeys(text.file for text in texts.texts)),
         fail_on=None if config.fail_on is FailOn.NEVER else Severity(config.fail_on),
         known=known,
-        rules={rule.id: rule for rule in job.selection.rules()},
+        rules={rule.id: rule for rule in job.selection.rules(job.context.policies)},
         source=lines_of(texts.texts),
     )
 
 
-def _report(run: LintRun, outputs: tuple[Output, ...], context: click.Context) -> None:
+def _report(run: LintRun, outputs: tuple[Output, ...], context: click.Context, details: Details) -> None:
     """Write every report; a person reads at least the summary."""
-    color = sys.stdout.isatty() and context.color is not False
     for output in outputs:
-        report = render(output, run, color=color and not output.file)
+        report = render(output, run, _on_terminal(details, sys.stdout, context, to_file=bool(output.file)))
         if output.file:
             write_file(output.file, report)
         else:
             click.echo(report.encode(errors="backslashreplace"), nl=False)
     if Output("text") not in outputs:
-        color = sys.stderr.isatty() and context.color is not False
-        click.echo(lint_text.summary(run, color=color), nl=False, err=True)
+        click.echo(lint_text.summary(run, _on_terminal(details, sys.stderr, context)), nl=False, err=True)
+
+
+def _on_terminal(
+    details: Details, stream: TextIO, context: click.Context, *, to_file: bool = False
+) -> Details:
+    """Return how a text is written: colored and wrapped on a terminal alone, so that others can search it."""
+    if to_file or not stream.isatty():
+        return details
+    return replace(details, color=context.color is not False, width=shutil.get_terminal_size().columns)
 
 
 def _write_baseline(file: str, outcome: Outcome, problems: list[Finding]) -> None:
@@ -232,8 +263,9 @@ def _list_rules() -> None:
     rules = all_rules().values()
     width = max(len(rule.id) for rule in rules)
     for rule in rules:
-        marks = [mark for mark, holds in (("cluster", rule.needs_inventory), ("fix", rule.fixable)) if holds]
-        click.echo(f"{rule.id:<{width}}  {rule.severity:<7}  {','.join(marks):<11}  {rule.summary}")
+        given = (("cluster", rule.needs_inventory), ("fix", rule.fixable), ("opt-in", rule.opt_in))
+        marks = ",".join(mark for mark, holds in given if holds)
+        click.echo(f"{rule.id:<{width}}  {rule.severity:<7}  {marks:<11}  {rule.summary}")
 
 
 def _note(text: str) -> None:

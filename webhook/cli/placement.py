@@ -22,6 +22,7 @@ from policies.model.snapshot import kind_of
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload import WorkloadKinds
 from policies.reports.printable import one_line
+from webhook.cli.completing import complete_policies
 from webhook.cli.live import check_cluster, context_option
 from webhook.cluster.asking import DEFAULT_NAMESPACE as DEFAULT_EVENKEEL_NAMESPACE
 from webhook.cluster.asking import DEFAULT_SERVICE as DEFAULT_EVENKEEL_SERVICE
@@ -122,7 +123,7 @@ _OPTIONS: Final = (
         help="The cluster's KubeSchedulerConfiguration, for its default constraints.",
     ),
     click.option(
-        "--policy", multiple=True, metavar="FILE",
+        "--policy", multiple=True, metavar="FILE", shell_complete=complete_policies,
         help="SpreadPolicy whose default constraints are injected first, or builtin:NAME; may be repeated.",
     ),
     click.option(

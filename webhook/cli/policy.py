@@ -20,6 +20,7 @@ from policies.manifests import Document, load_strictly
 from policies.reports import json as json_report
 from policies.reports import text as text_report
 from webhook.cli import policy_samples
+from webhook.cli.completing import complete_builtin, complete_policies
 from webhook.cluster.snapshot_file import SnapshotFile
 from webhook.sources.texts import UNREADABLE, read_text, shown_file
 from webhook.sources.texts import unreadable as unreadable_finding
@@ -38,7 +39,7 @@ command.add_command(policy_samples.command)
 
 
 @command.command(short_help="Check documents for mistakes.")
-@click.argument("files", nargs=-1, required=True)
+@click.argument("files", nargs=-1, required=True, shell_complete=complete_policies)
 @click.option("--scheduler-config", metavar="FILE", help="The cluster's KubeSchedulerConfiguration.")
 @click.option("--cluster", metavar="FILE", help="Snapshot of the cluster the policies are for.")
 @click.option(
@@ -74,7 +75,7 @@ def check(
 
 
 @command.command(short_help="Print policies, or list the built-in ones.")
-@click.argument("names", nargs=-1, metavar="[NAME|FILE]...")
+@click.argument("names", nargs=-1, metavar="[NAME|FILE]...", shell_complete=complete_builtin)
 @click.option("-o", "--format", "form", type=click.Choice(["yaml", "json"]), default="yaml")
 def show(names: tuple[str, ...], form: str) -> None:
     """Print policies with every default written out; without arguments, list the built-in ones."""

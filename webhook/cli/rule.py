@@ -5,11 +5,12 @@ from __future__ import annotations
 import click
 
 from policies.rules.base import all_rules
+from webhook.cli.completing import complete_rule
 from webhook.linting.options import check_rules
 
 
 @click.command()
-@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=complete_rule)
 def command(ids: tuple[str, ...]) -> None:
     """Print the manuals of rules; without an ID, list the rules."""
     rules = all_rules()
@@ -21,4 +22,6 @@ def command(ids: tuple[str, ...]) -> None:
         needs = "\nNeeds the cluster's nodes or domains (--cluster, or topology of a SpreadPolicy)."
         fix = "\n`evenkeel fix` can mend what it finds."
         click.echo(f"# {rule.id} ({rule.severity})\n\n{rule.manual.strip()}\n\nSee {rule.see}", nl=False)
-        click.echo(f"{needs if rule.needs_inventory else ''}{fix if rule.fixable else ''}")
+        opt_in = "\nRuns only where --enable or --select names it, or a SpreadPolicy sets its severity."
+        notes = ((needs, rule.needs_inventory), (fix, rule.fixable), (opt_in, rule.opt_in))
+        click.echo("".join(note for note, holds in notes if holds))

@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from webhook.cli.completing import complete_policies
 from webhook.settings import Option, Settings, options
 
 
@@ -44,6 +45,7 @@ def _add_option(function: Callable[..., None], option: Option) -> Callable[..., 
         show_envvar=True,
         show_default=shown,
         help=option.help,
+        shell_complete=complete_policies if option.flag == "--policy" else None,
     )(function)
 
 

@@ -12,9 +12,11 @@ from policies.documents.spread_policy import SpreadPolicy
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.known_cluster import listed_domains
 from policies.evaluation.linting import Selection
+from policies.fields import shown_name
 from policies.model.inventory import Inventory
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.model.workload import WorkloadKinds, parse_workload_kind
+from policies.rules.base import all_rules, unknown_rule
 from webhook.linting.run import Job
 from webhook.sources.texts import read_text
 
@@ -39,7 +41,7 @@ def build_job(
         UsageError: Options that do not go together.
     """
     context = AdmissionContext(
-        policies=_policies(config.policies),
+        policies=_policies(config.policies, warn),
         kubernetes_version=KubernetesVersion.parse(config.kubernetes_version or str(KNOWN_VERSION)),
         kinds=WorkloadKinds(map(parse_workload_kind, config.workload_kinds)),
     )
@@ -54,19 +56,26 @@ def build_job(
     return Job(
         context=context,
         selection=Selection(
-            select=frozenset(config.select) if config.select else None, ignore=frozenset(config.ignore)
+            select=frozenset(config.select) if config.select else None,
+            ignore=frozenset(config.ignore),
+            enable=frozenset(config.enable),
         ),
         inventory=inventory,
         today=today,
     )
 
 
-def _policies(names: tuple[str, ...]) -> tuple[SpreadPolicy, ...]:
+def _policies(names: tuple[str, ...], warn: Callable[[str], None]) -> tuple[SpreadPolicy, ...]:
     if not names:
         return ()
     from policies.documents.loading import load_policies  # noqa: PLC0415  # jsonschema
 
-    return load_policies(names, lambda name: read_text(name, named=True).content)
+    policies = load_policies(names, lambda name: read_text(name, named=True).content)
+    for policy in policies:
+        for rule in policy.rules:
+            if rule not in all_rules():
+                warn(f"policy {policy.name}: spec.rules[{shown_name(rule)}]: {unknown_rule(rule)}")
+    return policies
 
 
 def _with_cluster(

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from policies.documents.lint_config import FILE_NAME, FailOn, LintConfig, Rendering, load_lint_config
+from policies.documents.lint_config import FILE_NAME, KIND, FailOn, LintConfig, Rendering, load_lint_config
 from policies.errors import DocumentError, UsageError
-from policies.rules.base import all_rules
+from policies.rules.base import Subject, all_rules, unknown_rule
 from webhook.sources.gathering import Tools
 from webhook.sources.kustomizations import absolute
 from webhook.sources.texts import read_text, shown_file
 from webhook.sources.walking import STDIN
 
+#: The kinds of the documents of a file, YAML or JSON, as far as a glance tells.
+_KIND = re.compile(rb"^[ \t{]*[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w+)", re.MULTILINE)
 #: What stands before the name of a built-in policy.
 _BUILTIN = "builtin:"
 
@@ -95,32 +97,32 @@ def check_rules(option: str, ids: Iterable[str]) -> None:
     Raises:
         UsageError: Any does not; names every one, with the ids that are close to it.
     """
-    known = list(all_rules())
-    problems = []
-    for rule in ids:
-        if rule not in known:
-            # Part of a name is what people remember.
-            close = get_close_matches(rule[:100], known, 3) or [name for name in known if rule in name][:3]
-            hint = f"did you mean {' or '.join(close)}?" if close else "evenkeel lint --list-rules lists them"
-            problems.append(f"{option}: there is no rule {rule[:60]!r}; {hint}")
+    problems = [f"{option}: {unknown_rule(rule)}" for rule in ids if rule not in all_rules()]
     if problems:
         raise UsageError("\n".join(problems))
 
 
 def check_all_rules(config: LintConfig) -> None:
-    """Make sure that the rules which are selected and ignored exist, and some are left.
+    """Make sure that the rules which options name exist, and some are left to run.
+
+    Those that a document names are known to exist from reading it.
 
     Raises:
         UsageError: They do not, or none is.
     """
     problems: list[str] = []
-    for option, ids in (("--select", config.select), ("--ignore", config.ignore)):
+    options = (("--select", config.select), ("--ignore", config.ignore), ("--enable", config.enable))
+    for option, ids in options:
         try:
             check_rules(option, ids)
         except UsageError as error:
             problems.append(str(error))
-    if config.select and not problems and set(config.select) <= set(config.ignore):
-        problems.append("--ignore leaves out every rule that --select names: none would be asked")
+    if config.select and not problems:
+        left = set(config.select) - set(config.ignore)
+        if not left:
+            problems.append("every rule that is selected is ignored too: none would run")
+        elif all(all_rules()[rule].subject is Subject.NEXT_POD for rule in left):
+            problems.append(f"{', '.join(sorted(left))} runs at admission only: no rule would run here")
     if problems:
         raise UsageError("\n".join(problems))
 
@@ -130,6 +132,7 @@ def with_given(
     *,
     select: tuple[str, ...] = (),
     ignore: tuple[str, ...] = (),
+    enable: tuple[str, ...] = (),
     policies: tuple[str, ...] = (),
     workload_kinds: tuple[str, ...] = (),
     fail_on: str | None = None,
@@ -139,6 +142,7 @@ def with_given(
     lists = LintConfig(
         select=select or config.select,
         ignore=ignore or config.ignore,
+        enable=enable or config.enable,
         policies=policies or config.policies,
         workload_kinds=workload_kinds or config.workload_kinds,
     )
@@ -148,6 +152,7 @@ def with_given(
         config,
         select=lists.select,
         ignore=lists.ignore,
+        enable=lists.enable,
         policies=lists.policies,
         workload_kinds=lists.workload_kinds,
         fail_on=config.fail_on if fail_on is None else FailOn(fail_on),
@@ -171,9 +176,11 @@ def _above(path: str) -> str | None:
 def _is_ours(file: Path) -> bool:
     """Tell whether a file of that name is a LintConfig, and no manifest of Evenkeel itself."""
     try:
-        return b"LintConfig" in file.read_bytes()
+        content = file.read_bytes()
     except OSError as error:
         raise DocumentError([f"{file}: {error.strerror}"]) from error
+    kinds = _KIND.findall(content)
+    return not kinds or KIND.encode() in kinds
 
 
 def _shown(path: Path) -> str:

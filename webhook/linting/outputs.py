@@ -9,6 +9,7 @@ from typing import Final
 
 from policies.errors import UsageError
 from policies.reports.lint_run import LintRun
+from policies.reports.lint_text import Details
 from webhook.whole_file import whole_file
 
 #: The formats, and the module of ``policies.reports`` that renders each.
@@ -55,10 +56,10 @@ def parse_outputs(texts: Iterable[str]) -> tuple[Output, ...]:
     return tuple(outputs) or (Output("text"),)
 
 
-def render(output: Output, run: LintRun, *, color: bool) -> str:
-    """Return a report; only the text has colors."""
+def render(output: Output, run: LintRun, details: Details) -> str:
+    """Return a report; only that for people has details."""
     report = import_module(f"policies.reports.{FORMATS[output.form]}")
-    text: str = report.render(run, color=color) if output.form == "text" else report.render(run)
+    text: str = report.render(run, details) if output.form == "text" else report.render(run)
     return text
 
 

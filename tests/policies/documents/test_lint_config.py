@@ -15,14 +15,16 @@ HEAD = "apiVersion: evenkeel.dev/v1alpha1\nkind: LintConfig\n"
 def test_every_field() -> None:
     """Each field of the document is one of the value."""
     text = HEAD + (
-        "paths: [a]\nexclude: [b]\nselect: [c]\nignore: [d]\nfailOn: note\npolicies: [e]\n"
+        "paths: [a]\nexclude: [b]\nselect: [wrong-type]\nignore: [selector-empty]\n"
+        "enable: [no-spread]\nfailOn: note\npolicies: [e]\n"
         "schedulerConfig: f\n"
         "cluster: g\nkubernetesVersion: '1.30'\nworkloadKinds: [acme.io/Widget=spec.template]\nbaseline: h\n"
         "helm: 'off'\nkustomize: 'off'\n"
     )
 
     assert LintConfig(
-        paths=("a",), exclude=("b",), select=("c",), ignore=("d",), fail_on=FailOn.NOTE, policies=("e",),
+        paths=("a",), exclude=("b",), select=("wrong-type",), ignore=("selector-empty",),
+        enable=("no-spread",), fail_on=FailOn.NOTE, policies=("e",),
         scheduler_config="f", cluster="g", kubernetes_version="1.30",
         workload_kinds=("acme.io/Widget=spec.template",), baseline="h", helm=Rendering.OFF,
         kustomize=Rendering.OFF,
@@ -40,6 +42,8 @@ def test_every_field() -> None:
             5,
             id="5 mistakes",
         ),
+        pytest.param(f"{HEAD}select: [x]\nignore: [y]\nenable: [z]\n", 3, id="3 rules that do not exist"),
+        pytest.param("failOn: x\nignore: [y]\n", 1, id="without apiVersion and kind"),
         pytest.param(f"{HEAD}kubernetesVersion: 1.30\n", 1, id="a version that is a number"),
     ],
 )

@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import pytest
 
 from policies.edits import apply_edits
+from policies.errors import DocumentError
 from policies.evaluation.context import AdmissionContext
+from policies.evaluation.forecast import forecast
 from policies.evaluation.linting import Selection, lint
 from policies.evaluation.remarks import LINE_LENGTH, MAX_LINES, Remark, lines
-from policies.fields import ErrorList
+from policies.evaluation.subject import Subject as Reviewed
+from policies.fields import ErrorList, FieldPath
 from policies.findings import Finding, Severity
 from policies.manifests import Document, ManifestObject, load, objects
 from policies.model.inventory import Inventory
 from policies.model.node import read_node
 from policies.rules.base import Context, Rule, Subject, all_rules
+from tests.builders import kind_of
+from tests.policies.engine.clusters import an_index
 from tests.policies.rules.asking import problems_of_objects
+from webhook.sources.texts import unreadable
 
 #: The headings of a manual, in their order.
 SECTIONS = ("What it finds", "Why it matters", "Fails", "Passes", "How to fix")
@@ -41,13 +47,28 @@ class Example(NamedTuple):
     rule: Rule
     manifests: list[ManifestObject]
     inventory: Inventory | None
+    nodes: tuple[ManifestObject, ...] = ()
+    broken: tuple[str, ...] = ()
 
     def findings(self, *, of: frozenset[str] | None = None) -> list[Finding]:
         """Return what rules find, all of them unless told."""
+        if self.rule.subject is Subject.NEXT_POD and self.inventory is not None:
+            return list(self._forecast())
         selection = Selection(select=of)
-        return lint(
+        return [unreadable(f"{self.rule.id}.yaml", problem) for problem in self.broken] + lint(
             self.manifests, AdmissionContext(policies=()), selection=selection, inventory=self.inventory
         ).findings
+
+    def _forecast(self) -> Iterator[Finding]:
+        """Yield what admission says of the next pods."""
+        context = AdmissionContext(policies=(), cluster=an_index(node.value for node in self.nodes))
+        for entry in self.manifests:
+            version, kind = entry.value["apiVersion"], entry.value["kind"]
+            subject = Reviewed.read(entry.value, kind_of(kind, version.rpartition("/")[0]), "shop")
+            found = forecast(subject, None, context, within=lambda work: work())
+            if found is not None:
+                where = entry.location(FieldPath())
+                yield Finding(self.rule.severity, where, FieldPath(), found.remark.text, self.rule.id)
 
 
 def _sections(rule: Rule) -> dict[str, str]:
@@ -55,10 +76,14 @@ def _sections(rule: Rule) -> dict[str, str]:
 
 
 def _read(rule: Rule, block: str) -> Example:
-    found = [entry for document in load(block, f"{rule.id}.yaml") for entry in objects(document)]
-    nodes = [entry.value for entry in found if _is_node(entry)]
-    inventory = Inventory(tuple(read_node(node, ErrorList()) for node in nodes)) if nodes else None
-    return Example(rule, [entry for entry in found if not _is_node(entry)], inventory)
+    try:
+        documents = load(block, f"{rule.id}.yaml")
+    except DocumentError as error:
+        return Example(rule, [], None, broken=error.problems)
+    found = [entry for document in documents for entry in objects(document)]
+    nodes = tuple(entry for entry in found if _is_node(entry))
+    inventory = Inventory(tuple(read_node(node.value, ErrorList()) for node in nodes)) if nodes else None
+    return Example(rule, [entry for entry in found if not _is_node(entry)], inventory, nodes)
 
 
 def _is_node(entry: ManifestObject) -> bool:
@@ -100,7 +125,7 @@ def test_a_manual_has_examples(rule: Rule) -> None:
 @pytest.mark.parametrize("rule", RULES)
 def test_the_declarations_of_a_rule(rule: Rule) -> None:
     """A rule has an id of words, a severity, a link, and settings with defaults and descriptions."""
-    assert re.fullmatch(r"[a-z]+(-[a-z]+)+", rule.id)
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.id)
     assert rule.severity in Severity
     assert re.fullmatch(r"https://\S+", rule.see)
     assert rule.subject in Subject
@@ -168,7 +193,7 @@ def test_fixes(example: Example) -> None:
         if edits:
             edited.append(_edited(entry, apply_edits(entry.value, edits)))
 
-    assert [] == example._replace(manifests=edited).findings(of=frozenset({rule.id}))
+    assert [] == example._replace(manifests=edited, broken=()).findings(of=frozenset({rule.id}))
 
 
 @pytest.mark.parametrize("rule", [param for param in RULES if param.values[0].fixable])  # type: ignore[union-attr]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from policies.documents.loading import builtin_names
 from webhook.cli.completion import command
+from webhook.cli.main import command as main
 
 _CODE = "import sys; sys.argv[0] = 'evenkeel'; from webhook.cli.main import run; run()"
 
@@ -29,6 +33,9 @@ def _complete(words: str) -> list[str]:
     return done.stdout.split()
 
 
+MISSING = ["plain,selector-misses-own-pod", "plain,selector-missing"]
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -36,6 +43,34 @@ def _complete(words: str) -> list[str]:
         pytest.param("evenkeel lint --fail", ["plain,--fail-on"], id="an option of lint"),
         pytest.param("evenkeel fix --in", ["plain,--inject"], id="an option of fix"),
         pytest.param("evenkeel lint --fail-on n", ["plain,note", "plain,never"], id="a value"),
+        pytest.param("evenkeel lint -o js", ["plain,json"], id="a report format"),
+        pytest.param("evenkeel lint -o json=li", ["file,li"], id="the file of a report"),
+        pytest.param("evenkeel lint --select selector-m", MISSING, id="a rule"),
+        pytest.param(
+            "evenkeel fix --ignore wrong-type,selector-m",
+            [entry.replace("plain,", "plain,wrong-type,") for entry in MISSING],
+            id="a further rule",
+        ),
+        pytest.param(
+            "evenkeel lint --ignore selector-missing,selector-m",
+            ["plain,selector-missing,selector-misses-own-pod"],
+            id="no rule twice",
+        ),
+        pytest.param(
+            "evenkeel rule unr", ["plain,unreachable-domain-counted", "plain,unreadable"], id="a manual"
+        ),
+        pytest.param(
+            "evenkeel lint --policy builtin:d",
+            ["file,builtin:d", "plain,builtin:default"],
+            id="a built-in policy",
+        ),
+        pytest.param(
+            "evenkeel serve --policy builtin:d", ["file,builtin:d", "plain,builtin:default"], id="of serve"
+        ),
+        pytest.param(
+            "evenkeel score --policy builtin:d", ["file,builtin:d", "plain,builtin:default"], id="of score"
+        ),
+        pytest.param("evenkeel policy show so", ["file,so", "plain,soft-spread"], id="a policy to show"),
     ],
 )
 def test_what_fits_is_completed(words: str, expected: list[str]) -> None:
@@ -60,3 +95,49 @@ def test_kubectl_asks_the_script_of_the_help(tmp_path: Path) -> None:
     assert ["lint"] == ask("li")
     assert ["--diff"] == ask("fix", "--di")
     assert {"lint", "fix", "serve"} <= set(ask(""))
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        pytest.param("evenkeel lint --fail-on n", ["note", "never"], id="a value"),
+        pytest.param(
+            "evenkeel lint --policy b", [f"builtin:{name}" for name in builtin_names()], id="colon ahead"
+        ),
+        pytest.param("evenkeel lint --policy builtin:", builtin_names(), id="at the colon"),
+        pytest.param("evenkeel lint --policy builtin:so", ["soft-spread"], id="after the colon"),
+        pytest.param(
+            "evenkeel lint --policy=builtin:so", ["soft-spread"], id="after an equals sign and a colon"
+        ),
+        pytest.param(
+            "evenkeel lint --select wrong-type,selector-mi",
+            ["wrong-type,selector-misses-own-pod", "wrong-type,selector-missing"],
+            id="a list",
+        ),
+        pytest.param(
+            "evenkeel lint --fail-on ", ["error", "warning", "note", "never"], id="nothing typed yet"
+        ),
+    ],
+)
+def test_bash(line: str, expected: list[str], tmp_path: Path) -> None:
+    """bash replaces only what stands after a colon or an equals sign, so only that is completed."""
+    program = tmp_path / "evenkeel"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{_CODE}"\n')
+    program.chmod(0o755)
+    script = CliRunner().invoke(main, ["completion", "bash"], prog_name="evenkeel").output
+    # As bash breaks a line by COMP_WORDBREAKS.
+    words = [*re.findall(r"[:=]|[^\s:=]+", line), *([""] if line.endswith(" ") else [])]
+    asked = (
+        f"{script}\ncompopt() {{ :; }}\nCOMP_WORDS=({' '.join(map(shlex.quote, words))})\n"
+        f"COMP_CWORD={len(words) - 1} COMP_LINE={shlex.quote(line)} COMP_POINT={len(line)}\n"
+        f"_evenkeel_completion {program}\n"
+        'printf "%s\\n" "${COMPREPLY[@]}"\n'
+    )
+    done = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, check=True)
+
+    assert expected == done.stdout.split()
+
+
+def test_fish_parts_a_value_once() -> None:
+    """A list of rules is one value, commas included."""
+    assert 'string split --max 1 ","' in CliRunner().invoke(main, ["completion", "fish"]).output

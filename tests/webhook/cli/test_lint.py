@@ -180,8 +180,8 @@ def test_a_cluster(folder: Path) -> None:
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"zone": "a"}}}
     (folder / "nodes.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node]}))
 
-    assert "not asked" in lint("good.yaml").output
-    assert "not asked" not in lint("good.yaml", "--cluster", "nodes.json").output
+    assert "not run" in lint("good.yaml").output
+    assert "not run" not in lint("good.yaml", "--cluster", "nodes.json").output
     result = lint("good.yaml", "--cluster", "nodes.json", "--select", "topology-key-on-no-node")
     assert 1 == result.exit_code
 
@@ -260,3 +260,117 @@ def test_a_lint_imports_no_heavy_module(folder: Path) -> None:
     assert set() == loaded & {
         "numpy", "flask", "kubernetes", "cryptography", "jsonschema", "rich", "ruamel.yaml", "pathspec",
     }  # fmt: skip
+
+
+#: Three workloads with a finding of one severity each, and the rules that find them.
+THREE = "max-skew-not-positive,topology-key-deprecated,revision-key-missing"
+OLD = GOOD.replace("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+SOFT = GOOD.replace("DoNotSchedule", "ScheduleAnyway").replace("[pod-template-hash]", "[]")
+OF_EACH = "---\n".join([BAD, OLD, SOFT])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "shown", "hidden"),
+    [
+        pytest.param((), 1, 3, 0, id="all"),
+        pytest.param(("--min-severity", "note"), 1, 3, 0, id="notes"),
+        pytest.param(("--min-severity", "warning"), 1, 2, 1, id="warnings"),
+        pytest.param(("--min-severity", "error"), 1, 1, 2, id="errors"),
+        pytest.param(("--min-severity", "error", "--ignore", ONE[1]), 0, 0, 2, id="none shown, none fails"),
+        pytest.param(
+            ("--min-severity", "error", "--fail-on", "note", "--ignore", ONE[1]),
+            1,
+            0,
+            2,
+            id="none shown, and fails",
+        ),
+    ],
+)
+def test_min_severity(folder: Path, arguments: tuple[str, ...], code: int, shown: int, hidden: int) -> None:
+    """Findings below are left out of every report and counted; the exit code is that of --fail-on."""
+    (folder / "each.yaml").write_text(OF_EACH)
+    result = lint("each.yaml", "-o", "json", "--select", THREE, *arguments)
+    report = json.loads(result.stdout)
+
+    assert code == result.exit_code
+    assert (shown, hidden) == (len(report["findings"]), report["summary"]["hidden"])
+    assert report["summary"]["failed"] is bool(code)
+    assert bool(hidden) is ("hidden by --min-severity" in result.stderr)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param(("good.yaml", "-q"), "", id="nothing found"),
+        pytest.param(("good.yaml", "-q", "--statistics"), "", id="nothing to count"),
+        pytest.param(("bad.yaml", *ONE, "--quiet", "-o", "json=x"), "", id="findings in a file"),
+        pytest.param(
+            ("bad.yaml", *ONE, "-qo", "github", "--statistics"), "1  max-skew-not-positive\n\n", id="counted"
+        ),
+    ],
+)
+def test_quiet(folder: Path, arguments: tuple[str, ...], expected: str) -> None:
+    """A quiet run says nothing where there is nothing, and else no more than was asked for."""
+    result = lint(*arguments)
+
+    assert expected == (result.stderr if "bad.yaml" in arguments else result.output)
+
+
+def test_quiet_prints_findings(folder: Path) -> None:
+    """What is found is printed as ever."""
+    loud, quiet = lint("bad.yaml", *ONE).output, lint("bad.yaml", *ONE, "--quiet").output
+
+    assert quiet
+    assert loud.startswith(quiet)
+    assert loud != quiet
+
+
+def test_verbose(folder: Path) -> None:
+    """The rules that did not run are counted once, and named on demand."""
+    assert "topology-key-on-no-node" not in lint("good.yaml").output
+    assert "topology-key-on-no-node" in lint("good.yaml", "-v").output
+
+
+BARE = GOOD[: GOOD.index("      topologySpreadConstraints")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param((), 0, id="not enabled"),
+        pytest.param(("--enable", "no-spread"), 1, id="enabled"),
+        pytest.param(("--select", "no-spread"), 1, id="selected"),
+        pytest.param(("--select", "selector-empty", "--enable", "no-spread"), 1, id="enabled besides"),
+        pytest.param(("--enable", "no-spread", "--ignore", "no-spread"), 0, id="enabled and ignored"),
+        pytest.param(("--policy", "policy.yaml"), 1, id="a policy sets its severity"),
+        pytest.param(("--policy", "policy.yaml", "--ignore", "no-spread"), 0, id="of a policy, and ignored"),
+        pytest.param(
+            ("--policy", "policy.yaml", "--select", "selector-empty"), 0, id="of a policy, not selected"
+        ),
+        pytest.param(("--policy", "elsewhere.yaml"), 0, id="a policy of another scope sets its severity"),
+        pytest.param(("--config", "enabled.yaml"), 1, id="evenkeel.yaml enables it"),
+    ],
+)
+def test_opt_in(folder: Path, arguments: tuple[str, ...], expected: int) -> None:
+    """An opt-in rule runs where it is enabled, selected, or in the scope of a policy that names it."""
+    (folder / "bare.yaml").write_text(BARE)
+    head = "apiVersion: evenkeel.dev/v1alpha1\nkind: "
+    policy = f"{head}SpreadPolicy\nmetadata: {{name: %s}}\nspec:\n  rules: {{%s}}\n  scope: {{%s}}\n---\n"
+    rule = "no-spread: {severity: warning}"
+    (folder / "policy.yaml").write_text(policy % ("mine", rule, ""))
+    elsewhere = policy % ("other", rule, "namespaces: [other]") + policy % ("mine", "", "")
+    (folder / "elsewhere.yaml").write_text(elsewhere)
+    (folder / "enabled.yaml").write_text(f"{head}LintConfig\nenable: [no-spread]\n")
+    report = json.loads(lint("bare.yaml", "-o", "json", *arguments).stdout)
+
+    assert expected == [finding["rule"] for finding in report["findings"]].count("no-spread")
+
+
+def test_a_policy_that_names_no_rule(folder: Path) -> None:
+    """A policy may be for another release, so a rule that does not exist is a note."""
+    policy = "apiVersion: evenkeel.dev/v1alpha1\nkind: SpreadPolicy\nmetadata: {name: mine}\n"
+    (folder / "policy.yaml").write_text(policy + "spec: {rules: {selector-emty: {severity: note}}}\n")
+    result = lint("good.yaml", "--policy", "policy.yaml")
+
+    assert 0 == result.exit_code
+    assert "did you mean selector-empty" in result.stderr

@@ -30,3 +30,9 @@ def test_an_unknown_rule() -> None:
     """It is told with those that are close."""
     with pytest.raises(UsageError, match="selector-misses-own-pod"):
         CliRunner().invoke(command, ["selector-misses"], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("rule", ["unreadable", "exemption-without-effect", "does-not-fit"])
+def test_what_no_check_finds(rule: str) -> None:
+    """What is found while files are read, or at admission, has a manual too."""
+    assert rule in CliRunner().invoke(command, [rule]).output

@@ -115,5 +115,48 @@ def test_all_unknown_rules_at_once() -> None:
 
 def test_no_rule_left() -> None:
     """Nobody means to ask nothing and read that all is well."""
-    with pytest.raises(UsageError, match="none would be asked"):
+    with pytest.raises(UsageError, match="none would run"):
         check_all_rules(LintConfig(select=("selector-empty",), ignore=("selector-empty", "wrong-type")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("failOn: warning\n", id="neither apiVersion nor kind"),
+        pytest.param("kind: LintConfig\n", id="no apiVersion"),
+        pytest.param("apiVersion: evenkeel.dev/v1alpha1\n", id="no kind"),
+        pytest.param('{"failOn": "warning"}', id="JSON"),
+        pytest.param("", id="nothing"),
+        pytest.param(f"{HEAD}ignore: [selector-emty]\n", id="a rule that does not exist"),
+    ],
+)
+def test_mistakes_of_a_document_are_its_own(folder: Path, text: str) -> None:
+    """A file of this name is read or refused, not passed over; the message names file and line, no option."""
+    (folder / "evenkeel.yaml").write_text(text)
+    with pytest.raises(DocumentError) as caught:
+        lint_options((), None)
+
+    assert [] == [line for line in caught.value.problems if not line.startswith("evenkeel.yaml")]
+    assert [] == [line for line in caught.value.problems if "--ignore" in line or "--select" in line]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("apiVersion: apps/v1\nkind: Deployment\n", id="YAML"),
+        pytest.param('{"apiVersion": "apps/v1",\n  "kind": "Deployment"}', id="JSON"),
+        pytest.param("{{- if .Values.web }}\nkind: Deployment\n{{- end }}\n", id="a template"),
+        pytest.param("apiVersion: evenkeel.dev/v1alpha1\nkind: SpreadPolicy\n", id="a policy"),
+    ],
+)
+def test_manifests_of_that_name(folder: Path, text: str) -> None:
+    """What says that it is of another kind is none."""
+    (folder / "c" / "evenkeel.yaml").write_text(text)
+
+    assert "evenkeel.yaml" == find_config(("c",))
+
+
+def test_rules_of_admission() -> None:
+    """A rule that only admission runs finds nothing in files, which must not look like all is well."""
+    with pytest.raises(UsageError, match="admission"):
+        check_all_rules(LintConfig(select=("does-not-fit",)))

@@ -1,0 +1,72 @@
+"""What a shell completes of the values of options: rules, report formats, policies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import click
+from click.shell_completion import CompletionItem
+
+#: How a shell is told that it should complete a file's name itself.
+_FILE = "file"
+
+
+def complete_rule(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the rules whose id starts so."""
+    # A shell asks for completion at every key: other options do not wait for the rules.
+    from policies.rules.base import all_rules  # noqa: PLC0415
+
+    rules = all_rules().values()
+    return [CompletionItem(rule.id, help=rule.summary) for rule in rules if rule.id.startswith(incomplete)]
+
+
+def complete_rules(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the lists that a list of rules may go on as, with no rule twice."""
+    before, comma, last = incomplete.rpartition(",")
+    listed = set(before.split(","))
+    found = complete_rule(context, parameter, last)
+    return [
+        CompletionItem(f"{before}{comma}{item.value}", help=item.help)
+        for item in found
+        if item.value not in listed
+    ]
+
+
+def complete_formats(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the report formats that start so; the file after them is the user's."""
+    from webhook.linting.outputs import FORMATS  # noqa: PLC0415
+
+    form, equals, file = incomplete.partition("=")
+    if equals and form in FORMATS:
+        return [CompletionItem(file, type=_FILE)]
+    return list(_starting(FORMATS, incomplete))
+
+
+def complete_policies(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the built-in policies that start so, and let the shell complete files."""
+    from policies.documents.loading import BUILTIN_PREFIX, builtin_names  # noqa: PLC0415
+
+    named = (f"{BUILTIN_PREFIX}{name}" for name in builtin_names())
+    # Files first: bash forgets what came before them.
+    return [CompletionItem(incomplete, type=_FILE), *_starting(named, incomplete)]
+
+
+def complete_builtin(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the names of built-in policies that start so, and let the shell complete files."""
+    from policies.documents.loading import builtin_names  # noqa: PLC0415
+
+    return [CompletionItem(incomplete, type=_FILE), *_starting(builtin_names(), incomplete)]
+
+
+def _starting(values: Iterable[str], incomplete: str) -> Iterator[CompletionItem]:
+    return (CompletionItem(value) for value in values if value.startswith(incomplete))
