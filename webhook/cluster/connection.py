@@ -3,7 +3,7 @@
 ``live.py`` connects; everything else that talks to a cluster takes an ``ApiServer`` and needs no more.
 
 ClusterError                   the cluster cannot be asked                → exit 3
-├── KubeconfigError            there is no way to a cluster, or it is described wrongly
+├── KubeconfigError            no kubeconfig, or one that cannot be used
 ├── UnreachableError           nobody answers, or not in time, or cannot be trusted
 └── ApiError                   the API server answers with an error status
 """

@@ -1,4 +1,4 @@
-"""The way to a live cluster, with whatever credentials there are: alone imports the kubernetes client.
+"""The way to a live cluster, with whatever credentials there are, by the kubernetes client.
 
 The client finds the cluster (kubeconfig, a pod's service account), keeps tokens fresh, runs credential
 plugins and verifies certificates. Objects pass through as JSON: the client's models would cost a hundred
@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from copy import copy
 from http import HTTPStatus
-from http.client import IncompleteRead
 from pathlib import Path
 from typing import Final, cast
 from urllib.parse import urlencode
@@ -23,13 +22,11 @@ import urllib3
 import yaml
 from kubernetes import client, config
 from kubernetes.config.config_exception import ConfigException
-from kubernetes.config.kube_config import KubeConfigLoader, KubeConfigMerger
 from kubernetes.leaderelection.electionconfig import Config
 from kubernetes.leaderelection.leaderelection import LeaderElection
 from kubernetes.leaderelection.resourcelock.leaselock import LeaseLock
 from kubernetes.utils.keepalive import tcp_keepalive_socket_options
 
-from policies.fields import shown
 from policies.model.pod import DEFAULT_NAMESPACE
 from webhook.cluster.connection import (
     JSON_PATCH,
@@ -42,6 +39,8 @@ from webhook.cluster.connection import (
     UnreachableError,
     status_error,
 )
+from webhook.cluster.failures import reason
+from webhook.cluster.kubeconfig import load_kubeconfig, problem_of
 from webhook.logs import LOGGER
 
 #: Seconds for a TCP and TLS connection. Arbitrary.
@@ -89,33 +88,13 @@ def connect(context: str = "", *, kubeconfig: str = "") -> LiveApiServer:
             config.load_incluster_config(client_configuration=configuration)
             namespace = _POD_NAMESPACE.read_text().strip() if _POD_NAMESPACE.exists() else ""
         else:
-            namespace = _load_kubeconfig(configuration, context, kubeconfig or _KUBECONFIG)
-    except (ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, KeyError) as error:
-        where = "in this pod" if in_pod else kubeconfig or _KUBECONFIG
-        raise KubeconfigError(f"no way to a cluster ({where}): {' '.join(str(error).split())}") from error
+            namespace = load_kubeconfig(configuration, context, kubeconfig or _KUBECONFIG)
+    except (
+        ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, KeyError, AttributeError,
+    ) as error:  # fmt: skip
+        what = "the credentials of this pod" if in_pod else f"kubeconfig {kubeconfig or _KUBECONFIG}"
+        raise KubeconfigError(f"cannot load {what}: {problem_of(error)}") from error
     return LiveApiServer(configuration, namespace or DEFAULT_NAMESPACE)
-
-
-def _load_kubeconfig(configuration: client.Configuration, context: str, kubeconfig: str) -> str:
-    """Take over what a kubeconfig says of a context, its current one if none is named; return its namespace.
-
-    The client's own functions know the namespace only where there is a current context.
-    """
-    merged = KubeConfigMerger(kubeconfig)
-    if merged.config is None:
-        raise ConfigException("there is no such file")
-    contexts = [entry["name"] for entry in merged.config.value.get("contexts") or ()]
-    if context and context not in contexts:
-        raise ConfigException(f"it has no context {shown(context)}; it has {', '.join(map(shown, contexts))}")
-    loader = KubeConfigLoader(
-        config_dict=merged.config,
-        active_context=context or None,
-        # Files that are named in it stand beside the one that names them.
-        config_base_path=None,
-        config_persister=merged.save_changes,
-    )
-    loader.load_and_set(configuration)
-    return str(loader.current_context["context"].get("namespace") or "")
 
 
 class LiveWatch:
@@ -221,7 +200,7 @@ class LiveApiServer(ApiServer):
             response = cast("urllib3.HTTPResponse", opened)
             yield response
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise UnreachableError(f"{self.url}: {_reason(error)}") from error
+            raise UnreachableError(f"{self.url}: {reason(error)}") from error
         finally:
             if response is not None:
                 # What was read to its end is kept for the next request; anything else cannot be.
@@ -234,17 +213,8 @@ class LiveApiServer(ApiServer):
         try:
             token = self._configuration.get_api_key_with_prefix("BearerToken", alias="authorization")
         except (ConfigException, OSError) as error:
-            raise UnreachableError(f"{self.url}: no credentials: {error}") from error
+            raise UnreachableError(f"{self.url}: no credentials: {problem_of(error)}") from error
         return {"Authorization": token} if token else {}
-
-
-def _reason(error: Exception) -> str:
-    """Return what an error of the connection says, without the addresses of Python objects."""
-    cause = getattr(error, "reason", None) or error.__cause__ or error
-    if isinstance(cause, IncompleteRead):
-        return "the connection broke off"
-    text = str(cause)
-    return text.rpartition(">: ")[2] or text
 
 
 def lead(
@@ -322,7 +292,7 @@ class _Leases:
         try:
             return call(*arguments, _request_timeout=_LEASE_TIMEOUT_S)
         except (urllib3.exceptions.HTTPError, ConfigException, OSError) as error:
-            raise client.ApiException(status=0, reason=_reason(error)) from error
+            raise client.ApiException(status=0, reason=reason(error)) from error
 
 
 class _Election:

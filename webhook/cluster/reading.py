@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain, islice
 from typing import Any, Final
 
 import orjson
@@ -79,9 +80,11 @@ def written_list(objects: Iterator[dict[str, Any]]) -> Iterator[bytes]:
     >>> b"".join(written_list(iter([{"kind": "Node", "metadata": {"managedFields": []}}])))
     b'{"apiVersion":"v1","kind":"List","items":[\n{"kind":"Node","metadata":{}}\n]}\n'
     """
+    # Nothing is written before the cluster has answered.
+    first = list(islice(objects, 1))
     yield b'{"apiVersion":"v1","kind":"List","items":['
     before = b"\n"
-    for obj in objects:
+    for obj in chain(first, objects):
         yield before + orjson.dumps(_without_secrets(obj))
         before = b",\n"
     yield b"\n]}\n"

@@ -119,7 +119,7 @@ def test_standard_input_is_read_once(plane: ControlPlane, folder: Path, commands
     [
         pytest.param(["-f", "broken.yaml"], 2, "broken.yaml:15: spec", id="2: the line of a mistake"),
         pytest.param(["-f", "fits.yaml", "--cluster", "x"], 2, "either --live or", id="2: a file, too"),
-        pytest.param(["-f", "fits.yaml", "--context", "gone"], 3, "no way to a cluster", id="3: no context"),
+        pytest.param(["-f", "fits.yaml", "--context", "gone"], 3, "cannot load", id="3: no context"),
         pytest.param(["-f", "beside.yaml"], 0, "Service/web in the file does not", id="0: a Service beside"),
         pytest.param(["-f", "fits.yaml", "--policy", "builtin:default"], 0, "--policy", id="0: a policy"),
     ],

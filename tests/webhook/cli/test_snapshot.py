@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -87,3 +88,35 @@ def test_a_process_of_its_own(plane: ControlPlane, tmp_path: Path) -> None:
 
     assert (0, len(plane.objects)) == (good.returncode, len(json.loads(good.stdout)["items"]))
     assert (3, 1) == (bad.returncode, bad.stderr.count(b"\n"))
+
+
+@pytest.mark.parametrize(
+    ("user", "expected"),
+    [
+        pytest.param({}, b"connection refused", id="nobody listens"),
+        pytest.param(
+            {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "no-such-plugin"}},
+            b"is not installed",
+            id="no credentials",
+        ),
+    ],
+)
+def test_nothing_is_printed_before_the_cluster_answers(
+    tmp_path: Path, commands: Commands, user: dict[str, object], expected: bytes
+) -> None:
+    """What reads standard output must not take the beginning of a list for a cluster."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        cluster = {"server": f"https://127.0.0.1:{unused.getsockname()[1]}"}
+        document = {
+            "current-context": "c",
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+            "clusters": [{"name": "c", "cluster": cluster}],
+            "users": [{"name": "u", "user": user}],
+        }
+        (tmp_path / "kubeconfig").write_text(json.dumps(document))
+        done = commands.run("snapshot")
+
+    assert (3, b"") == (done.code, done.stdout)
+    assert expected in done.stderr
+    assert b"Errno" not in done.stderr

@@ -1,0 +1,79 @@
+"""Why a connection failed, as a sentence: what the client libraries raise is for programmers."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Iterator
+from http.client import IncompleteRead, RemoteDisconnected
+
+from urllib3 import exceptions
+
+
+def reason(error: BaseException) -> str:
+    """Return why there is no answer, in the words of the first cause that is known."""
+    causes = list(_causes(error))
+    proxied = "the proxy does not answer: " if any(_is_proxy(cause) for cause in causes) else ""
+    for cause in reversed(causes):
+        if text := _words(cause):
+            return proxied + text
+    return proxied + _plain(causes[-1])
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and what caused it, the first cause last."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        # urllib3 keeps a cause in either place, and of some errors only among their arguments.
+        places = (getattr(cause, "reason", None), cause.__cause__, *cause.args)
+        cause = next((inner for inner in places if isinstance(inner, BaseException)), None)
+
+
+def _is_proxy(error: BaseException) -> bool:
+    return isinstance(error, exceptions.ProxyError)
+
+
+def _words(error: BaseException) -> str:
+    """Return the words for an error; empty for one that only wraps another, or is not known."""
+    match error:
+        case exceptions.NameResolutionError() | socket.gaierror():
+            return "there is no host of that name"
+        case ssl.SSLCertVerificationError():
+            return f"its certificate cannot be verified: {error.verify_message.rstrip('.')}"
+        case ssl.SSLError():
+            return _tls_words(error)
+        case ConnectionRefusedError():
+            return "connection refused: nothing listens at that address"
+        case exceptions.ReadTimeoutError():
+            return "no answer in time"
+        case exceptions.ConnectTimeoutError() | TimeoutError():
+            return "no connection in time"
+        case IncompleteRead() | RemoteDisconnected() | ConnectionResetError() | BrokenPipeError():
+            return "the connection broke off"
+        case exceptions.LocationParseError() | exceptions.LocationValueError():
+            return "is not the address of a server"
+        case OSError():
+            return error.strerror or ""
+    return ""
+
+
+def _tls_words(error: ssl.SSLError) -> str:
+    """Return the words for a failed handshake; OpenSSL names the reason in capitals."""
+    match error.reason:
+        case "WRONG_VERSION_NUMBER" | "HTTP_REQUEST" | "RECORD_LAYER_FAILURE":
+            return "it does not speak TLS: is it the right port, and https in the kubeconfig?"
+        case "NO_CERTIFICATE_OR_CRL_FOUND" | "PEM_LIB" | "BAD_BASE64_DECODE" | "NO_START_LINE":
+            return "a certificate or key of the kubeconfig cannot be read"
+        case "UNEXPECTED_EOF_WHILE_READING":
+            return "the connection broke off"
+    told = error.reason.lower().replace("_", " ") if error.reason else _plain(error)
+    return f"the TLS handshake failed: {told}"
+
+
+def _plain(error: BaseException) -> str:
+    """Return what an error says, without the addresses of Python objects."""
+    text = str(error)
+    return text.rpartition(">: ")[2] or text
