@@ -13,6 +13,7 @@ from policies.documents.lint_config import FailOn, LintConfig, Rendering
 from policies.errors import DocumentError, UsageError
 from policies.evaluation.baseline import read_baseline
 from policies.evaluation.fixing import Fixing, FixResult
+from policies.evaluation.mending import Repair
 from policies.findings import Finding, Severity
 from policies.reports import diff
 from policies.reports.lint_run import plural
@@ -56,11 +57,13 @@ class _Read:
         texts: The texts that may be mended, by the names that messages use.
         paths: What their files are opened by.
         broken: Whether some cannot be read or written.
+        unwritten: What could not be mended because its file cannot be written.
     """
 
     texts: dict[str, bytes] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
     broken: bool = False
+    unwritten: list[Repair] = field(default_factory=list)
 
 
 @click.command(epilog=_EXAMPLES, params=[option for option in lint.command.params if option.name in _OF_LINT])
@@ -105,7 +108,7 @@ def command(
     else:
         _write(read, result)
     left = _left(result, options.config)
-    _tell(result, left, only_shown=show_diff, to_stderr=show_diff or piped)
+    _tell(result, left, read.unwritten, only_shown=show_diff, to_stderr=show_diff or piped)
     if read.broken:
         context.exit(BAD_INPUT)
     would_change = show_diff and bool(result.texts)
@@ -168,9 +171,10 @@ def _write(read: _Read, result: FixResult) -> None:
             write_back(read.paths[file], old=read.texts[file], new=content)
         except (OSError, DocumentError) as error:
             reason = f"{file}: {error.strerror}" if isinstance(error, OSError) else str(error)
-            click.echo(reason, err=True)
+            click.echo(f"{reason}; nothing in it is fixed", err=True)
             read.broken = True
             del result.texts[file]
+            read.unwritten += (repair for repair in result.made if repair.location.file == file)
             result.made = [repair for repair in result.made if repair.location.file != file]
 
 
@@ -180,7 +184,9 @@ def _print_texts(files: Mapping[str, bytes], result: FixResult, *, show_diff: bo
         click.echo(diff.render(file, content, fixed) if show_diff else fixed, nl=False)
 
 
-def _tell(result: FixResult, left: list[Finding], *, only_shown: bool, to_stderr: bool) -> None:
+def _tell(
+    result: FixResult, left: list[Finding], unwritten: list[Repair], *, only_shown: bool, to_stderr: bool
+) -> None:
     """Say what was mended, what was not, and what is left."""
     for repair in result.made:
         click.echo(str(repair), err=to_stderr)
@@ -188,15 +194,18 @@ def _tell(result: FixResult, left: list[Finding], *, only_shown: bool, to_stderr
         where = f"line {refusal.line}: " if refusal.line else ""
         text = f"{repair.location}: {repair.title}: not fixed ({repair.rule}): {where}{refusal.problem}"
         click.echo(text, err=True)
-    for line in (*result.skipped, _summary(result, left, only_shown=only_shown)):
+    for line in (*result.skipped, _summary(result, left, unwritten, only_shown=only_shown)):
         click.echo(line, err=True)
 
 
-def _summary(result: FixResult, left: list[Finding], *, only_shown: bool) -> str:
-    text = "nothing to fix"
+def _summary(result: FixResult, left: list[Finding], unwritten: list[Repair], *, only_shown: bool) -> str:
+    text = "nothing fixed" if unwritten else "nothing to fix"
     if result.made:
         verb = "would fix" if only_shown else "fixed"
         text = f"{verb} {plural(len(result.made), 'problem')} in {plural(len(result.texts), 'file')}"
+    if unwritten:
+        files = len({repair.location.file for repair in unwritten})
+        text += f", {plural(len(unwritten), 'problem')} not fixed: {plural(files, 'file')} cannot be written"
     if result.refused:
         text += f", {len(result.refused):,} cannot be written safely"
     return f"{text}; {plural(len(left), 'finding')} left: evenkeel lint tells" if left else text

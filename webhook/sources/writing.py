@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -24,6 +25,9 @@ def write_back(file: str, *, old: bytes, new: bytes) -> None:
         return  # Two names may lead to one file.
     if current != old:
         raise DocumentError([f"{shown_file(file)}: has changed since it was read, so it is left alone"])
+    if not os.access(path, os.W_OK):
+        # Its folder would let us put another file in its place.
+        raise PermissionError(errno.EACCES, "is read-only", str(path))
     mode = path.stat().st_mode & 0o7777
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -200,5 +201,17 @@ def test_one_that_cannot_be_written_stops_no_other(fix: Any, monkeypatch: pytest
     result = fix(*RENAMES)
 
     assert (2, WEB, FIXED) == (result.exit_code, Path("a.yaml").read_text(), Path("b.yaml").read_text())
-    assert "a.yaml: Permission denied\n" in result.stderr
-    assert "fixed 1 problem in 1 file" in result.stderr
+    assert "a.yaml: Permission denied; nothing in it is fixed\n" in result.stderr
+    assert "fixed 1 problem in 1 file, 1 problem not fixed: 1 file cannot be written" in result.stderr
+
+
+def test_a_read_only_file(fix: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stays as it is, though its folder would let us replace it, and that is said."""
+    Path("web.yaml").write_text(WEB)
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "web.yaml" or mode != os.W_OK)
+    result = fix(*RENAMES)
+
+    assert (2, WEB) == (result.exit_code, Path("web.yaml").read_text())
+    assert "web.yaml: is read-only" in result.stderr
+    assert "nothing to fix" not in result.stderr
+    assert "1 problem not fixed: 1 file cannot be written" in result.stderr
