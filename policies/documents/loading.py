@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from importlib import resources
 from typing import Any
@@ -25,6 +26,8 @@ from policies.model.labels import LabelSelector
 
 #: What a name starts with that means a built-in document.
 BUILTIN_PREFIX = "builtin:"
+#: A name that is no path.
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
 def load_policies(names: Iterable[str], read: Callable[[str], bytes]) -> tuple[SpreadPolicy, ...]:
@@ -44,7 +47,7 @@ def load_policies(names: Iterable[str], read: Callable[[str], bytes]) -> tuple[S
         try:
             documents = load_strictly(_content(name, read), name)
         except DocumentError as error:
-            problems += error.problems
+            problems += (with_builtin_names(name, problem) for problem in error.problems)
             continue
         if not documents:
             problems.append(f"{name}: holds no document")
@@ -73,6 +76,15 @@ def build(value: Mapping[str, Any]) -> SpreadPolicy:
 
 def _content(name: str, read: Callable[[str], bytes]) -> bytes:
     return builtin_bytes(name) if name.startswith(BUILTIN_PREFIX) else read(name)
+
+
+def with_builtin_names(name: str, problem: str) -> str:
+    """Return why a file cannot be read, with the built-in documents where one of them may have been meant."""
+    if not _WORD.fullmatch(name):
+        return problem
+    return (
+        f"{problem}; the built-in policies are {', '.join(BUILTIN_PREFIX + each for each in builtin_names())}"
+    )
 
 
 def builtin_names() -> list[str]:

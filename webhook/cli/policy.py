@@ -125,7 +125,8 @@ def _read_all(names: tuple[str, ...]) -> tuple[list[Document], list[Finding]]:
             try:
                 loaded = load_strictly(_read(file), shown_file(file))
             except DocumentError as error:
-                unreadable += (unreadable_finding(shown_file(file), problem) for problem in error.problems)
+                told = (loading.with_builtin_names(file, problem) for problem in error.problems)
+                unreadable += (unreadable_finding(shown_file(file), problem) for problem in told)
                 continue
             documents += filter(is_known, loaded)
             if not folder:
@@ -169,7 +170,7 @@ def _strangers(documents: list[Document]) -> Iterator[Finding]:
 
 def _print(findings: list[Finding], report: str, count: int) -> None:
     if report == "json":
-        click.echo(json_report.render(findings), nl=False)
+        click.echo(json_report.render(findings, count), nl=False)
         return
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     click.echo(text_report.render(errors), nl=False, err=True)

@@ -172,7 +172,7 @@ def test_check_json(folder: Path) -> None:
     result = run("check", "wrong.yaml", "broken.yaml", "-o", "json")
     report = json.loads(result.stdout)
 
-    assert ("", 1, 2) == (result.stderr, report["version"], result.exit_code)
+    assert ("", 1, 1, 2) == (result.stderr, report["version"], report["documents"], result.exit_code)
     assert [("broken.yaml", 1, "unreadable"), ("wrong.yaml", 4, "value-invalid")] == [
         (finding["file"], finding["line"], finding["rule"]) for finding in report["findings"]
     ]
@@ -250,7 +250,9 @@ def test_schema() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "stderr"),
     [
-        pytest.param(["show", "nope"], 2, "evenkeel: nope: No such file or directory\n", id="show nothing"),
+        pytest.param(
+            ["show", "nope.yaml"], 2, "evenkeel: nope.yaml: No such file or directory\n", id="show nothing"
+        ),
         pytest.param(
             ["check", "clean.yaml", "--scheduler-config", "clean.yaml"],
             2,
@@ -277,3 +279,21 @@ def test_as_a_program(folder: Path, arguments: list[str], code: int, stderr: str
     assert "Traceback" not in done.stderr
     assert "\x1b" not in done.stdout + done.stderr
     assert stderr in {None, done.stderr}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        pytest.param(("show", "nosuch"), True, id="show"),
+        pytest.param(("show", "builtin:nosuch"), True, id="show with the prefix"),
+        pytest.param(("check", "nosuch"), True, id="check"),
+        pytest.param(("show", "nosuch.yaml"), False, id="a file's name"),
+        pytest.param(("show", "below/nosuch"), False, id="a path"),
+    ],
+)
+def test_builtin_names_where_one_may_be_meant(folder: Path, arguments: tuple[str, ...], hint: bool) -> None:  # noqa: FBT001
+    """Who types a name that is no file reads which documents are built in."""
+    result = run(*arguments)
+    told = result.stderr + str(result.exception)
+
+    assert hint is all(name in told for name in builtin_names())
