@@ -256,6 +256,11 @@ class Connection:
             self.sock.close()
 
     @property
+    def peer(self) -> str:
+        """The client's address and port, as logs have it; empty where there is none."""
+        return shown_address(self.client)
+
+    @property
     def _tls(self) -> ssl.SSLSocket:
         assert isinstance(self.sock, ssl.SSLSocket)  # noqa: S101  # a parser exists only over TLS
         return self.sock
@@ -288,3 +293,15 @@ class Connection:
             arrival = examine(self._received)
         self._whole = arrival is Arrival.WHOLE
         return True
+
+
+def shown_address(address: object) -> str:
+    """Return the address of a socket as ``host:port``, with an IPv6 address in brackets.
+
+    >>> shown_address(("10.0.0.1", 54480)), shown_address(("fe80::1", 443, 0, 2))
+    ('10.0.0.1:54480', '[fe80::1]:443')
+    """
+    if not isinstance(address, tuple):
+        return ""
+    host, port = address[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -36,7 +36,7 @@ CLIENT_ERRORS: Final = (
 def refuse(connection: Connection, error: Exception) -> None:
     """Log what went wrong and answer it as JSON, without waiting for the client."""
     status, message = _answer(error)
-    fields = {"client": str(connection.client), "status": status.value, "error": message}
+    fields = {"client": connection.peer, "status": status.value, "error": message}
     if status is HTTPStatus.INTERNAL_SERVER_ERROR:
         LOGGER.error("request_failed", exc_info=error, extra={"fields": fields})
     else:

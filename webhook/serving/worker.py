@@ -298,9 +298,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
             return Next.LINGER
         except (ClientGoneError, StopIteration, OSError) as error:
             # Resets, broken handshakes, ends in the middle: part of every public port's day.
-            LOGGER.debug(
-                "connection_ended", extra={"fields": {"client": str(conn.client), "why": repr(error)}}
-            )
+            LOGGER.debug("connection_ended", extra={"fields": {"client": conn.peer, "why": repr(error)}})
             return Next.CLOSE
         except Exception as error:  # noqa: BLE001  # the last line of defense: the worker must live on
             self.handle_error(None, conn, conn.client, error)

@@ -16,7 +16,7 @@ from certs.authority import create_authority
 from certs.pair import Pair
 from tests.certs.builders import AUTHORITY, NOW, a_client
 from tests.webhook.serving.running import REVIEW, Server, ask, serving
-from webhook.serving.connection import DeadlineUnreader, SlowClientError
+from webhook.serving.connection import DeadlineUnreader, SlowClientError, shown_address
 
 
 def test_deadline_does_not_start_anew() -> None:
@@ -90,3 +90,16 @@ def test_a_certificate_of_somebody_else(asking: Server, tmp_path: Path) -> None:
     stranger = showing(asking, tmp_path, a_client(authority=create_authority(NOW)))
     with pytest.raises((ssl.SSLError, ConnectionError)):
         stranger.ask("GET", "/livez")
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        pytest.param(("10.0.0.1", 54480), "10.0.0.1:54480", id="IPv4"),
+        pytest.param(("fe80::1", 443, 0, 2), "[fe80::1]:443", id="IPv6"),
+        pytest.param("", "", id="no address, of a socket of this machine"),
+    ],
+)
+def test_address(address: object, expected: str) -> None:
+    """Logs have a client's address as everybody writes it."""
+    assert expected == shown_address(address)
