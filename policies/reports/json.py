@@ -1,4 +1,4 @@
-"""Findings as one JSON object for programs."""
+"""Findings of ``evenkeel policy check`` as one JSON object, whose form ``policy_check.schema.json`` says."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ import orjson
 from policies.findings import Finding
 from policies.reports.order import in_order
 
-#: The version of the form; it changes when a field is renamed or goes away.
+#: The form's name; its number changes when a field is renamed, goes away or means something else.
+SCHEMA = "evenkeel.dev/policy-check/v1"
+#: The number of the form's name, from before it had one.
 VERSION = 1
 
 
-def render(findings: Iterable[Finding]) -> str:
-    """Return ``{"version", "findings": [{"severity", "rule", "file", "line", "field", "message"}]}``.
-
-    ``line`` counts from 1 and is null where the whole file is meant; ``field`` is empty for a whole document.
-    """
-    report = {"version": VERSION, "findings": [finding_fields(finding) for finding in in_order(findings)]}
+def render(findings: Iterable[Finding], documents: int) -> str:
+    """Return the findings in so many documents as indented JSON."""
+    report = {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "documents": documents,
+        "findings": [finding_fields(finding) for finding in in_order(findings)],
+    }
     return orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 

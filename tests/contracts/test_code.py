@@ -48,6 +48,7 @@ TESTED_ELSEWHERE = {
     "policies/engine/refusing.py": "tests/policies/engine/test_explain.py",
     "policies/engine/standing.py": "tests/policies/engine/test_explain.py",
     "policies/engine/verdict.py": "tests/policies/engine/test_judging.py",
+    "webhook/cli/certs_json.py": "tests/webhook/cli/test_certs.py",
     "webhook/cli/completing.py": "tests/webhook/cli/test_completion.py",
     "policies/model/own_labels.py": "tests/policies/rules/test_selector_misses_own_pod.py",
     "policies/errors.py": "tests/webhook/cli/test_main.py",

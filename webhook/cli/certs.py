@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import shlex
 import sys
 from collections.abc import Iterator
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import orjson
 
 from certs import examine, names, provision, store
 from certs.authority import AUTHORITY_LIFETIME
@@ -20,7 +18,7 @@ from certs.errors import MalformedError
 from certs.issue import LEAF_LIFETIME
 from certs.pair import Pair
 from policies.errors import UsageError
-from webhook.cli import certs_inject, certs_rotate
+from webhook.cli import certs_inject, certs_json, certs_rotate
 from webhook.cli.certs_cluster import cluster_options, place_of
 from webhook.cli.live import api_server
 from webhook.vouching.configurations import read_configurations
@@ -169,7 +167,7 @@ def show(**options: Any) -> None:
         groups, authority_files = _folder(chosen.cert_dir) if chosen.cert_dir else _files(chosen.files)
         report = examine.examine(groups, examine.anchors(authority_files), now=now, margin=margin)
     if chosen.format == "json":
-        click.echo(orjson.dumps(_as_json(report), option=orjson.OPT_INDENT_2))
+        click.echo(certs_json.render(report), nl=False)
     else:
         click.echo("\n".join(_shown_lines(report)))
     if report.problems:
@@ -282,30 +280,3 @@ def _fields(description: examine.Description) -> Iterator[tuple[str, str]]:
 
 def _moment(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC"
-
-
-def _as_json(report: examine.Report) -> dict[str, object]:
-    """Render a report for programs; names as Kubernetes and cert-manager spell them."""
-    return {
-        "certificates": [
-            {
-                "source": description.source,
-                "subject": description.subject,
-                "issuer": description.issuer,
-                "serialNumber": description.serial,
-                "dnsNames": description.dns_names,
-                "ipAddresses": description.ip_addresses,
-                "notBefore": f"{description.not_before:%Y-%m-%dT%H:%M:%SZ}",
-                "notAfter": f"{description.not_after:%Y-%m-%dT%H:%M:%SZ}",
-                "daysLeft": description.days_left,
-                "keyType": description.key_type,
-                "sha256": description.sha256,
-                "isCA": description.authority,
-                "keyFits": description.key_fits,
-                "chainsToCA": description.chains,
-            }
-            for description in report.certificates
-        ],
-        "caBundle": base64.b64encode(report.ca_bundle).decode() or None,
-        "problems": report.problems,
-    }

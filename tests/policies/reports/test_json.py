@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import json
+from importlib import resources
+
+import jsonschema
 
 from policies.fields import FieldPath
 from policies.findings import Finding, Location, Severity
-from policies.reports.json import render
+from policies.reports.json import SCHEMA, render
 from tests.policies.reports.findings import FINDINGS
+
+FORM = json.loads(resources.files("policies.reports").joinpath("policy_check.schema.json").read_text())
+VALIDATOR = jsonschema.Draft202012Validator(FORM)
+
+
+def test_schema() -> None:
+    """The schema is one."""
+    jsonschema.Draft202012Validator.check_schema(FORM)
 
 
 def test_render() -> None:
     """The form has a version; a finding of a whole file has no line."""
-    report = json.loads(render(FINDINGS))
+    report = json.loads(render(FINDINGS, 2))
 
-    assert 1 == report["version"]
+    VALIDATOR.validate(report)
+    assert (1, 2, SCHEMA) == (report["version"], report["documents"], FORM["properties"]["schema"]["const"])
+    assert not VALIDATOR.is_valid(report | {"more": 1})
     assert {
         "severity": "error",
         "rule": "wrong",
@@ -29,11 +42,11 @@ def test_render() -> None:
 
 def test_order_does_not_depend_on_the_input() -> None:
     """The same findings give the same text."""
-    assert render(FINDINGS) == render(FINDINGS[::-1])
+    assert render(FINDINGS, 1) == render(FINDINGS[::-1], 1)
 
 
 def test_file_names_that_are_no_text() -> None:
     """A file name with bytes that are no characters can be printed."""
     finding = Finding(Severity.ERROR, Location("\udcff.yaml"), FieldPath(), "x", "x")
 
-    assert "\\udcff.yaml" == json.loads(render([finding]))["findings"][0]["file"]
+    assert "\\udcff.yaml" == json.loads(render([finding], 1))["findings"][0]["file"]

@@ -8,9 +8,11 @@ import os
 import subprocess
 import sys
 from datetime import timedelta
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
@@ -19,6 +21,19 @@ from certs.errors import CertificateError, ExistingFilesError, NamesError, Unrea
 from policies.errors import UsageError
 from tests.certs.builders import NOW, a_folder, a_pair, read_serving
 from webhook.cli.certs import command
+from webhook.cli.certs_json import SCHEMA
+
+FORM = json.loads(resources.files("webhook.cli").joinpath("certs.schema.json").read_text())
+#: Every JSON that these tests read is of the form.
+VALIDATOR = jsonschema.Draft202012Validator(FORM)
+
+
+def test_the_schema_of_show() -> None:
+    """It is one, names the form, and closes every object."""
+    jsonschema.Draft202012Validator.check_schema(FORM)
+
+    assert SCHEMA == FORM["properties"]["schema"]["const"]
+    assert FORM["additionalProperties"] is FORM["$defs"]["certificate"]["additionalProperties"] is False
 
 
 def run(*arguments: str | Path, stdin: bytes = b"") -> Result:
@@ -31,6 +46,7 @@ def shown(*arguments: str | Path, stdin: bytes = b"") -> tuple[int, dict[str, An
     result = run("show", "-o", "json", *arguments, stdin=stdin)
     assert result.exception is None or isinstance(result.exception, SystemExit)
     document: dict[str, Any] = json.loads(result.stdout)
+    VALIDATOR.validate(document)
     return result.exit_code, document
 
 

@@ -266,7 +266,7 @@ def test_a_lint_imports_no_heavy_module(folder: Path) -> None:
 THREE = "max-skew-not-positive,topology-key-deprecated,revision-key-missing"
 OLD = GOOD.replace("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 SOFT = GOOD.replace("DoNotSchedule", "ScheduleAnyway").replace("[pod-template-hash]", "[]")
-OF_EACH = "---\n".join([BAD, OLD, SOFT])
+OF_EACH = f"{BAD}---\n{OLD}---\n{SOFT}"
 
 
 @pytest.mark.parametrize(
