@@ -121,7 +121,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             continue
         severity, effect = _effect(term, terms, workload, context)
         path = term.path.child("labelSelector")
-        text = f"does not select this pod ({mismatch}), nor any other of the repository, so that {effect}"
+        text = f"does not select this pod ({mismatch}), nor any other pod of the repository, so that {effect}"
         yield Problem(path, text, severity=severity)
 
 
