@@ -60,10 +60,14 @@ class Details:
             return
         before, rest = (len(click.unstyle(entry)) for entry in (head, further))
         room = max(self.width - rest, _NARROWEST)
-        # The first line has less room, or more: blanks stand for its head meanwhile.
-        lines = wrap(text, room, initial_indent=" " * max(before + 1 - rest, 0), **_AT_WORDS)
-        yield f"{head} {lines[0].lstrip()}" if head and lines else "".join(lines[:1]) or head
-        yield from (further + line for line in lines[1:])
+        if head and before + 1 + len(text.partition(" ")[0]) > self.width:
+            yield head
+            head = ""
+        # The first line has less room: blanks stand for its head meanwhile.
+        lines = wrap(text, room, initial_indent=" " * max(before + 1 - rest, 0) if head else "", **_AT_WORDS)
+        if head:
+            yield f"{head} {''.join(lines[:1]).lstrip()}"
+        yield from (further + line for line in (lines[1:] if head else lines))
 
 
 #: For a file or a pipe: no colors, lines of any length.

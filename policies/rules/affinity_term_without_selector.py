@@ -72,7 +72,7 @@ from policies.model.topology_keys import domain_noun
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
-SEE = "https://github.com/kubernetes/website/issues/11891"
+SEE = "https://github.com/kubernetes/kubernetes/pull/117025"
 
 
 def check(workload: Workload, _context: Context) -> Iterator[Problem]:

@@ -4,7 +4,8 @@
 A term of `podAntiAffinity` whose selector names its own workload and yet does not select its pods, nor those
 of any other workload of the namespace in the repository. It names its workload where its labels are those of
 the workload's own `metadata.labels`, where it asks for the pods' own `app` or `app.kubernetes.io/name` and
-fails by another label, or where it asks for the workload's name under a key that the pods lack.
+fails by another label, or where it asks for the name of the workload or its component under a key that the
+pods lack.
 
 Left alone are terms that mean other applications: those that select another workload or name another
 application, terms about other namespaces or with `mismatchLabelKeys`. It is a note where there is one replica
@@ -85,7 +86,7 @@ Select labels that the pod template itself has, best those of the workload's own
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from policies.fields import ErrorList, FieldPath
 from policies.findings import Severity
@@ -99,10 +100,12 @@ from policies.model.topology_keys import domain_noun
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
-SEE = "https://github.com/argoproj/argo-cd/issues/19388"
+SEE = "https://github.com/hashicorp/vault-helm/issues/73"
 
 #: Labels that name an application: a term that asks for another value of one means another application.
 _NAMES = ("app", "app.kubernetes.io/name", "k8s-app", "name")
+#: Labels that name a part of one.
+_PARTS = ("app.kubernetes.io/component", "component", "role")
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
@@ -133,7 +136,11 @@ def _names_own(selector: LabelSelector, workload: Workload) -> bool:
     asked = _asked(selector)
     if any(key in asked and own.isdisjoint(asked[key]) for key in _NAMES):
         return False
-    return any(key in asked for key in _NAMES) or _fails_by_key(asked, workload, own)
+    if any(key in asked for key in _NAMES):
+        return True
+    own |= {workload.labels[key] for key in _PARTS if key in workload.labels}
+    # The right name under a key that the pods lack.
+    return any(key not in workload.labels and not own.isdisjoint(values) for key, values in asked.items())
 
 
 def _selects_object(selector: LabelSelector, workload: Workload) -> bool:
@@ -150,11 +157,6 @@ def _asked(selector: LabelSelector) -> dict[str, frozenset[str]]:
         if entry.operator is Operator.IN:
             asked[entry.key] = asked.get(entry.key, frozenset(entry.values)).intersection(entry.values)
     return asked
-
-
-def _fails_by_key(asked: Mapping[str, frozenset[str]], workload: Workload, own: set[str]) -> bool:
-    """Tell whether the workload's name is asked for under a key that its pods lack."""
-    return any(key not in workload.labels and not own.isdisjoint(values) for key, values in asked.items())
 
 
 def _effect(

@@ -62,6 +62,7 @@ def severities(*objects: dict[str, Any]) -> list[Severity | None]:
         pytest.param(
             {"component": "shop-server"}, WARNING, id="the same under a key that names no application"
         ),
+        pytest.param({"target": "server"}, WARNING, id="its component under a key that it lacks"),
         pytest.param({PART_OF: "suite"}, WARNING, id="a label of the workload that its pods lack"),
         pytest.param({PART_OF: "other"}, [], id="a label that nothing has"),
         pytest.param({NAME: "kafka"}, [], id="another application, from elsewhere"),
