@@ -23,6 +23,7 @@ from policies.fields import MAX_ERRORS, ErrorKind, FieldError
 from policies.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.model.declared import Workload
+from policies.model.pod_affinity import affinity_term_count
 from policies.rules import base
 from policies.rules.base import Context, Rule, all_rules
 
@@ -39,8 +40,8 @@ CERTAIN = frozenset({"selector-missing", "selector-names-revision-label"})
 BUILT_IN_GROUPS = frozenset({"", "apps", "batch"})
 #: The rules that are wrong where an autoscaler of pods, or another workload, exists which is not seen here.
 NOT_ASKED = frozenset({"anti-affinity-misses-own-pod", "max-skew-never-binds"})
-#: The constraints that a pod may have for rules to be asked: everybody waits for the answer. Arbitrary;
-#: people write a handful.
+#: The constraints, and the terms of pod affinity, that a pod may have for rules to be asked: everybody waits
+#: for the answer. Arbitrary; people write a handful.
 MAX_CONSTRAINTS = 32
 #: The replicas up to which rules look at nodes. Arbitrary; so many can take 0.1 s with 5,000 nodes.
 MAX_REPLICAS = 300
@@ -163,8 +164,11 @@ def rule_violations(
     raw = subject.pod.constraints
     if isinstance(raw, list) and len(raw) > MAX_CONSTRAINTS:
         return []
+    workload = workload_of(subject, errors=errors)
+    if affinity_term_count(workload) > MAX_CONSTRAINTS:
+        return []
     around = context.known_cluster.rule_context(context)
-    asking = _Asking(workload_of(subject, errors=errors), old, context, policies, strictest)
+    asking = _Asking(workload, old, context, policies, strictest)
     needs_nodes = around.inventory is not None and around.inventory.nodes is not None
     rules = reviewing_rules()
     alone = [rule for rule in rules if not rule.needs_inventory or (around.inventory and not needs_nodes)]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, field_names, shown
+from policies.fields import UNKNOWN_FIELD, ErrorKind, ErrorList, FieldError, FieldPath, field_names, shown
 from policies.model.declared import Workload
 from policies.model.labels import LabelSelector, check_label_selector, is_usual_selector, label_key_errors
 from policies.model.placeholders import has_placeholder
@@ -28,6 +29,8 @@ WEIGHTS: Final = (1, 100)
 _KINDS: Final = ("podAffinity", "podAntiAffinity")
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+#: Workloads whose terms are kept. Arbitrary; rules run on one workload after the other, in a few threads.
+_KEPT: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,34 +94,53 @@ class SelfSeparation(NamedTuple):
     match_label_keys: tuple[str, ...]
 
 
-def affinity_terms(workload: Workload) -> Iterator[AffinityTerm]:
-    """Yield the valid terms of a workload's pods; what another tool has yet to fill in is left out."""
-    for entry in _entries(workload):
-        if not _term_errors(entry, strict=False):
-            selector = entry.term.get("labelSelector")
-            yield AffinityTerm(
-                anti=entry.anti,
-                required=entry.required,
-                path=entry.path,
-                topology_key=entry.term["topologyKey"],
-                selector=None if selector is None else LabelSelector.parse(selector),
-                raw=entry.term,
-            )
+def affinity_terms(workload: Workload) -> tuple[AffinityTerm, ...]:
+    """Return the valid terms of a workload's pods; what another tool has yet to fill in is left out."""
+    return _read(workload)[0]
 
 
 def affinity_errors(workload: Workload, *, strict: bool = True) -> list[FieldError]:
-    """Return what the API server refuses in the terms of a workload's pods.
+    """Return what the API server refuses in the terms of a workload's pods, up to ``fields.MAX_ERRORS``.
 
     Args:
         workload: The workload.
         strict: Whether a field that Kubernetes 1.36 does not have is an error.
     """
-    found = ErrorList()
+    return [error for error in _read(workload)[1] if strict or error.rule != UNKNOWN_FIELD]
+
+
+def affinity_term_count(workload: Workload) -> int:
+    """Return how many terms there are, valid or not, without a look at them."""
+    node: Any = workload.spec.get("affinity")
+    kinds = [node.get(kind) for kind in _KINDS] if isinstance(node, dict) else []
+    lists = [kind.get(name) for kind in kinds if isinstance(kind, dict) for name in (_REQUIRED, _PREFERRED)]
+    return sum(len(terms) for terms in lists if isinstance(terms, list))
+
+
+@lru_cache(maxsize=_KEPT)
+def _read(workload: Workload) -> tuple[tuple[AffinityTerm, ...], tuple[FieldError, ...]]:
+    """Return the valid terms and the errors of a workload; several rules ask for them in turn."""
+    terms, found = [], ErrorList()
     for entry in _entries(workload, found):
         if found.full:
             break
-        found.errors += _term_errors(entry, strict=strict)
-    return found.errors
+        errors = _term_errors(entry)
+        found.errors += errors
+        if all(error.rule == UNKNOWN_FIELD for error in errors):
+            terms.append(_term(entry))
+    return tuple(terms), tuple(found.errors)
+
+
+def _term(entry: _Entry) -> AffinityTerm:
+    selector = entry.term.get("labelSelector")
+    return AffinityTerm(
+        anti=entry.anti,
+        required=entry.required,
+        path=entry.path,
+        topology_key=entry.term["topologyKey"],
+        selector=None if selector is None else LabelSelector.parse(selector),
+        raw=entry.term,
+    )
 
 
 def self_separations(workload: Workload) -> Iterator[SelfSeparation]:
@@ -158,11 +180,10 @@ class _Entry(NamedTuple):
         return held if isinstance(held, dict) else {}
 
 
-def _entries(workload: Workload, found: ErrorList | None = None) -> Iterator[_Entry]:
+def _entries(workload: Workload, found: ErrorList) -> Iterator[_Entry]:
     """Yield the entries of the four lists, and record what is no list or no object."""
     if not workload.spec.get("affinity"):
         return
-    found = ErrorList() if found is None else found
     path = workload.pod_path.child("spec", "affinity")
     affinity = found.mapping(workload.spec["affinity"], path)
     for kind in _KINDS:
@@ -178,18 +199,16 @@ def _is_open(holder: dict[str, Any]) -> bool:
     return has_placeholder(holder) or any(str(name).startswith("$") for name in holder)
 
 
-def _term_errors(entry: _Entry, *, strict: bool) -> list[FieldError]:
+def _term_errors(entry: _Entry) -> list[FieldError]:
     nested = _nesting_error(entry)
     if nested is not None:
         return [nested]
     found = ErrorList()
     if not entry.required:
-        if strict:
-            found.unknown(entry.holder, entry.where, known=WEIGHTED_FIELDS)
+        found.unknown(entry.holder, entry.where, known=WEIGHTED_FIELDS)
         _check_weight(entry, found)
         found.mapping(entry.holder.get("podAffinityTerm"), entry.path)
-    if strict:
-        found.unknown(entry.term, entry.path, known=TERM_FIELDS)
+    found.unknown(entry.term, entry.path, known=TERM_FIELDS)
     _check_topology_key(entry, found)
     for name in ("labelSelector", "namespaceSelector"):
         if entry.term.get(name) is not None and not is_usual_selector(entry.term[name]):

@@ -113,6 +113,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     terms = [term for term in affinity_terms(workload) if term.anti]
     if not terms or is_patch(workload) or has_placeholder(workload.labels):
         return
+    apart: set[str] | None = None
     for term in terms:
         selector = term.selector
         if selector is None or term.excludes_own_value or not term.is_about_namespace_of(workload):
@@ -122,7 +123,9 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             continue
         if context.repository.selects_any(selector, workload.namespace):
             continue
-        severity, effect = _effect(term, terms, workload, context)
+        if apart is None:
+            apart = _kept_apart(terms, workload)
+        severity, effect = _effect(term.topology_key, apart, workload, context)
         path = term.path.child("labelSelector")
         text = f"does not select this pod ({mismatch}), nor any other pod of the repository, so that {effect}"
         yield Problem(path, text, severity=severity)
@@ -159,22 +162,19 @@ def _asked(selector: LabelSelector) -> dict[str, frozenset[str]]:
     return asked
 
 
-def _effect(
-    term: AffinityTerm, terms: list[AffinityTerm], workload: Workload, context: Context
-) -> tuple[Severity, str]:
+def _kept_apart(terms: list[AffinityTerm], workload: Workload) -> set[str]:
+    """Return the topology keys over which other terms or constraints keep the replicas apart."""
+    by_terms = {term.topology_key for term in terms if separates_replicas(term, workload)}
+    return by_terms | {
+        entry.constraint.topology_key
+        for entry in workload.constraints
+        if entry.constraint.selector is not None and not own_mismatch(entry.constraint.selector, workload)
+    }
+
+
+def _effect(key: str, apart: set[str], workload: Workload, context: Context) -> tuple[Severity, str]:
     """Return how bad it is, and what comes of it."""
     replicas = context.repository.replicas(workload)
-    key = term.topology_key
-    apart = any(other.topology_key == key and separates_replicas(other, workload) for other in terms)
-    apart = apart or any(
-        _spreads(entry.constraint.selector, workload)
-        for entry in workload.constraints
-        if entry.constraint.topology_key == key
-    )
-    if apart or replicas is None or replicas.most < 2:
+    if key in apart or replicas is None or replicas.most < 2:
         return Severity.NOTE, "the term does nothing"
     return Severity.WARNING, f"replicas may share {domain_noun(key)}"
-
-
-def _spreads(selector: LabelSelector | None, workload: Workload) -> bool:
-    return selector is not None and not own_mismatch(selector, workload)

@@ -326,3 +326,33 @@ def test_the_worst_is_told_first() -> None:
         "topology-key-unqualified",
         "revision-key-missing",
     ] == told
+
+
+@pytest.mark.parametrize(
+    ("terms", "found"),
+    [
+        pytest.param(MAX_CONSTRAINTS, True, id="as many terms as rules look at"),
+        pytest.param(MAX_CONSTRAINTS + 1, False, id="more terms than anybody writes"),
+    ],
+)
+def test_terms_of_pod_affinity(terms: int, found: bool) -> None:  # noqa: FBT001
+    """Everybody waits for the answer, so rules look at a bounded number of terms."""
+    deployment = a_deployment()
+    affinity = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "a/b"}] * terms}
+    deployment["spec"]["template"]["spec"]["affinity"] = {"podAffinity": affinity}
+
+    assert found == ("affinity-term-without-selector" in review(deployment, a_context()).rules)
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        pytest.param({}, (), id="not named"),
+        pytest.param({"selector-empty": {"severity": "note"}}, (), id="another is named"),
+        pytest.param({"no-spread": {"severity": "warning"}}, ("no-spread",), id="named"),
+        pytest.param({"no-spread": {"params": {"minReplicas": 9}}}, (), id="from 9 replicas on"),
+    ],
+)
+def test_opt_in_rules(rules: dict[str, Any], expected: tuple[str, ...]) -> None:
+    """At admission an opt-in rule runs where a policy that holds the object names it."""
+    assert expected == review(a_deployment(replicas=3), a_context(a_policy(rules=rules))).rules
