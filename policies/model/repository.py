@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 from policies.fields import ErrorList, FieldPath
 from policies.model.declared import Workload
-from policies.model.labels import LabelSelector, label_selector_errors
+from policies.model.labels import LabelSelector, Operator, label_selector_errors
 from policies.model.tools import NODE_AUTOSCALERS, Tool, runs_cluster_autoscaler, tool_of_object
 from policies.model.workload import descend
 
@@ -111,6 +111,7 @@ class Repository:
     _budgets: dict[str, list[Budget]] = field(default_factory=dict)
     _services: dict[str, list[tuple[str, dict[str, str], str]]] = field(default_factory=dict)
     _unplaced: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _carrying: dict[str, dict[tuple[str, str], list[Mapping[str, str]]]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -210,7 +211,15 @@ class Repository:
 
     def selects_any(self, selector: LabelSelector, namespace: str) -> bool:
         """Tell whether a selector selects the pods of any workload of a namespace."""
-        return any(selector.matches(workload.labels) for workload in self.workloads.get(namespace, ()))
+        carrying = self._carrying.get(namespace)
+        if carrying is None:
+            carrying = self._carrying[namespace] = {}
+            for workload in self.workloads.get(namespace, ()):
+                for pair in (("", ""), *workload.labels.items()):
+                    carrying.setdefault(pair, []).append(workload.labels)
+        # Only who carries the rarest label that is asked for can have all of them.
+        fewest = min((carrying.get(pair, []) for pair in (("", ""), *asked_for(selector))), key=len)
+        return any(selector.matches(labels) for labels in fewest)
 
     def services(self, workload: Workload) -> list[tuple[str, dict[str, str]]]:
         """Return the names and selectors of the services that select a workload's pods."""
@@ -239,6 +248,14 @@ class Repository:
         limits = spec.get("minAvailable"), spec.get("maxUnavailable")
         budget = Budget(name, LabelSelector.parse(selector), *limits, folder)
         self._budgets.setdefault(namespace, []).append(budget)
+
+
+def asked_for(selector: LabelSelector) -> Iterator[tuple[str, str]]:
+    """Yield the labels that every pod carries which a selector selects."""
+    yield from selector.match_labels
+    for entry in selector.match_expressions:
+        if entry.operator is Operator.IN and len(entry.values) == 1:
+            yield entry.key, entry.values[0]
 
 
 def is_scheduler_config(obj: Mapping[str, Any]) -> bool:
