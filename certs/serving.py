@@ -144,11 +144,6 @@ class ServingContext:
         self.context()
         return self._served.pair
 
-    @property
-    def not_after(self) -> datetime:
-        """When the certificate that the next connection gets expires, UTC."""
-        return self.pair.not_after
-
     def context(self) -> ssl.SSLContext:
         """Return the context for one new connection; never fails over what is in the files."""
         stamps = self._stamps()

@@ -160,8 +160,8 @@ def test_release(tmp_path: Path, answer: dict[str, Any], expected: Known[str] | 
 def test_metrics_have_the_names_that_replicas_give_them() -> None:
     """What is looked for is what a server tells."""
     telemetry = Telemetry("0.1.0", registry=CollectorRegistry())
-    telemetry.certificate_loaded(1.0)
-    telemetry.cluster_followed([], age_s=2.0)
+    telemetry.certificate_loaded(0.0, 1.0)
+    telemetry.cluster_followed([], age_s=2.0, stale=False)
     metrics, release = read_metrics(telemetry.render().decode())
 
     assert "0.1.0" == release
