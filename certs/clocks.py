@@ -19,8 +19,8 @@ TOLERANCE = BACKDATE / 2
 _UNITS = (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", timedelta(minutes=1)))
 
 
-def clock_problem(skew: timedelta) -> str:
-    """Return what is wrong with a clock that is ahead of the API server's by so much; empty if it is not.
+def clock_problem(skew: timedelta, whose: str = "this machine") -> str:
+    """Return what is wrong with a clock that is ahead of the API server's by so much; empty if nothing is.
 
     >>> clock_problem(timedelta(minutes=30))
     ''
@@ -34,6 +34,4 @@ def clock_problem(skew: timedelta) -> str:
     unit, length = next(entry for entry in _UNITS if abs(skew) >= entry[1])
     count = abs(skew) // length
     direction = "ahead of" if skew > timedelta(0) else "behind"
-    return (
-        f"the clock of this machine is {count} {unit}{'' if count == 1 else 's'} {direction} the API server's"
-    )
+    return f"the clock of {whose} is {count} {unit}{'' if count == 1 else 's'} {direction} the API server's"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -221,7 +222,7 @@ class LiveApiServer(ApiServer):
             response = cast("urllib3.HTTPResponse", opened)
             yield response
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise UnreachableError(f"{self.url}: {_reason(error)}") from error
+            raise UnreachableError(f"{self.url}: {_reason(error, read_s)}") from error
         finally:
             if response is not None:
                 # What was read to its end is kept for the next request; anything else cannot be.
@@ -238,12 +239,31 @@ class LiveApiServer(ApiServer):
         return {"Authorization": token} if token else {}
 
 
-def _reason(error: Exception) -> str:
-    """Return what an error of the connection says, without the addresses of Python objects."""
+def _reason(error: Exception, read_s: float) -> str:
+    """Return what an error of the connection means, in words; what has none, without addresses of objects.
+
+    Args:
+        error: What the client raised.
+        read_s: Seconds for which an answer was waited for.
+    """
+    if isinstance(error, urllib3.exceptions.NameResolutionError):
+        return "its name cannot be resolved"
     cause = getattr(error, "reason", None) or error.__cause__ or error
-    if isinstance(cause, IncompleteRead):
-        return "the connection broke off"
     text = str(cause)
+    match cause:
+        case IncompleteRead():
+            return "the connection broke off"
+        case urllib3.exceptions.ConnectTimeoutError():
+            return f"no connection within {min(_CONNECT_S, read_s):g} s"
+        case TimeoutError() | urllib3.exceptions.ReadTimeoutError():
+            if "handshake" in text:
+                return "it accepts connections and says nothing: it hangs, or is no API server"
+            return f"no answer within {read_s:g} s: the API server or its etcd hangs"
+    broken = cause.args[0] if isinstance(cause, urllib3.exceptions.SSLError) and cause.args else cause
+    if isinstance(broken, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted: {broken.verify_message}"
+    if isinstance(broken, ssl.SSLError) and broken.reason == "WRONG_VERSION_NUMBER":
+        return "it does not speak TLS: is the URL one of http?"
     return text.rpartition(">: ")[2] or text
 
 
@@ -322,7 +342,7 @@ class _Leases:
         try:
             return call(*arguments, _request_timeout=_LEASE_TIMEOUT_S)
         except (urllib3.exceptions.HTTPError, ConfigException, OSError) as error:
-            raise client.ApiException(status=0, reason=_reason(error)) from error
+            raise client.ApiException(status=0, reason=_reason(error, _LEASE_TIMEOUT_S)) from error
 
 
 class _Election:
