@@ -32,6 +32,7 @@ def clock_problem(skew: timedelta, whose: str = "this machine") -> str:
     if abs(skew) <= TOLERANCE:
         return ""
     unit, length = next(entry for entry in _UNITS if abs(skew) >= entry[1])
-    count = abs(skew) // length
+    # The API server tells whole seconds.
+    count = round(abs(skew) / length)
     direction = "ahead of" if skew > timedelta(0) else "behind"
     return f"the clock of {whose} is {count} {unit}{'' if count == 1 else 's'} {direction} the API server's"

@@ -62,8 +62,8 @@ class Step(StrEnum):
     ISSUE = "issue"
 
 
-#: The steps that sign something, which a wrong clock would date wrongly.
-_SIGNING = frozenset({Step.MAKE, Step.ADD_STANDBY, Step.SWITCH, Step.ISSUE})
+#: The steps that sign something, which a wrong clock would date wrongly; or are waited with.
+_SIGNING = frozenset({Step.MAKE, Step.ADD_STANDBY, Step.SWITCH, Step.ISSUE, Step.WAIT})
 
 
 class Demand(StrEnum):

@@ -223,6 +223,19 @@ def test_a_wrong_clock_signs_nothing(keyring: Keyring, demand: Demand, skew: flo
     assert step == plan.step
 
 
+def test_a_wrong_clock_does_not_wait() -> None:
+    """What would have to be refused in the end is refused at once."""
+    short = published(ACTIVE, STANDBY, seconds=9)
+    plans = [
+        plan_rotation(
+            a_keyring(), short, names=NAMES, now=NOW, lifetimes=LIFETIMES, demand=Demand.LEAF, skew=skew
+        ).step
+        for skew in (timedelta(0), timedelta(hours=2))
+    ]
+
+    assert [Step.WAIT, Step.REFUSE] == plans
+
+
 def done(step: Step, keyring: Keyring, publication: Publication = BOTH) -> Keyring:
     """Return a keyring after a step."""
     return carry_out(step, keyring, publication, names=NAMES, now=NOW, lifetimes=LIFETIMES)

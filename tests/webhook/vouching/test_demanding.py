@@ -58,7 +58,7 @@ def test_a_wrong_clock(demand: Demand, hours: int) -> None:
 
     with pytest.raises(ClockError, match="2 hours"):
         terminal.rotate(demand)
-    assert before == terminal.rotation.look().keyring
+    assert (before, []) == (terminal.rotation.look().keyring, terminal.lines)
 
 
 def test_an_authority_twice() -> None:
