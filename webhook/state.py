@@ -18,7 +18,6 @@ from webhook.settings import Settings
 if TYPE_CHECKING:
     from policies.evaluation.context import AdmissionContext
     from webhook.cluster.following import LiveCluster
-    from webhook.cluster.reflector import KindStatus
     from webhook.telemetry import Telemetry
     from webhook.vouching.keeper import CertificateKeeper
 
@@ -156,8 +155,7 @@ class ServerState:
         """Return which kinds of the live cluster were never listed, empty if all were or none is followed."""
         if self.live is None or self.live.synced:
             return ""
-        unsynced = (kind for kind in self.live.kinds() if not kind.synced)
-        return f"the cluster is not listed yet: {', '.join(map(_told, unsynced))}"
+        return f"the cluster is not listed yet: {', '.join(self.live.unsynced())}"
 
     def _stale_reason(self) -> str:
         """Return why the picture of the live cluster cannot be used, empty if it can."""
@@ -165,9 +163,8 @@ class ServerState:
             return ""
         if unsynced := self._unsynced_reason():
             return unsynced
-        refused = [kind for kind in self.live.kinds() if kind.refused_s > _REFUSED_S]
-        if refused:
-            return f"the API server does not let the cluster be followed: {', '.join(map(_told, refused))}"
+        if refused := self.live.refused(longer_s=_REFUSED_S):
+            return f"the API server does not let the cluster be followed: {', '.join(refused)}"
         age_s = self.live.age_s()
         if age_s > self.settings.max_snapshot_age_s:
             return f"the picture of the cluster is {age_s:.0f} s old"
@@ -203,7 +200,3 @@ class ServerState:
         if now < certificate.not_before:
             return f"certificate is not valid before {certificate.not_before:%Y-%m-%dT%H:%M:%SZ}"
         return ""
-
-
-def _told(kind: KindStatus) -> str:
-    return f"{kind.kind} ({kind.last_error})" if kind.last_error else kind.kind

@@ -254,11 +254,11 @@ def _reason(error: Exception, read_s: float) -> str:
         case IncompleteRead():
             return "the connection broke off"
         case urllib3.exceptions.ConnectTimeoutError():
-            return f"no connection within {min(_CONNECT_S, read_s):g} s"
+            return f"no connection within {min(_CONNECT_S, read_s):.2g} s"
         case TimeoutError() | urllib3.exceptions.ReadTimeoutError():
             if "handshake" in text:
                 return "it accepts connections and says nothing: it hangs, or is no API server"
-            return f"no answer within {read_s:g} s: the API server or its etcd hangs"
+            return f"no answer within {read_s:.2g} s"
     broken = cause.args[0] if isinstance(cause, urllib3.exceptions.SSLError) and cause.args else cause
     if isinstance(broken, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {broken.verify_message}"

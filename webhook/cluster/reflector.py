@@ -103,7 +103,6 @@ class KindStatus:
         lists: How many lists were read to their end.
         errors: How many attempts failed, and objects and events were unusable.
         last_error: Why it is not followed at the moment; empty if it is.
-        refused_s: For how many seconds the API server has refused to let it be followed; 0 if it does not.
     """
 
     kind: str
@@ -113,7 +112,6 @@ class KindStatus:
     lists: int
     errors: int
     last_error: str
-    refused_s: float
 
 
 class Reflector:
@@ -177,8 +175,15 @@ class Reflector:
             lists=self._lists,
             errors=self._errors,
             last_error=self._last_error,
-            refused_s=max(0.0, self._clock() - self._refused_at),
         )
+
+    def refused_s(self) -> float:
+        """Return for how many seconds the API server has refused to let it be followed; 0 if it does not."""
+        return max(0.0, self._clock() - self._refused_at)
+
+    def told(self) -> str:
+        """Return the kind, and why it is not followed if it is not; without the index, so without waiting."""
+        return f"{self.kind} ({self._last_error})" if self._last_error else self.kind
 
     def run(self) -> None:
         """Follow until ``stop``."""

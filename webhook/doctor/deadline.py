@@ -88,7 +88,7 @@ class HurriedApiServer(ApiServer):
         except UnreachableError as error:
             if not self._answered:
                 raise
-            self._silent = str(error)
+            self._silent = f"{error}; it has answered before, so it or its etcd hangs"
             raise SilentApiServerError(self._silent) from error
         self._answered = True
         return answer

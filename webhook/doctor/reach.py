@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from policies.reports.lint_run import plural
 from webhook.doctor.facts import Facts, Known, Replica, ServicePort
 from webhook.doctor.finding import Check, Verdict, listed, ok, problem, warning
 
@@ -85,17 +86,17 @@ def _why_lost(facts: Facts, replica: Replica, reached: list[str]) -> Verdict:
     look = f"kubectl -n {namespace} describe pod {replica.name}"
     if _REFUSED in said:
         grade = warning if reached else problem
-        restarted = f", {replica.restarts} restarts" if replica.restarts else ""
+        restarted = f", after {plural(replica.restarts, 'restart')}" if replica.restarts else ""
         return grade(
             f"{replica.name} does not listen on port {replica.port}, though its pod is told to be ready: its "
-            f"process has just ended, or its node{restarted} ({said})",
-            f"{look}, kubectl -n {namespace} logs {replica.name} --previous",
+            f"process, or its node, has just ended{restarted} ({said})",
+            f"{look}, and kubectl -n {namespace} logs {replica.name} --previous",
         )
     if reached:
         return warning(
             f"the API server does not reach {replica.name} on port {replica.port}, but {listed(reached)}: "
             f"{said}",
-            f"{look}, kubectl describe node {replica.node or '…'}: its node may be down",
+            f"{look}, and kubectl describe node {replica.node or '…'}: its node may be down",
         )
     return problem(
         f"the API server does not reach {replica.name} on port {replica.port}, so it cannot call the "

@@ -324,9 +324,9 @@ def test_for_how_long_it_is_refused(server: FakeApiServer, tmp_path: Path) -> No
         for errors in (1, 2):
             eventually(partial(failed, reflector, errors))
             clock[0] += 9.0
-            told.append(reflector.status().refused_s)
+            told.append(reflector.refused_s())
         eventually(lambda: not reflector.status().last_error)
-        told.append(reflector.status().refused_s)
+        told.append(reflector.refused_s())
 
     assert [0.0, 9.0, 0.0] == told
 

@@ -146,5 +146,5 @@ def test_how_often_it_restarted() -> None:
     voices = {"evenkeel-1": a_voice(reasons=Unknown("no"), unreachable="connection refused")}
     facts = healthy(replicas=Known((a_replica("evenkeel-1", restarts=3),)), voices=voices)
 
-    assert "3 restarts" in reach.lost(facts)[0].evidence
+    assert "after 3 restarts" in reach.lost(facts)[0].evidence
     assert [] == remedies(CHECKS["service-port"], facts)
