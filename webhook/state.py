@@ -164,7 +164,7 @@ class ServerState:
         if unsynced := self._unsynced_reason():
             return unsynced
         if refused := self.live.refused(longer_s=_REFUSED_S):
-            return f"the API server does not let the cluster be followed: {', '.join(refused)}"
+            return f"the API server refuses to list or watch {', '.join(refused)}"
         age_s = self.live.age_s()
         if age_s > self.settings.max_snapshot_age_s:
             return f"the picture of the cluster is {age_s:.0f} s old"
@@ -189,7 +189,7 @@ class ServerState:
         found = self.keeper.warnings() if self.keeper is not None else []
         stale = "" if self._unsynced_reason() else self._stale_reason()
         if stale:
-            found.append(f"{stale}: nothing is said or injected that depends on the cluster")
+            found.append(f"{stale}: nothing that depends on the cluster is reported or injected")
         return found
 
     def _validity_problem(self) -> str:

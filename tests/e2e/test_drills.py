@@ -106,7 +106,7 @@ def test_rights_that_are_gone(
     installed.wait_until_chosen(third_place)
     kubectl.do("delete", "clusterrolebinding", NAME)
     try:
-        refused = eventually(lambda: _warned(installed, third_place, "does not let the cluster be followed"))
+        refused = eventually(lambda: _warned(installed, third_place, "refuses to list or watch"))
         health = installed.health(third_place)
         bad = _reviewed(third_place, deployment(constraints=[constraint(maxSkew=0)]))
         good = _reviewed(third_place, deployment(constraints=[constraint()]))

@@ -143,7 +143,7 @@ def test_who_keeps_a_certificate_judges_it(state: ServerState) -> None:
         pytest.param(
             Live([Kind("Pod", refused_s=5.1, last_error="403"), Kind("Node")]),
             True,
-            "the API server does not let the cluster be followed: Pod (403)",
+            "the API server refuses to list or watch Pod (403)",
             id="refused for 5.1 s",
         ),
         pytest.param(
@@ -158,7 +158,7 @@ def test_live_cluster(state: ServerState, live: Live, *, ready: bool, why: str) 
     """Without a usable picture reviews are decided without it; only who never had one gets no requests."""
     server = following(state, live)
     decided_by = server.usable_context()
-    told = f"{why}: nothing is said or injected that depends on the cluster"
+    told = f"{why}: nothing that depends on the cluster is reported or injected"
 
     assert ([] if ready else [why]) == server.unready_reasons()
     assert ([told] if why and ready else []) == server.warnings()

@@ -46,10 +46,10 @@ def _astray(facts: Facts, port: ServicePort) -> Iterator[str]:
     for replica in facts.pods():
         target = replica.named_ports.get(port.target) if isinstance(port.target, str) else port.target
         if target is None:
-            places.setdefault("a name that no port has of {}", []).append(replica.name)
+            places.setdefault("but {} has no port of that name", []).append(replica.name)
         elif target != replica.port:
             leads = f"which is port {target}, " if isinstance(port.target, str) else ""
-            places.setdefault(f"{leads}while {replica.port} is served by {{}}", []).append(replica.name)
+            places.setdefault(f"{leads}but {replica.port} is where {{}} listens", []).append(replica.name)
     for place, names in places.items():
         yield place.format(listed(names))
 
@@ -74,7 +74,7 @@ def _through_service(facts: Facts) -> Iterator[Verdict]:
 
 
 def lost(facts: Facts) -> list[Verdict]:
-    """Return which replicas are told to be ready, though the API server does not reach them, and why."""
+    """Return which replicas are Ready although the API server does not reach them, and why."""
     reached = [name for name, voice in facts.voices.items() if isinstance(voice.reasons, Known)]
     # One that is not ready may well not answer, and has been told of.
     gone = [replica for replica in facts.pods() if replica.ready and facts.voices[replica.name].unreachable]
@@ -88,7 +88,7 @@ def _why_lost(facts: Facts, replica: Replica, reached: list[str]) -> Verdict:
         grade = warning if reached else problem
         restarted = f", after {plural(replica.restarts, 'restart')}" if replica.restarts else ""
         return grade(
-            f"{replica.name} does not listen on port {replica.port}, though its pod is told to be ready: its "
+            f"{replica.name} does not listen on port {replica.port}, although its pod is Ready: its "
             f"process, or its node, has just ended{restarted} ({said})",
             f"{look}, and kubectl -n {namespace} logs {replica.name} --previous",
         )

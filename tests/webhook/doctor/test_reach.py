@@ -30,19 +30,19 @@ CHECKS = checks_of(reach.CHECKS)
         pytest.param(
             [ServicePort(443, 9443)],
             {},
-            "port 443 of Service evenkeel/evenkeel has targetPort 9443, while 8443 is served by evenkeel-1",
+            "port 443 of Service evenkeel/evenkeel has targetPort 9443, but 8443 is where evenkeel-1 listens",
             id="443 -> 9443",
         ),
         pytest.param(
             [ServicePort(443, "web")],
             {},
-            "has targetPort web, a name that no port has of evenkeel-1",
+            "has targetPort web, but evenkeel-1 has no port of that name",
             id="443 -> web, which no pod has",
         ),
         pytest.param(
             [ServicePort(443, "https")],
             {"port": 9443},
-            "has targetPort https, which is port 8443, while 9443 is served by evenkeel-1",
+            "has targetPort https, which is port 8443, but 9443 is where evenkeel-1 listens",
             id="443 -> https, but --bind says 9443",
         ),
         pytest.param(
@@ -100,7 +100,7 @@ def test_who_may_not_ask_through_the_service() -> None:
             "dial tcp 10.0.0.1:8443: connect: connection refused",
             True,
             Status.WARNING,
-            "evenkeel-2 does not listen on port 8443, though its pod is told to be ready",
+            "evenkeel-2 does not listen on port 8443, although its pod is Ready",
             "logs evenkeel-2 --previous",
             id="refused, 1 other answers: it was killed",
         ),
