@@ -62,7 +62,7 @@ class Step(StrEnum):
     ISSUE = "issue"
 
 
-#: The steps that sign something, which a wrong clock would date wrongly; or are waited with.
+#: The steps that sign something, which a wrong clock would date wrongly, or wait to.
 _SIGNING = frozenset({Step.MAKE, Step.ADD_STANDBY, Step.SWITCH, Step.ISSUE, Step.WAIT})
 
 

@@ -159,10 +159,12 @@ class _Proxy:
         answer = self._get("/metrics")
         if answer and answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             try:
-                token = request_token(self._api, self._namespace, self._client)
+                token = request_token(self._api, self._namespace, self._client, timeout_s=_TIMEOUT_S)
             except ApiError as error:
                 may_not = f"may not create serviceaccounts/token of {self._client}"
                 return Unknown(f"{may_not}, to read the replicas' metrics" if error.forbidden else str(error))
+            except UnreachableError as error:
+                return Unknown(str(error))
             answer = self._get("/metrics", {PROXIED_HEADER: f"Bearer {token}"})
         if answer and answer.ok:
             return Known(answer.body.decode(errors="replace"))
