@@ -199,7 +199,7 @@ def test_a_refusal_that_passes(server: FakeApiServer, tmp_path: Path) -> None:
     cluster = a_cluster(tmp_path, server.url, clock=lambda: now[0])
     cluster.start()
     eventually(lambda: cluster.synced and not cluster.unsynced())
-    server.watch_faults.extend([lambda handler: handler.reply(403, {"message": "not synced"})] * 50)
+    server.watch_faults.extend([lambda handler: handler.reply(403, {"message": "not synced"})] * 10_000)
     server.drop()
 
     def refused_later() -> list[str]:
