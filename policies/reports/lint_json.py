@@ -12,6 +12,7 @@ from policies.findings import Finding, Severity
 from policies.reports.json import encodable, finding_fields
 from policies.reports.lint_run import LintRun
 from policies.reports.manual import remedy
+from policies.skipped import Skipped, in_order
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA = "evenkeel.dev/lint/v1"
@@ -33,6 +34,7 @@ def render(run: LintRun) -> str:
         "skipped": [
             {"rule": rule, "reason": encodable(why)} for rule, why in sorted(run.result.skipped.items())
         ],
+        "skippedSources": [_skipped(entry, run) for entry in in_order(run.skipped)],
     }
     return orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
@@ -53,7 +55,22 @@ def _summary(run: LintRun) -> dict[str, Any]:
         "notes": run.count(Severity.NOTE),
         "suppressed": len(run.result.suppressed),
         "inBaseline": run.known,
+        "skippedSources": len(set(run.skipped)),
         "failed": run.failed,
+    }
+
+
+def _skipped(entry: Skipped, run: LintRun) -> dict[str, Any]:
+    return {
+        "severity": str(run.severity_of(entry)),
+        "kind": str(entry.kind),
+        "file": encodable(entry.location.file),
+        "line": entry.location.line or None,
+        "object": encodable(entry.title),
+        "named": entry.named,
+        "reason": str(entry.reason),
+        "message": encodable(entry.message),
+        "needs": [encodable(need) for need in entry.needs],
     }
 
 

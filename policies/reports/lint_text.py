@@ -10,7 +10,7 @@ import click
 
 from policies.findings import Finding, Severity
 from policies.reports.lint_run import LintRun, plural
-from policies.reports.lint_summary import asides, counts, looked_at
+from policies.reports.lint_summary import asides, counts, looked_at, skipped_count, skipped_groups
 from policies.reports.manual import remedy
 from policies.reports.printable import one_line
 from policies.reports.source_line import mark
@@ -61,12 +61,15 @@ def _finding(finding: Finding, run: LintRun, style: _Style) -> str:
 
 def _head(finding: Finding, style: _Style) -> str:
     """Return ``file:line: severity rule: field: message``."""
-    place = one_line(str(finding.location))
-    # GitHub's runner would take a line that starts so for a command.
-    where = style(f"./{place}" if place.lstrip().startswith("::") else place, bold=True)
+    where = style(_place(one_line(str(finding.location))), bold=True)
     severity = style(finding.severity, fg=_COLORS[finding.severity], bold=True)
     field = f"{one_line(str(finding.path))}: " if finding.path.segments else ""
     return f"{where}: {severity} {one_line(finding.rule)}: {field}{one_line(finding.message)}"
+
+
+def _place(text: str) -> str:
+    # GitHub's runner would take a line that starts so for a command.
+    return f"./{text}" if text.lstrip().startswith("::") else text
 
 
 def _source(finding: Finding, run: LintRun, style: _Style) -> Iterator[str]:
@@ -85,11 +88,23 @@ def _margin(finding: Finding, number: int | None = None) -> str:
     return f" {number or '':{width}} |"
 
 
+def _skipped(run: LintRun, style: _Style) -> Iterator[str]:
+    for severity, places, message in skipped_groups(run):
+        shown = style(severity, fg=_COLORS[severity], bold=True)
+        yield f"{style(_place(places), bold=True)}: {shown}: {message}"
+    if run.skipped:
+        yield ""
+
+
 def _summary(run: LintRun, style: _Style) -> str:
     told = [style(text, fg=_COLORS[severity]) for severity, text in counts(run).items()]
+    skipped = skipped_count(run)
     if told:
         files = len({finding.location.file for finding in run.result.findings})
         first = f"{', '.join(told)} in {plural(files, 'file')} (looked at {looked_at(run)})"
     else:
-        first = f"{style('No findings', fg='green')} in {looked_at(run)}"
-    return "".join(f"{line}\n" for line in (first, *asides(run)))
+        # Green is for what was looked at as a whole.
+        first = f"{style('No findings', fg='yellow' if skipped else 'green')} in {looked_at(run)}"
+    if skipped:
+        first += f"; {skipped}"
+    return "".join(f"{line}\n" for line in (*_skipped(run, style), first, *asides(run)))
