@@ -26,6 +26,7 @@ class SkipReason(StrEnum):
     """Why something was skipped."""
 
     DOWNLOAD_NEEDED = "download-needed"
+    EMPTY = "empty"
     ENCRYPTED = "encrypted"
     NO_OBJECTS = "no-objects"
     SWITCHED_OFF = "switched-off"
@@ -44,10 +45,8 @@ class FailOnSkipped(StrEnum):
     NEVER = "never"
 
 
-#: Reasons that are as the user wants them, or as the file is meant to be.
-_EXPECTED: Final = frozenset(
-    {SkipReason.ENCRYPTED, SkipReason.NO_OBJECTS, SkipReason.SWITCHED_OFF, SkipReason.UNREADABLE}
-)
+#: Reasons that no run fails by: the user asked for it, or there is nothing to read.
+_ALLOWED: Final = frozenset({SkipReason.NO_OBJECTS, SkipReason.SWITCHED_OFF, SkipReason.UNREADABLE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +73,8 @@ class Skipped:
 
     def fails(self, fail_on: FailOnSkipped) -> bool:
         """Tell whether the run fails by this."""
-        if fail_on is FailOnSkipped.NEVER or self.reason in {SkipReason.SWITCHED_OFF, SkipReason.UNREADABLE}:
+        if fail_on is FailOnSkipped.NEVER or self.reason in _ALLOWED:
             return False
-        if self.reason is SkipReason.NO_OBJECTS:
-            # A file may hold something else; what comes by a pipe is there to be linted.
-            return self.kind is SourceKind.STDIN
         if fail_on is FailOnSkipped.ANY:
             return True
         return self.named and self.reason is not SkipReason.ENCRYPTED
@@ -87,7 +83,8 @@ class Skipped:
         """Return how bad it is: an error if the run fails by it."""
         if self.fails(fail_on):
             return Severity.ERROR
-        return Severity.NOTE if self.reason in _EXPECTED else Severity.WARNING
+        expected = self.reason in _ALLOWED or self.reason is SkipReason.ENCRYPTED
+        return Severity.NOTE if expected else Severity.WARNING
 
 
 def in_groups(skipped: Iterable[Skipped]) -> list[list[Skipped]]:

@@ -35,6 +35,11 @@ def summary(run: LintRun, *, color: bool = False) -> str:
     return _summary(run, _Style(color=color))
 
 
+def skipped(run: LintRun) -> str:
+    """Return what was skipped, and why, a line for each reason."""
+    return "".join(f"{line}\n" for line in _skipped(run, _Style(color=False)))
+
+
 @dataclass(frozen=True, slots=True)
 class _Style:
     """Colors text where colors are wanted."""

@@ -37,14 +37,14 @@ class Kustomization:
         file: The file.
         resources: The files and folders that it lists, with their absolute paths.
         parts: The files of patches and the like, with their absolute paths.
-        is_remote: Whether it lists something to be downloaded.
+        remote: What it lists that would have to be downloaded.
         is_component: Whether it is only of use in another one.
     """
 
     file: str
     resources: frozenset[Path] = frozenset()
     parts: frozenset[Path] = frozenset()
-    is_remote: bool = False
+    remote: tuple[str, ...] = ()
     is_component: bool = False
 
     @property
@@ -75,12 +75,14 @@ def read_kustomization(file: str) -> Kustomization:
     folder = Path(file).parent
     listed = [entry for name in _RESOURCES for entry in _paths(value.get(name))]
     parts = [entry for name in _PARTS for entry in _paths(value.get(name))]
-    remote = {entry for entry in (*listed, *parts, *_sources(value)) if _is_remote(entry, folder)}
+    remote = [entry for entry in (*listed, *parts, *_sources(value)) if _is_remote(entry, folder)]
+    # Kustomize would have helm download these.
+    charts = [" ".join(_words(entry)) for entry in _entries(value.get("helmCharts"))]
     return Kustomization(
         file,
         frozenset(absolute(folder / entry) for entry in listed if entry not in remote),
         frozenset(absolute(folder / entry) for entry in parts if entry not in remote),
-        bool(remote) or bool(value.get("helmCharts")),
+        tuple(dict.fromkeys((*remote, *charts))),
         value.get("kind") == "Component",
     )
 
@@ -114,6 +116,17 @@ def _in_folder(folder: Path) -> Kustomization | None:
     """Return the kustomization of a folder, None where there is none."""
     files = (folder / name for name in sorted(KUSTOMIZATIONS))
     return next((read_kustomization(str(file)) for file in files if file.is_file()), None)
+
+
+def _entries(value: object) -> Iterator[dict[str, Any]]:
+    yield from (entry for entry in (value if isinstance(value, list) else ()) if isinstance(entry, dict))
+
+
+def _words(chart: dict[str, Any]) -> Iterator[str]:
+    """Yield what a chart of a kustomization is told by: its name, version, and where it comes from."""
+    yield from (str(chart[name]) for name in ("name", "version") if chart.get(name))
+    if chart.get("repo"):
+        yield f"from {chart['repo']}"
 
 
 def _paths(entries: Any) -> Iterator[str]:

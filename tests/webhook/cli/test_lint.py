@@ -60,7 +60,11 @@ def lint(*arguments: str, stdin: str | bytes = "") -> Result:
         pytest.param(["bad.yaml"], 1, id="1: an error"),
         pytest.param(["bad.yaml", "--fail-on", "never"], 0, id="0: never fail"),
         pytest.param(["bad.yaml", "broken.yaml"], 2, id="2: a file cannot be read"),
-        pytest.param(["broken.yaml", "--fail-on", "never"], 2, id="2: cannot be read, even so"),
+        pytest.param(["broken.yaml", "--fail-on", "never"], 0, id="0: never fail by what files hold"),
+        pytest.param(["nowhere.yaml", "--fail-on", "never"], 2, id="2: no such file, even so"),
+        pytest.param(["broken.yaml", "--ignore", "unreadable"], 0, id="0: what cannot be read is ignored"),
+        pytest.param(["nowhere.yaml", "--ignore", "unreadable"], 2, id="2: no such file, ignored or not"),
+        pytest.param(["broken.yaml", "--select", "unreadable"], 2, id="2: only what cannot be read"),
         pytest.param(["."], 2, id="2: a folder with a broken file"),
         pytest.param(["nowhere.yaml"], 2, id="2: no such file"),
         pytest.param(["bad.yaml", "--ignore", "max-skew-not-positive"], 0, id="0: the rule is ignored"),
@@ -68,7 +72,7 @@ def lint(*arguments: str, stdin: str | bytes = "") -> Result:
 )
 def test_exit_codes(folder: Path, arguments: list[str], code: int) -> None:
     """0 clean, 1 findings, 2 what cannot be read."""
-    select = () if "--ignore" in arguments else ONE
+    select = () if {"--ignore", "--select"} & {*arguments} else ONE
     assert code == lint(*arguments, *select).exit_code
 
 

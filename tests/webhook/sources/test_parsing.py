@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policies.fields import FieldPath
+from policies.skipped import SkipReason
 from webhook.sources import parsing
 from webhook.sources.parsing import parse, pieces
 from webhook.sources.texts import Text
@@ -41,12 +42,14 @@ def test_parse(content: bytes, objects: int, notes: int, problems: int) -> None:
     """A text of a folder gives objects, notes or problems."""
     parsed = parse(Text("a.yaml", content))
 
-    assert (objects, notes, problems) == (len(parsed.objects), len(parsed.notes), len(parsed.problems))
+    assert (objects, notes, problems) == (len(parsed.objects), len(parsed.skipped), len(parsed.problems))
 
 
 def test_a_file_given_by_name_that_holds_nothing() -> None:
     """It is told, because somebody thought that it holds something."""
-    assert ["a.yaml: holds no Kubernetes object"] == parse(Text("a.yaml", b"a: 1", named=True)).notes
+    (skipped,) = parse(Text("a.yaml", b"a: 1", named=True)).skipped
+
+    assert ("a.yaml", SkipReason.NO_OBJECTS) == (skipped.location.file, skipped.reason)
 
 
 def test_lines_of_what_a_tool_made() -> None:
