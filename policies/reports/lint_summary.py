@@ -49,7 +49,7 @@ def skipped_message(group: Sequence[Skipped]) -> str:
     """Return what a group is that was skipped for one reason, and why."""
     first = group[0]
     what = plural(len(group), first.kind) if len(group) > 1 else first.title or first.kind
-    needs = list(dict.fromkeys(need for entry in group for need in entry.needs))
+    needs = [need for need, _ in Counter(need for entry in group for need in entry.needs).most_common()]
     return f"{what} skipped: {': '.join(filter(None, (first.message, _first(needs, MAX_NEEDS))))}"
 
 

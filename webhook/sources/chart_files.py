@@ -124,7 +124,7 @@ def _missing(folder: Path) -> list[Dependency]:
     missing = [dependency for dependency in needed if not _holds(folder, held, dependency.name)]
     remote = tuple(str(entry) for entry in missing if not entry.repository.startswith(_LOCAL))
     if remote:
-        text = "its dependencies are missing (helm dependency build downloads them)"
+        text = "dependencies missing (helm dependency build downloads them)"
         raise ToolError(text, SkipReason.DOWNLOAD_NEEDED, remote)
     return missing
 

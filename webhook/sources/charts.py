@@ -83,7 +83,7 @@ def render_chart(folder: str, release: Release, helm: Helm) -> list[Text]:
 def _options(release: Release, helm: Helm) -> list[str]:
     remote = tuple(file for file in release.values if "://" in file)
     if remote:
-        raise ToolError("its values are not in this repository", SkipReason.DOWNLOAD_NEEDED, remote)
+        raise ToolError("values not in this repository", SkipReason.DOWNLOAD_NEEDED, remote)
     options = [f"--kube-version={helm.kube_version}"]
     if release.namespace:
         options.append(f"--namespace={release.namespace}")

@@ -58,6 +58,10 @@ def chart_of(obj: dict[str, Any], sources: Sources, root: Path) -> ChartSource:
 def _needed(spec: dict[str, Any], reference: dict[str, Any], sources: Sources) -> str:
     """Return a chart as its source is asked for it: its name, its version, and the source's address."""
     source = sources.get((str(reference.get("kind")), str(reference.get("name"))), {})
-    where = text_of(source, "spec", "url") or f"{reference.get('kind')} {reference.get('name')}"
+    chart, where = text_of(spec, "chart"), text_of(source, "spec", "url")
+    if where and not chart:
+        # The address of an OCIRepository is that of its one chart.
+        where, _, chart = where.rpartition("/")
     version = text_of(spec, "version") or text_of(source, "spec", "ref", "tag")
-    return " ".join(filter(None, (text_of(spec, "chart"), version, "from" if spec else "of", where)))
+    where = where or f"{reference.get('kind')} {reference.get('name')}"
+    return " ".join(filter(None, (chart or "the chart", version, "from", where)))

@@ -127,7 +127,7 @@ def _failed(source: Skipped, error: ToolError) -> Skipped:
 def _unread(deployed: Deployed) -> Iterator[Skipped]:
     """Yield what of a deployed chart is not here."""
     if not deployed.chart.folder:
-        text = "its chart is not in this repository"
+        text = "chart not in this repository"
         yield deployed.skipped(SkipReason.DOWNLOAD_NEEDED, text, deployed.chart.needs)
     if deployed.chart.unread:
         text = f"rendered without {', '.join(deployed.chart.unread)}"
