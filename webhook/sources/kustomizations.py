@@ -75,9 +75,13 @@ def read_kustomization(file: str) -> Kustomization:
     folder = Path(file).parent
     listed = [entry for name in _RESOURCES for entry in _paths(value.get(name))]
     parts = [entry for name in _PARTS for entry in _paths(value.get(name))]
-    remote = [entry for entry in (*listed, *parts, *_sources(value)) if _is_remote(entry, folder)]
+    mentioned = (*listed, *parts, *_sources(value))
+    remote = dict.fromkeys(entry for entry in mentioned if _is_remote(entry, folder))
     # Kustomize would have helm download these.
-    charts = [" ".join(_words(entry)) for entry in _entries(value.get("helmCharts"))]
+    inflated = (entry for path in _paths(value.get("generators")) for entry in _inflated(folder / path))
+    charts = [
+        " ".join(_words(entry)) or "a chart" for entry in (*_entries(value.get("helmCharts")), *inflated)
+    ]
     return Kustomization(
         file,
         frozenset(absolute(folder / entry) for entry in listed if entry not in remote),
@@ -120,6 +124,16 @@ def _in_folder(folder: Path) -> Kustomization | None:
 
 def _entries(value: object) -> Iterator[dict[str, Any]]:
     yield from (entry for entry in (value if isinstance(value, list) else ()) if isinstance(entry, dict))
+
+
+def _inflated(file: Path) -> Iterator[dict[str, Any]]:
+    """Yield the charts that a generator has helm render."""
+    try:
+        documents = load(file.read_bytes(), str(file)) if file.is_file() else []
+    except (OSError, DocumentError):
+        return
+    values = (document.value for document in documents if isinstance(document.value, dict))
+    yield from (value for value in values if value.get("kind") == "HelmChartInflationGenerator")
 
 
 def _words(chart: dict[str, Any]) -> Iterator[str]:

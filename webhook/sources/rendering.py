@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from policies.documents.lint_config import Rendering
 from policies.findings import Location
@@ -18,6 +19,9 @@ from webhook.sources.kustomizations import absolute
 from webhook.sources.texts import Text, shown_file
 from webhook.sources.tools import ToolError
 from webhook.sources.walking import CHART, Found
+
+#: How often charts may install charts that install charts. Arbitrary; an app of apps of apps is deep.
+MAX_ROUNDS: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +55,11 @@ class _Rendering:
     release: Release
     source: Skipped
 
+    @property
+    def key(self) -> tuple[str, Release]:
+        """What makes two renderings the same."""
+        return self.folder, self.release
+
 
 def render_charts(found: Found, texts: Iterable[Text], charts: Charts) -> tuple[list[Text], list[Skipped]]:
     """Return what charts render to, and what of them was skipped.
@@ -60,25 +69,62 @@ def render_charts(found: Found, texts: Iterable[Text], charts: Charts) -> tuple[
         texts: The texts that may deploy charts.
         charts: How they are rendered.
     """
-    deployed = [] if charts.helm is Rendering.OFF else list(find_deployed(texts))
-    program = None if charts.helm is Rendering.OFF else shutil.which("helm")
-    helm = Helm(program=program, kube_version=f"{charts.version}.0") if program else None
-    rendered: list[Text] = []
+    renderer = _Renderer(charts)
+    own = [] if charts.helm is Rendering.OFF else list(find_deployed(texts))
+    deployed, renderings = own, list(_renderings(found, own, charts))
+    for _ in range(MAX_ROUNDS):
+        # What a chart renders to may install other charts, with other values than their own.
+        made = (text for each in renderings for text in renderer.texts(each))
+        deployed = [*own, *find_deployed(made)]
+        further = list(_renderings(found, deployed, charts))
+        is_settled = {each.key for each in further} == {each.key for each in renderings}
+        renderings = further
+        if is_settled:
+            break
     skipped = [entry for each in deployed for entry in _unread(each)]
-    for rendering in _renderings(found, deployed, charts):
+    skipped += (entry for each in renderings for entry in renderer.skipped(each))
+    return [text for each in renderings for text in renderer.texts(each)], skipped
+
+
+@dataclass(slots=True)
+class _Renderer:
+    """Renders charts, each with the same release once."""
+
+    charts: Charts
+    _done: dict[tuple[str, Release], list[Text] | ToolError] = field(default_factory=dict)
+    _program: str | None = None
+
+    def __post_init__(self) -> None:
+        self._program = shutil.which("helm")
+
+    def texts(self, rendering: _Rendering) -> list[Text]:
+        """Return what a chart renders to, nothing if it does not."""
+        outcome = self._outcome(rendering)
+        return outcome if isinstance(outcome, list) else []
+
+    def skipped(self, rendering: _Rendering) -> Iterator[Skipped]:
+        """Yield why a chart does not render, if it does not."""
+        outcome = self._outcome(rendering)
+        if isinstance(outcome, ToolError):
+            source = rendering.source
+            message = f"{source.message}{outcome}"
+            yield replace(source, reason=outcome.reason, message=message, needs=outcome.needs)
+
+    def _outcome(self, rendering: _Rendering) -> list[Text] | ToolError:
+        if rendering.key not in self._done:
+            self._done[rendering.key] = self._render(rendering)
+        return self._done[rendering.key]
+
+    def _render(self, rendering: _Rendering) -> list[Text] | ToolError:
+        if self.charts.helm is Rendering.OFF:
+            return ToolError("--helm=off", SkipReason.SWITCHED_OFF)
+        if self._program is None:
+            return ToolError("helm is not on the PATH", SkipReason.TOOL_MISSING)
+        helm = Helm(program=self._program, kube_version=f"{self.charts.version}.0")
         try:
-            rendered += _render(rendering, helm, charts.helm)
+            return render_chart(rendering.folder, rendering.release, helm)
         except ToolError as error:
-            skipped.append(_failed(rendering.source, error))
-    return rendered, skipped
-
-
-def _render(rendering: _Rendering, helm: Helm | None, wanted: Rendering) -> list[Text]:
-    if wanted is Rendering.OFF:
-        raise ToolError("--helm=off", SkipReason.SWITCHED_OFF)
-    if helm is None:
-        raise ToolError("helm is not on the PATH", SkipReason.TOOL_MISSING)
-    return render_chart(rendering.folder, rendering.release, helm)
+            return error
 
 
 def _renderings(found: Found, deployed: list[Deployed], charts: Charts) -> Iterator[_Rendering]:
@@ -118,10 +164,6 @@ def _of_objects(objects: list[Deployed]) -> Iterator[_Rendering]:
     for each in {(each.chart.folder, each.chart.release): each for each in reversed(objects)}.values():
         source = each.skipped(SkipReason.TOOL_FAILED, f"chart {each.chart.folder}: ")
         yield _Rendering(folder=each.chart.folder, release=each.chart.release, source=source)
-
-
-def _failed(source: Skipped, error: ToolError) -> Skipped:
-    return replace(source, reason=error.reason, message=f"{source.message}{error}", needs=error.needs)
 
 
 def _unread(deployed: Deployed) -> Iterator[Skipped]:

@@ -118,6 +118,7 @@ def test_a_tool_that_fails(folder: Path, script: str, expected: str) -> None:
         "configMapGenerator: [{name: a, files: ['a=https://example.com/a.yaml']}]",
         "openapi: {path: 'https://example.com/a.json'}",
         "helmCharts: [{name: a}]",
+        "generators: [chart.txt]",
     ],
 )
 @pytest.mark.parametrize("paths", [["over", "base"], ["over"]], ids=["both given", "the base is elsewhere"])
@@ -125,6 +126,8 @@ def test_nothing_is_downloaded(folder: Path, paths: list[str], text: str) -> Non
     """A kustomization that is made from something remote is not built, wherever that is listed."""
     install(folder, "kustomize", KUSTOMIZE)
     (folder / "base" / "kustomization.yaml").write_text(f"{text}\n")
+    generator = "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: b}\nname: a\n"
+    (folder / "base" / "chart.txt").write_text(generator)
     texts = gather_texts(paths, tools=Tools())
 
     assert (["base/web.yaml"] if "base" in paths else []) == files(texts)

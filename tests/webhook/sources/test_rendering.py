@@ -87,3 +87,28 @@ def test_values_that_are_not_in_the_repository(repository: Path) -> None:
         (SourceKind.HELM_RELEASE, SkipReason.VALUES_MISSING, ()),
         (SourceKind.APPLICATION, SkipReason.DOWNLOAD_NEEDED, ("file://../../x.yaml",)),
     ] == told(gather("a.yaml", "b.yaml"))
+
+
+def test_charts_that_install_charts(repository: Path) -> None:
+    """An Application that a chart renders to counts like one in a file, at the chart's template."""
+    templates = {
+        "shop.yaml": ARGO.replace("HELM", "{values: 'tag: \"1\"'}"),
+        "web.yaml": ARGO.replace("path: shop, helm: HELM", "chart: web, targetRevision: 1.2.3"),
+    }
+    write(repository, {f"apps/templates/{name}": text for name, text in templates.items()})
+    write(repository, {"apps/Chart.yaml": CHART.format(name="apps")})
+    texts = gather(".")
+
+    assert '{name: shop, labels: {tag: "1"}}' in pods(texts)
+    assert ("apps/templates/web.yaml", SkipReason.DOWNLOAD_NEEDED) == (
+        one(texts).location.file,
+        one(texts).reason,
+    )
+
+
+def test_charts_that_install_themselves(repository: Path) -> None:
+    """However they go on, there is an end."""
+    app = ARGO.replace("{name: shop}", "{name: {{ .Release.Name }}x}").replace(", helm: HELM", "")
+    write(repository, {"shop/templates/a.yaml": app})
+
+    assert 1 <= len([text for text in gather(".").texts if text.rendered])
