@@ -30,7 +30,8 @@ def looked_at(run: LintRun) -> str:
 
 def skipped_count(run: LintRun) -> str:
     """Return how much was skipped, as the end of a sentence; empty if nothing was."""
-    numbers = Counter(entry.kind for entry in set(run.skipped))
+    # A chart may be skipped in several of its releases.
+    numbers = Counter(kind for kind, _, _ in {(each.kind, each.location, each.title) for each in run.skipped})
     words = [_number(numbers[kind], kind) for kind in SourceKind if numbers[kind]]
     if not words:
         return ""

@@ -6,6 +6,7 @@ chart of any other would have to be downloaded.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +19,14 @@ from policies.manifests import ManifestObject, load, objects
 from policies.skipped import Skipped, SkipReason, SourceKind
 from webhook.sources import argo_cd, flux
 from webhook.sources.chart_source import ChartSource, text_of
+from webhook.sources.parsing import pieces
 from webhook.sources.repository import repository_root
 from webhook.sources.texts import Text
 
-#: The groups of the objects; a text without any of them need not be parsed for this.
+#: The groups of the objects, as their ``apiVersion`` starts.
 FLUX, FLUX_SOURCE, ARGO_CD = "helm.toolkit.fluxcd.io/", "source.toolkit.fluxcd.io/", "argoproj.io/"
-_MARKS: Final = tuple(group.encode() for group in (FLUX, FLUX_SOURCE, ARGO_CD))
+_GROUPS: Final = "|".join(map(re.escape, (FLUX, FLUX_SOURCE, ARGO_CD)))
+_MARK: Final = re.compile(rf"""apiVersion["']?\s*:\s*["']?({_GROUPS})""".encode())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +59,7 @@ class Deployed:
 
 def find_deployed(texts: Iterable[Text]) -> Iterator[Deployed]:
     """Yield every object of texts that installs a chart; what cannot be read is told elsewhere."""
-    found = [
-        (manifest, text)
-        for text in texts
-        if any(mark in text.content for mark in _MARKS)
-        for manifest in _objects(text)
-    ]
+    found = [(manifest, text) for text in texts for manifest in _objects(text)]
     sources = {
         (str(entry.value["kind"]), text_of(entry.value, "metadata", "name")): entry.value
         for entry, _ in found
@@ -84,9 +82,15 @@ def find_deployed(texts: Iterable[Text]) -> Iterator[Deployed]:
 
 
 def _objects(text: Text) -> Iterator[ManifestObject]:
-    try:
-        documents = load(text.content, text.file)
-    except DocumentError:
+    """Yield the objects of the documents that may be meant; the others need not be parsed for this."""
+    if not _MARK.search(text.content):
         return
-    for document in documents:
-        yield from (entry for entry in objects(document) if isinstance(entry.value.get("kind"), str))
+    for part in pieces(text, size=1):
+        if not _MARK.search(part.content):
+            continue
+        try:
+            documents = load(part.content, text.file, lines_before=part.first_line)
+        except DocumentError:
+            continue
+        for document in documents:
+            yield from (entry for entry in objects(document) if isinstance(entry.value.get("kind"), str))

@@ -94,10 +94,15 @@ def _placed(entry: ManifestObject, namespace: str) -> ManifestObject:
     return replace(entry, value={**entry.value, "metadata": {**metadata, "namespace": namespace}})
 
 
-def pieces(text: Text) -> Iterator[Text]:
-    """Yield a text in parts that can be read alone: a long stream of YAML is cut between documents."""
-    content = text.content
-    if len(content) <= PIECE or b"\0" in content or content.lstrip()[:1] in {b"{", b"["}:
+def pieces(text: Text, *, size: int | None = None) -> Iterator[Text]:
+    """Yield a text in parts that can be read alone: a long stream of YAML is cut between documents.
+
+    Args:
+        text: The text.
+        size: Bytes that a part should have; 1 for a part a document, None for long ones.
+    """
+    content, size = text.content, PIECE if size is None else size
+    if len(content) <= size or b"\0" in content or content.lstrip()[:1] in {b"{", b"["}:
         yield text
         return
     if _DIRECTIVE.search(content):
@@ -105,7 +110,7 @@ def pieces(text: Text) -> Iterator[Text]:
         return
     start, line = 0, text.first_line
     while start < len(content):
-        cut = _DOCUMENT_START.search(content, start + PIECE)
+        cut = _DOCUMENT_START.search(content, start + size)
         end = cut.start() if cut else len(content)
         part = content[start:end]
         yield replace(text, content=part, first_line=line)

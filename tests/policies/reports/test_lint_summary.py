@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from policies.findings import Severity
 from policies.reports.lint_summary import asides, counts, looked_at, skipped_count, skipped_groups
 from tests.policies.reports.lint_runs import CLEAN, RUN
@@ -37,6 +39,8 @@ def test_skipped() -> None:
     """How much was skipped, and what was for the same reason together, with everything that it needs."""
     assert "3 charts, 1 HelmRelease and 1 file were skipped" == skipped_count(RUN)
     assert "" == skipped_count(CLEAN)
+    twice = [replace(RUN.skipped[0], message=f"release {name}") for name in "ab"]
+    assert "1 chart was skipped" == skipped_count(replace(CLEAN, skipped=twice))
     assert [
         (Severity.WARNING, "apps/web.yaml:4"),
         (Severity.WARNING, "charts/a/Chart.yaml, charts/b/Chart.yaml"),

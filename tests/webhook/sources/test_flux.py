@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.webhook.sources.charts import FLUX, check_elsewhere, check_installed
+from tests.webhook.sources.charts import FLUX, check_elsewhere, check_installed, gather, pods, write
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,21 @@ def test_a_chart_of_the_repository(repository: Path, text: str, expected: str) -
 def test_a_chart_of_elsewhere(repository: Path, text: str, needs: str | None) -> None:
     """The object is skipped, and what would have to be downloaded is named."""
     check_elsewhere(repository, text, needs)
+
+
+def test_lines(repository: Path) -> None:
+    """Every document of a stream has its own line; what is broken beside it is told elsewhere."""
+    release = FLUX.replace("GitR", "HelmR")
+    write(repository, {"a.yaml": f"---\na: 1\n---\n{release}---\nb: [\n---\n{release}"})
+    (first, second) = gather("a.yaml").skipped
+
+    assert (4, 4 + 9 + 1) == (first.location.line, second.location.line)
+
+
+def test_a_chart_in_several_installations(repository: Path) -> None:
+    """It is rendered for each, once if they are the same."""
+    other = FLUX.replace("targetNamespace: prod", "targetNamespace: test")
+    write(repository, {"a.yaml": f"{FLUX}---\n{other}", "b/a.yaml": FLUX})
+
+    pods_expected = ['{name: prod-shop, labels: {tag: "1"}}', '{name: test-shop, labels: {tag: "1"}}']
+    assert pods_expected == sorted(pods(gather(".")))
