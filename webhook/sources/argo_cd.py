@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
-
-import orjson
 
 from webhook.sources.chart_source import (
     ChartSource,
@@ -21,9 +20,10 @@ from webhook.sources.chart_source import (
     values_file,
 )
 from webhook.sources.charts import Release
+from webhook.sources.repository import is_file
 
 #: Where Git keeps the addresses of a repository.
-_ADDRESS: Final = re.compile(r"^\s*url\s*=\s*(\S+)", re.MULTILINE)
+_ADDRESS: Final = re.compile(r"^[ \t]*url[ \t]*=[ \t]*(\S+)", re.MULTILINE)
 #: How a file with values of another source of the Application starts.
 _REFERENCE: Final = re.compile(r"\$[\w-]+/")
 
@@ -63,9 +63,13 @@ def _local(helm: dict[str, Any], folder: str, root: Path) -> ChartSource:
         for file in texts_of(helm.get("valueFiles"))
     ]
     if helm.get("ignoreMissingValueFiles") is True:
-        files = [file for file in files if Path(file).is_file()]
+        files = [file for file in files if is_file(Path(file))]
     values = helm.get("valuesObject")
-    inline = orjson.dumps(values) if isinstance(values, dict) else text_of(helm, "values").encode()
+    inline = (
+        json.dumps(values).encode()
+        if isinstance(values, dict)
+        else text_of(helm, "values").encode(errors="replace")
+    )
     from_files = entries_of(helm.get("fileParameters"))
     return ChartSource(
         folder=folder,

@@ -14,7 +14,7 @@ from typing import Any, Final
 from policies.errors import DocumentError
 from policies.manifests import load
 from policies.skipped import SkipReason
-from webhook.sources.repository import is_within
+from webhook.sources.repository import is_file, is_within
 from webhook.sources.tools import ToolError
 from webhook.sources.walking import CHART
 
@@ -22,6 +22,9 @@ from webhook.sources.walking import CHART
 _REQUIREMENTS: Final = "requirements.yaml"
 #: The folder with the charts that a chart is made of.
 _CHARTS: Final = "charts"
+#: How an archive of a chart ends, and what its version starts with.
+_ARCHIVE: Final = ".tgz"
+_VERSION: Final = re.compile(r"-(?=v?\d)")
 #: How a dependency is written that lies in the same repository.
 _LOCAL: Final = "file://"
 
@@ -120,8 +123,8 @@ def _missing(folder: Path) -> list[Dependency]:
         ToolError: Some would have to be downloaded.
     """
     needed = dependencies(folder)
-    held = _names(folder / _CHARTS) if needed else []
-    missing = [dependency for dependency in needed if not _holds(folder, held, dependency.name)]
+    held = set(_held(folder / _CHARTS)) if needed else set[str]()
+    missing = [dependency for dependency in needed if dependency.name not in held]
     remote = tuple(str(entry) for entry in missing if not entry.repository.startswith(_LOCAL))
     if remote:
         text = "dependencies missing (helm dependency build downloads them)"
@@ -129,15 +132,13 @@ def _missing(folder: Path) -> list[Dependency]:
     return missing
 
 
-def _holds(folder: Path, held: list[str], name: str) -> bool:
-    archive = re.compile(rf"{re.escape(name)}-v?\d.*\.tgz")
-    for entry in held:
-        if archive.fullmatch(entry):
-            return True
-        chart = folder / _CHARTS / entry / CHART
-        if entry == name or (chart.is_file() and _mapping(chart).get("name") == name):
-            return True
-    return False
+def _held(charts: Path) -> Iterator[str]:
+    """Yield the names that the charts of a folder may have: an archive's name ends with its version."""
+    for entry in _names(charts):
+        if entry.endswith(_ARCHIVE):
+            yield from (entry[: match.start()] for match in _VERSION.finditer(entry))
+        elif is_file(charts / entry / CHART):
+            yield str(_mapping(charts / entry / CHART).get("name"))
 
 
 def _local(folder: Path, dependency: Dependency) -> Path:
@@ -147,7 +148,7 @@ def _local(folder: Path, dependency: Dependency) -> Path:
         raise ToolError(f"dependency {dependency.name!r}: is not the name of a chart")
     if not is_within(local, folder):
         raise ToolError(f"dependency {dependency}: is outside of the repository")
-    if not (local / CHART).is_file():
+    if not is_file(local / CHART):
         raise ToolError(f"dependency {dependency}: there is no {CHART}")
     return local
 

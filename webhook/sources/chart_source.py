@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from webhook.sources.charts import Release
-from webhook.sources.repository import is_within, shown_path
+from webhook.sources.repository import is_file, is_within, shown_path
 from webhook.sources.walking import CHART
 
 
@@ -32,7 +32,7 @@ class ChartSource:
 def chart_folder(root: Path, path: str) -> str:
     """Return the folder of a chart in a repository, as people would type it; empty where there is none."""
     folder = root / path.lstrip("/")
-    return shown_path(folder) if is_within(folder, root) and (folder / CHART).is_file() else ""
+    return shown_path(folder) if is_within(folder, root) and is_file(folder / CHART) else ""
 
 
 def values_file(root: Path, folder: Path, name: str) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
-
-import orjson
 
 from webhook.sources.chart_source import (
     ChartSource,
@@ -36,7 +35,7 @@ def chart_of(obj: dict[str, Any], sources: Sources, root: Path) -> ChartSource:
     spec = mapping_of(obj, "spec", "chart", "spec")
     reference = mapping_of(spec, "sourceRef") or mapping_of(obj, "spec", "chartRef")
     folder = ""
-    if reference.get("kind") in _OF_FILES:
+    if text_of(reference, "kind") in _OF_FILES:
         folder = chart_folder(root, text_of(spec, "chart"))
     if not folder:
         return ChartSource(needs=(_needed(spec, reference, sources),))
@@ -49,7 +48,7 @@ def chart_of(obj: dict[str, Any], sources: Sources, root: Path) -> ChartSource:
             name=text_of(obj, "spec", "releaseName") or "-".join(filter(None, (target, name))),
             namespace=target or text_of(obj, "metadata", "namespace"),
             values=tuple(values_file(root, root, file) for file in texts_of(spec.get("valuesFiles"))),
-            inline=orjson.dumps(values) if isinstance(values, dict) else b"",
+            inline=json.dumps(values).encode() if isinstance(values, dict) else b"",
         ),
         unread=tuple(f"{entry.get('kind')} {entry.get('name')}" for entry in from_objects),
     )

@@ -17,7 +17,19 @@ def repository_root(path: str | Path) -> Path:
 
 def is_within(path: Path, beside: str | Path) -> bool:
     """Tell whether a path leads into the repository that another file lies in, links followed."""
-    return path.resolve().is_relative_to(repository_root(beside).resolve())
+    try:
+        return path.resolve().is_relative_to(repository_root(beside).resolve())
+    except (OSError, RuntimeError, ValueError):
+        # Links that lead to each other, and names that no file can have.
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Tell whether there is a file of a name, which may be one that no file can have."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def shown_path(path: Path) -> str:

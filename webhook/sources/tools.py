@@ -72,6 +72,9 @@ def run_tool(command: list[str], *, stdin: bytes = b"") -> bytes:
         raise ToolError(f"{name} takes more than {TIMEOUT_S} s") from error
     except OSError as error:
         raise ToolError(f"{name} cannot be run: {error.strerror}") from error
+    except ValueError as error:
+        # A name of an untrusted manifest may hold what no argument of a program can.
+        raise ToolError(f"{name} cannot be run: {error}") from error
     if done.returncode:
         raise ToolError(f"{name} fails: {complaint(done.stderr)}")
     return done.stdout

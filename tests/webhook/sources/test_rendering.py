@@ -112,3 +112,39 @@ def test_charts_that_install_themselves(repository: Path) -> None:
     write(repository, {"shop/templates/a.yaml": app})
 
     assert 1 <= len([text for text in gather(".").texts if text.rendered])
+
+
+#: Objects with a hole for anything.
+HOSTILE = [
+    FLUX.replace("./shop", "X"),
+    FLUX.replace("{kind: GitRepository, name: us}", "X"),
+    FLUX.replace("GitRepository", "X"),
+    FLUX.replace('{tag: "1"}', "{tag: X}"),
+    FLUX.replace("targetNamespace: prod", "releaseName: X"),
+    FLUX.replace("targetNamespace: prod", "valuesFrom: X"),
+    FLUX.replace("./shop,", "./shop, valuesFiles: [X],"),
+    FLUX.replace("{name: shop, namespace: apps}", "X"),
+    ARGO.replace("path: shop", "path: X").replace("HELM", "{}"),
+    ARGO.replace("{repoURL", "X # {repoURL"),
+    ARGO.replace("'https://example.com/team/here.git'", "X").replace("HELM", "{values: a}"),
+    ARGO.replace("HELM", "X"),
+    ARGO.replace("HELM", "{values: X, valueFiles: [X], parameters: [{name: X, value: X}]}"),
+    ARGO.replace("HELM", "{valuesObject: X, releaseName: X, fileParameters: [X]}"),
+]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "1", "[]", "[1]", "{a: 1}", "null", '"\\0"', '"\\ud800"', "../../..", "/etc", f'"{"a" * 5000}"',
+        "loop", "99999999999999999999", "-f/etc/passwd", "'a,b'", '"a\\nb"', "https://example.com/x",
+    ],
+    ids=lambda value: value[:20],
+)  # fmt: skip
+def test_hostile_objects(repository: Path, value: str) -> None:
+    """Whatever stands in an object, it is rendered or told, and the others are, too."""
+    (repository / "loop").symlink_to("loop")
+    documents = [*(template.replace("X", value) for template in HOSTILE), FLUX]
+    write(repository, {"a.yaml": "---\n".join(documents)})
+
+    assert '{name: prod-shop, labels: {tag: "1"}}' in pods(gather("a.yaml"))
