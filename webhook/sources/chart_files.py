@@ -22,6 +22,8 @@ from webhook.sources.walking import CHART
 _REQUIREMENTS: Final = "requirements.yaml"
 #: The folder with the charts that a chart is made of.
 _CHARTS: Final = "charts"
+#: Charts that are linked into one. Arbitrary; charts that share dependencies link them again and again.
+MAX_LINKED: Final = 100
 #: How an archive of a chart ends, and what its version starts with.
 _ARCHIVE: Final = ".tgz"
 _VERSION: Final = re.compile(r"-(?=v?\d)")
@@ -86,7 +88,10 @@ def complete_chart(folder: str) -> Iterator[Complete]:
     with tempfile.TemporaryDirectory(prefix="evenkeel-chart-") as temporary:
         linked: dict[str, str] = {}
         target = Path(temporary, "chart")
-        _link(Path(folder), target, Path(), (), linked)
+        try:
+            _link(Path(folder), target, Path(), (), linked)
+        except OSError as error:
+            raise ToolError(f"its dependencies cannot be linked: {error.strerror}") from error
         yield Complete(str(target), linked)
 
 
@@ -101,31 +106,35 @@ def _link(source: Path, target: Path, place: Path, outer: tuple[Path, ...], link
         linked: Takes the dependencies' places and folders.
     """
     if source.resolve() in outer:
-        raise ToolError(f"chart {source.name} depends on itself")
+        raise ToolError(f"chart {source.resolve().name} depends on itself")
+    if len(linked) > MAX_LINKED:
+        raise ToolError(f"it has more than {MAX_LINKED} dependencies in the repository")
     missing = _missing(source)
     target.mkdir()
     (target / _CHARTS).mkdir()
-    for folder, new in ((source, target), (source / _CHARTS, target / _CHARTS)):
-        for name in _names(folder):
-            if not (folder == source and name == _CHARTS):
-                (new / name).symlink_to((folder / name).absolute())
-    for dependency in missing:
+    made = {_CHARTS, *(str(Path(_CHARTS, name)) for name in missing)}
+    held = (str(Path(_CHARTS, name)) for name in _names(source / _CHARTS))
+    for name in (*_names(source), *held):
+        if name not in made:
+            (target / name).symlink_to((source / name).absolute())
+    for dependency in missing.values():
         local = _local(source, dependency)
         below = place / _CHARTS / dependency.name
         linked[below.as_posix()] = os.path.relpath(local)
         _link(local, target / _CHARTS / dependency.name, below, (*outer, source.resolve()), linked)
 
 
-def _missing(folder: Path) -> list[Dependency]:
-    """Return the dependencies that a chart does not hold, all of which lie in the same repository.
+def _missing(folder: Path) -> dict[str, Dependency]:
+    """Return the dependencies that a chart does not hold, by name; all of them lie in the same repository.
 
     Raises:
         ToolError: Some would have to be downloaded.
     """
     needed = dependencies(folder)
     held = set(_held(folder / _CHARTS)) if needed else set[str]()
-    missing = [dependency for dependency in needed if dependency.name not in held]
-    remote = tuple(str(entry) for entry in missing if not entry.repository.startswith(_LOCAL))
+    # One chart may be a dependency more than once, by an alias.
+    missing = {dependency.name: dependency for dependency in needed if dependency.name not in held}
+    remote = tuple(str(entry) for entry in missing.values() if not entry.repository.startswith(_LOCAL))
     if remote:
         text = "dependencies missing (helm dependency build downloads them)"
         raise ToolError(text, SkipReason.DOWNLOAD_NEEDED, remote)

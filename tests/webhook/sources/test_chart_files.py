@@ -47,6 +47,40 @@ def test_dependencies_of_the_repository(repository: Path) -> None:
     assert before == sorted(repository.rglob("*"))
 
 
+def test_a_dependency_twice(repository: Path) -> None:
+    """A chart may be there once and be used by two names; a folder of its name in charts/ may be empty."""
+    entry = "name: lib, version: 1.x.x, repository: 'file://../lib'"
+    text = f"dependencies: [{{{entry}}}, {{{entry}, alias: other}}]\n"
+    write(
+        repository,
+        {
+            "shop/Chart.yaml": CHART.format(name="shop") + text,
+            "shop/charts/lib/.keep": "",
+            "lib/Chart.yaml": CHART.format(name="lib"),
+            "lib/templates/l.yaml": POD,
+        },
+    )
+    release = Release(settings=("--set=tag=1", "--set=lib.tag=2", "--set=other.tag=3"))
+    texts = gather("shop", given=release)
+
+    assert ([], 3) == (texts.skipped, len([each for each in texts.texts if each.rendered]))
+
+
+def test_dependencies_that_multiply(repository: Path) -> None:
+    """Charts that each use the next one twice are given up, not copied a million times."""
+    write(repository, {f"{name}20/Chart.yaml": CHART.format(name=f"{name}20") for name in "ab"})
+    for number in range(20):
+        entries = ", ".join(
+            f"{{name: '{name}{number + 1}', version: 1.x.x, repository: 'file://../{name}{number + 1}'}}"
+            for name in "ab"
+        )
+        for name in "ab":
+            text = CHART.format(name=f"{name}{number}") + f"dependencies: [{entries}]\n"
+            write(repository, {f"{name}{number}/Chart.yaml": text})
+
+    assert "more than 100 dependencies" in one(gather("a0")).message
+
+
 @pytest.mark.parametrize(
     ("address", "expected"),
     [
