@@ -125,7 +125,7 @@ def test_problems_of_what_a_tool_made(content: bytes) -> None:
 
     assert ["chart/templates/a.yaml"] == [str(problem.location) for problem in parsed.problems]
     assert "what it renders to" in parsed.problems[0].message
-    assert not parsed.notes
+    assert not parsed.skipped
 
 
 def test_keys_that_stand_twice_in_what_a_tool_made() -> None:
