@@ -14,14 +14,13 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519
 from cryptography.x509.oid import NameOID
 
 from certs import pem
+from certs.clocks import BACKDATE
 from certs.errors import AuthorityError
 from certs.pair import Pair, parse_pair
 
 #: How long an authority is valid. Arbitrary; ten years outlive most clusters, and replacing an authority
 #: means touching every webhook configuration that trusts it.
 AUTHORITY_LIFETIME = timedelta(days=3650)
-#: How long before now a certificate starts to be valid. Arbitrary; covers nodes whose clock is behind.
-CLOCK_SKEW = timedelta(hours=1)
 
 
 def create_authority(now: datetime, *, lifetime: timedelta = AUTHORITY_LIFETIME) -> Pair:
@@ -52,7 +51,7 @@ def certificate_builder(now: datetime, *, not_after: datetime) -> x509.Certifica
     return (
         x509.CertificateBuilder()
         .serial_number(x509.random_serial_number())
-        .not_valid_before((now - CLOCK_SKEW).replace(microsecond=0))
+        .not_valid_before((now - BACKDATE).replace(microsecond=0))
         .not_valid_after(not_after.replace(microsecond=0))
     )
 
@@ -90,7 +89,7 @@ def check_authority(authority: Pair, now: datetime) -> None:
     """Check that an authority can sign something useful now.
 
     Raises:
-        AuthorityError: It is no authority, or has expired.
+        AuthorityError: It is no authority, has expired, or is not valid yet.
     """
     with pem.reading("authority", what="certificate"):
         may_sign = is_authority(authority.certificate())
@@ -98,6 +97,11 @@ def check_authority(authority: Pair, now: datetime) -> None:
         raise AuthorityError("the authority's certificate may not sign others; use one with CA:TRUE")
     if authority.expired(now):
         raise AuthorityError(f"the authority expired on {authority.not_after:%Y-%m-%d}; make a new one")
+    if authority.not_yet_valid(now):
+        raise AuthorityError(
+            f"the authority is not valid before {authority.not_before:%Y-%m-%d %H:%M} UTC; "
+            "set the clock right, or make a new one"
+        )
 
 
 def signature_hash(key: pem.PrivateKey) -> hashes.SHA256 | None:

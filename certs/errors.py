@@ -7,7 +7,8 @@ CertificateError               the root; every one of them         → exit 2
 ├── UnreadableError            a file is missing or cannot be read
 ├── MalformedError             a file does not hold what it should
 ├── MismatchedPairError        a private key that belongs to another certificate
-├── AuthorityError             an authority that cannot sign: expired, or none at all
+├── AuthorityError             an authority that cannot sign: expired, not valid yet, or none at all
+├── NotYetValidError           a certificate whose validity has not begun, where a better one is served
 ├── ExistingFilesError         files would be overwritten that must not be
 └── UnwritableError            a folder or a file in it cannot be written
 """
@@ -15,6 +16,7 @@ CertificateError               the root; every one of them         → exit 2
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 
 class CertificateError(Exception):
@@ -43,6 +45,14 @@ class MismatchedPairError(CertificateError):
 
 class AuthorityError(CertificateError):
     """A certificate that cannot sign others."""
+
+
+class NotYetValidError(CertificateError):
+    """A certificate whose validity has not begun; ``begins`` says when it will."""
+
+    def __init__(self, message: str, begins: datetime) -> None:
+        self.begins = begins
+        super().__init__(message)
 
 
 class ExistingFilesError(CertificateError):

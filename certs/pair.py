@@ -36,6 +36,10 @@ class Pair:
         """Tell whether the certificate is past its validity."""
         return now > self.not_after
 
+    def not_yet_valid(self, now: datetime) -> bool:
+        """Tell whether the certificate's validity has not begun: who made it may have had a wrong clock."""
+        return now < self.not_before
+
     def certificate(self) -> x509.Certificate:
         """Return the certificate itself, without its chain."""
         return pem.parse_certificates(self.certificate_pem, "certificate")[0]

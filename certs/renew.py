@@ -13,7 +13,8 @@ from pathlib import Path
 from cryptography import x509
 
 from certs import pem, store
-from certs.authority import AUTHORITY_LIFETIME, CLOCK_SKEW, create_authority
+from certs.authority import AUTHORITY_LIFETIME, create_authority
+from certs.clocks import BACKDATE
 from certs.issue import issue
 from certs.keyring import still_valid
 from certs.names import parse_names
@@ -51,7 +52,7 @@ def renew_serving(folder: Path, *, now: datetime, lifetime: timedelta | None = N
         old, authority = _serving(folder), store.read_authority(folder)
         certificate = old.certificate()
         names = parse_names(dns_names(certificate), ip_addresses(certificate))
-        lifetime = lifetime or old.not_after - old.not_before - CLOCK_SKEW
+        lifetime = lifetime or old.not_after - old.not_before - BACKDATE
         serving = issue(authority, names, now=now, lifetime=lifetime)
         store.replace_files(folder, store.serving_files(serving))
     return Renewed(authority=authority, serving=serving, trusted=_trusted(authority))

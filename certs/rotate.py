@@ -25,7 +25,8 @@ from enum import StrEnum
 
 from cryptography import x509
 
-from certs.authority import AUTHORITY_LIFETIME, CLOCK_SKEW, check_authority, create_authority
+from certs.authority import AUTHORITY_LIFETIME, check_authority, create_authority
+from certs.clocks import BACKDATE, clock_problem
 from certs.errors import CertificateError
 from certs.examine import leads_to
 from certs.issue import LEAF_LIFETIME, issue
@@ -47,6 +48,8 @@ class Step(StrEnum):
     KEEP = "keep"
     #: Something is due and must wait until others have followed.
     WAIT = "wait"
+    #: Something is due and must not be done by this machine.
+    REFUSE = "refuse"
     #: Both authorities and a serving certificate: there is none that could sign.
     MAKE = "make"
     #: Trust what the webhook configurations trust besides.
@@ -57,6 +60,10 @@ class Step(StrEnum):
     SWITCH = "switch"
     #: A new serving certificate.
     ISSUE = "issue"
+
+
+#: The steps that sign something, which a wrong clock would date wrongly, or wait to.
+_SIGNING = frozenset({Step.MAKE, Step.ADD_STANDBY, Step.SWITCH, Step.ISSUE, Step.WAIT})
 
 
 class Demand(StrEnum):
@@ -112,7 +119,8 @@ class Publication:
         everywhere = frozenset.intersection(*bundles) if bundles else frozenset()
         return Publication(
             bundles=bundles,
-            since={certificate: self.since.get(certificate, now) for certificate in everywhere},
+            # A clock that was set back must not make anyone wait for the time by which it was ahead.
+            since={certificate: min(self.since.get(certificate, now), now) for certificate in everywhere},
         )
 
     def settled(self, certificate: x509.Certificate, now: datetime, settle: timedelta) -> bool:
@@ -142,6 +150,7 @@ def plan_rotation(
     now: datetime,
     lifetimes: Lifetimes | None = None,
     demand: Demand = Demand.NOTHING,
+    skew: timedelta = timedelta(0),
 ) -> Plan:
     """Decide the next step. Pure.
 
@@ -149,11 +158,18 @@ def plan_rotation(
         keyring: What the Secret holds.
         publication: Whom the API servers trust.
         names: What the serving certificate must be called.
-        now: The current time, with a time zone.
+        now: The current time by the clock of whoever verifies certificates, with a time zone.
         lifetimes: How long things last.
         demand: What a person asks for.
+        skew: How far the clock of this machine is ahead of that one.
     """
-    case = _Case(keyring, publication, names, now, lifetimes or Lifetimes(), demand)
+    plan = _next_step(_Case(keyring, publication, names, now, lifetimes or Lifetimes(), demand))
+    wrong_clock = clock_problem(skew) if plan.step in _SIGNING else ""
+    return Plan(step=Step.REFUSE, reason=wrong_clock) if wrong_clock else plan
+
+
+def _next_step(case: _Case) -> Plan:
+    keyring, publication, now = case.keyring, case.publication, case.now
     active, standby = _usable(keyring.active, now), _usable(keyring.standby, now)
     if active is None and standby is None:
         return Plan(step=Step.MAKE, reason="there is no authority that could sign")
@@ -212,6 +228,8 @@ def serving_problem(serving: Pair | None, names: SubjectNames, now: datetime) ->
         return "there is no serving certificate"
     if serving.expired(now):
         return f"the serving certificate expired on {serving.not_after:%Y-%m-%d %H:%M} UTC"
+    if serving.not_yet_valid(now):
+        return f"the serving certificate is not valid before {serving.not_before:%Y-%m-%d %H:%M} UTC"
     wanted = (*names.dns, *map(str, names.addresses))
     missing = [name for name in wanted if name not in serving.names]
     return f"the serving certificate lacks the name {missing[0]}" if missing else ""
@@ -288,7 +306,7 @@ def _is_retired_in_use(case: _Case) -> bool:
     retired, serving = case.keyring.retired(), case.keyring.serving
     if serving is None or not retired:
         return False
-    issued = serving.not_before + CLOCK_SKEW
+    issued = serving.not_before + BACKDATE
     return case.now - issued < case.lifetimes.adopt or signer_of(serving, retired) is not None
 
 

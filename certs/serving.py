@@ -20,13 +20,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 
 from certs import pem, store
-from certs.errors import CertificateError, MalformedError, MismatchedPairError, UnreadableError
+from certs.errors import (
+    CertificateError,
+    MalformedError,
+    MismatchedPairError,
+    NotYetValidError,
+    UnreadableError,
+)
 from certs.pair import Pair, parse_pair
 
 #: Nanoseconds after a file's last change within which a second change may leave its time stamp the same.
@@ -54,6 +60,7 @@ class ServingEvent:
         outcome: Whether the new pair is served or the old one still is.
         certificate: The certificate's file.
         names: The names of the certificate that is served now.
+        not_before: When the certificate that is served now begins to be valid, UTC.
         not_after: When the certificate that is served now expires, UTC.
         fingerprint: SHA-256 of the certificate that is served now.
         reason: Why the last good pair was kept; empty when the new one was loaded.
@@ -62,6 +69,7 @@ class ServingEvent:
     outcome: Outcome
     certificate: Path
     names: tuple[str, ...]
+    not_before: datetime
     not_after: datetime
     fingerprint: str
     reason: str = ""
@@ -76,11 +84,18 @@ class _Served:
     context: ssl.SSLContext
 
 
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
 class ServingContext:
     """Holds the context for a certificate file and a key file, and renews it when they change.
 
     With a file of client authorities a client is asked for a certificate: one of them must have signed it, or
     there is no connection; without one there is, and ``getpeercert`` tells.
+
+    A new certificate that is not valid yet takes the place of a valid one only when its time has come: who
+    made it may have had a wrong clock, and no client would accept it.
 
     Any number of threads may call ``context``. Symbolic links are followed, so a Kubernetes secret mount,
     which switches its ``..data`` link, is seen as a change of both files at once.
@@ -93,6 +108,7 @@ class ServingContext:
         *,
         client_authorities: Path | None = None,
         on_event: Callable[[ServingEvent], None] = lambda _event: None,
+        now: Callable[[], datetime] = _now,
     ) -> None:
         """Load the pair; there must be a good one to begin with.
 
@@ -101,6 +117,7 @@ class ServingContext:
             key: The file of its private key.
             client_authorities: The file of the authorities of client certificates; None to ask for none.
             on_event: Called once for every change, by the thread that saw it; also for the first load.
+            now: The clock.
 
         Raises:
             CertificateError: The pair cannot be served, or the file of authorities holds none.
@@ -110,6 +127,9 @@ class ServingContext:
         self._client_authorities = client_authorities
         self._files = (certificate, key, *((client_authorities,) if client_authorities else ()))
         self._on_event = on_event
+        self._now = now
+        # When files that were refused for their time are looked at again, though they have not changed.
+        self._again_at: datetime | None = None
         self._lock = threading.Lock()
         stamps = self._stamps()
         self._served = self._serve(store.read_pair(certificate, key), self._read_authorities())
@@ -124,14 +144,11 @@ class ServingContext:
         self.context()
         return self._served.pair
 
-    @property
-    def not_after(self) -> datetime:
-        """When the certificate that the next connection gets expires, UTC."""
-        return self.pair.not_after
-
     def context(self) -> ssl.SSLContext:
         """Return the context for one new connection; never fails over what is in the files."""
         stamps = self._stamps()
+        if self._again_at is not None and self._now() >= self._again_at:
+            self._seen = None
         # Whoever finds the lock taken serves the last good pair: no handshake waits for another's disk.
         if (stamps is None or stamps != self._seen) and self._lock.acquire(blocking=False):
             try:
@@ -142,20 +159,38 @@ class ServingContext:
 
     def _refresh(self, stamps: tuple[FileStamp, ...] | None) -> None:
         """Look at the files, serve them if they are good, and tell it if that is news."""
-        digest, problem, final = b"", "", True
+        digest, problem, final, self._again_at = b"", "", True, None
         try:
             content = store.read_file(self._certificate), store.read_file(self._key)
             authorities = self._read_authorities()
             digest = _digest(*content, authorities)
             if digest != self._served.digest:
-                self._served = self._serve(self._fitting(*content), authorities)
+                pair = self._fitting(*content)
+                self._check_begun(pair)
+                self._served = self._serve(pair, authorities)
                 digest = self._served.digest
+        except NotYetValidError as error:
+            problem, self._again_at = str(error), error.begins
         except CertificateError as error:
             problem = str(error)
             # The same files may be readable at the next try (permissions of a parent, too many open files).
             final = not isinstance(error, UnreadableError)
         self._seen = stamps if final and _settled(stamps) else None
         self._tell(digest, problem)
+
+    def _check_begun(self, pair: Pair) -> None:
+        """Make sure that a new pair is no worse than the one that is served.
+
+        Raises:
+            NotYetValidError: It is not valid yet, and the other one is valid.
+        """
+        now, served = self._now(), self._served.pair
+        if pair.not_yet_valid(now) and not served.not_yet_valid(now) and not served.expired(now):
+            raise NotYetValidError(
+                f"{self._certificate}: not valid before {pair.not_before:%Y-%m-%d %H:%M} UTC; "
+                "check the clock of who issued it",
+                pair.not_before,
+            )
 
     def _tell(self, digest: bytes, problem: str) -> None:
         if (digest, problem) == self._told:
@@ -167,6 +202,7 @@ class ServingContext:
                 outcome=Outcome.KEPT_LAST_GOOD if problem else Outcome.LOADED,
                 certificate=self._certificate,
                 names=pair.names,
+                not_before=pair.not_before,
                 not_after=pair.not_after,
                 fingerprint=pair.fingerprint,
                 reason=problem,

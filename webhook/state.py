@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from webhook.access.guard import ClosedGuard, Guard
 from webhook.logs import LOGGER, EventLog
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 #: Seconds for which what was found about the age of a picture counts: every review asks. Arbitrary; little
 #: next to the age that counts as old.
 _LOOK_EVERY_S: Final = 1.0
+#: Seconds for which the API server may refuse a kind before the picture counts as old: others write
+#: meanwhile, unlike while it is away. Authorizers know their rules a second or two after a start. Arbitrary.
+_REFUSED_S: Final = 5.0
 #: Seconds after which a worker tells the metrics anew how it follows the cluster. Arbitrary; below the usual
 #: interval of scrapes.
 _OBSERVE_EVERY_S: Final = 5.0
@@ -31,6 +34,18 @@ _OBSERVE_EVERY_S: Final = 5.0
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+class Validity(Protocol):
+    """From when until when a certificate is valid, UTC."""
+
+    @property
+    def not_before(self) -> datetime:
+        """Its begin."""
+
+    @property
+    def not_after(self) -> datetime:
+        """Its end."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,7 +57,7 @@ class ServerState:
         context: What reviews are decided by while the picture of the cluster can be used.
         telemetry: The metrics.
         events: The log.
-        certificate_expiry: Tells when the served certificate expires.
+        certificate: Returns the served certificate's validity.
         now: The clock.
         draining: Whether the process was asked to end.
         scoring: Lets scoring have half of the threads.
@@ -56,7 +71,7 @@ class ServerState:
     context: AdmissionContext
     telemetry: Telemetry
     events: EventLog
-    certificate_expiry: Callable[[], datetime]
+    certificate: Callable[[], Validity]
     now: Callable[[], datetime] = _now
     draining: bool = False
     scoring: Gate = field(init=False)
@@ -95,13 +110,17 @@ class ServerState:
     def observe(self) -> None:
         """Tell the metrics how the cluster is followed and its certificates are kept."""
         if self.live is not None:
-            self.telemetry.cluster_followed(self.live.kinds(), age_s=self.live.age_s())
+            self.telemetry.cluster_followed(
+                self.live.kinds(), age_s=self.live.age_s(), stale=bool(self._stale_reason())
+            )
         if self.keeper is not None:
             expiry = self.keeper.authority_expiry
             self.telemetry.certificates_kept(
                 authority_expires_at=expiry.timestamp() if expiry else None,
                 current=not self.keeper.problem(),
                 leading=self.keeper.leading,
+                skew_s=self.keeper.skew.total_seconds(),
+                registered=self.keeper.registered(),
             )
 
     def observe_in_time(self) -> None:
@@ -132,16 +151,20 @@ class ServerState:
             LOGGER.warning("cluster_withheld" if why else "cluster_usable", extra={"fields": {"why": why}})
         return self.context.without_cluster(why) if why else self.context
 
+    def _unsynced_reason(self) -> str:
+        """Return which kinds of the live cluster were never listed, empty if all were or none is followed."""
+        if self.live is None or self.live.synced:
+            return ""
+        return f"the cluster is not listed yet: {', '.join(self.live.unsynced())}"
+
     def _stale_reason(self) -> str:
         """Return why the picture of the live cluster cannot be used, empty if it can."""
         if self.live is None:
             return ""
-        if not self.live.synced:
-            unsynced = (kind for kind in self.live.kinds() if not kind.synced)
-            named = ", ".join(
-                f"{kind.kind} ({kind.last_error})" if kind.last_error else kind.kind for kind in unsynced
-            )
-            return f"the cluster is not listed yet: {named}"
+        if unsynced := self._unsynced_reason():
+            return unsynced
+        if refused := self.live.refused(longer_s=_REFUSED_S):
+            return f"the API server refuses to list or watch {', '.join(refused)}"
         age_s = self.live.age_s()
         if age_s > self.settings.max_snapshot_age_s:
             return f"the picture of the cluster is {age_s:.0f} s old"
@@ -152,11 +175,28 @@ class ServerState:
         reasons = []
         if self.draining:
             reasons.append("draining: the server was asked to end")
-        expiry = self.certificate_expiry()
-        if expiry <= self.now():
-            reasons.append(f"certificate expired at {expiry:%Y-%m-%dT%H:%M:%SZ}")
-        if self.keeper is not None and (problem := self.keeper.problem()):
-            reasons.append(problem)
-        if stale := self._stale_reason():
-            reasons.append(stale)
+        # Who keeps the certificate judges it by the clock of the API server, which verifies it.
+        wrong = self._validity_problem() if self.keeper is None else self.keeper.problem()
+        if wrong:
+            reasons.append(wrong)
+        # Age is no reason: the other replicas' pictures are as old, and most of a review needs none.
+        if unsynced := self._unsynced_reason():
+            reasons.append(unsynced)
         return reasons
+
+    def warnings(self) -> list[str]:
+        """Return what is wrong, though requests should go on coming here; empty if nothing is."""
+        found = self.keeper.warnings() if self.keeper is not None else []
+        stale = "" if self._unsynced_reason() else self._stale_reason()
+        if stale:
+            found.append(f"{stale}: nothing that depends on the cluster is reported or injected")
+        return found
+
+    def _validity_problem(self) -> str:
+        """Return why the served certificate is not valid now, empty if it is."""
+        certificate, now = self.certificate(), self.now()
+        if certificate.not_after <= now:
+            return f"certificate expired at {certificate.not_after:%Y-%m-%dT%H:%M:%SZ}"
+        if now < certificate.not_before:
+            return f"certificate is not valid before {certificate.not_before:%Y-%m-%dT%H:%M:%SZ}"
+        return ""

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import Counter as Counts
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client import values as client_values
@@ -23,6 +22,7 @@ from prometheus_client.values import MultiProcessValue
 
 from policies.evaluation.decision import Verdict
 from webhook.admission.respond import Phase, Reply
+from webhook.cluster_metrics import ClusterMetrics, KeptCertificates
 
 if TYPE_CHECKING:
     from webhook.cluster.reflector import KindStatus
@@ -77,9 +77,8 @@ class Telemetry:
         self._set_up_rare_counters()
         # Two who ask for the metrics at once would otherwise count the same twice.
         self._taking_over = threading.Lock()
-        # Made when there is something to tell: a gauge says 0 from its first moment on.
-        self._cluster: _ClusterMetrics | None = None
-        self._kept: _KeptCertificates | None = None
+        self._cluster: ClusterMetrics | None = None
+        self._kept: KeptCertificates | None = None
         self._set_up_process_metrics(version)
 
     def _set_up_rare_counters(self) -> None:
@@ -130,6 +129,12 @@ class Telemetry:
         )
 
     def _set_up_process_metrics(self, version: str) -> None:
+        self._certificate_begin = Gauge(
+            "evenkeel_certificate_not_before_timestamp_seconds",
+            "When the served certificate begins to be valid, as seconds since 1970.",
+            registry=self._registry,
+            multiprocess_mode="mostrecent",
+        )
         self._certificate_expiry = Gauge(
             "evenkeel_certificate_expiry_timestamp_seconds",
             "When the served certificate expires, as seconds since 1970.",
@@ -176,14 +181,22 @@ class Telemetry:
         """Count an answer to the question whether a caller may use a route."""
         self._access.labels(result).inc()
 
-    def cluster_followed(self, kinds: Iterable[KindStatus], *, age_s: float) -> None:
-        """Note how this process follows a live cluster."""
+    def cluster_followed(self, kinds: Iterable[KindStatus], *, age_s: float, stale: bool) -> None:
+        """Note how this process follows a live cluster, and whether what is known of it is not used."""
         with self._taking_over:
             if self._cluster is None:
-                self._cluster = _ClusterMetrics(self._registry)
-            self._cluster.update(kinds, age_s=age_s)
+                self._cluster = ClusterMetrics(self._registry)
+            self._cluster.update(kinds, age_s=age_s, stale=stale)
 
-    def certificates_kept(self, *, authority_expires_at: float | None, current: bool, leading: bool) -> None:
+    def certificates_kept(
+        self,
+        *,
+        authority_expires_at: float | None,
+        current: bool,
+        leading: bool,
+        skew_s: float,
+        registered: Mapping[str, bool],
+    ) -> None:
         """Note how the certificates of a cluster stand.
 
         Args:
@@ -191,14 +204,18 @@ class Telemetry:
                 if it is not known.
             current: Whether the webhook configurations trust what is served.
             leading: Whether this process renews certificates.
+            skew_s: How far this machine's clock is ahead of the API server's, in seconds.
+            registered: Whether the API server is told to call each webhook.
         """
         with self._taking_over:
             if self._kept is None:
-                self._kept = _KeptCertificates(self._registry)
+                self._kept = KeptCertificates(self._registry)
             self._kept.update(authority_expires_at, current=current, leading=leading)
+            self._kept.observe(skew_s=skew_s, registered=registered)
 
-    def certificate_loaded(self, expires_at: float) -> None:
-        """Note that a certificate is served which expires at a POSIX time, in seconds."""
+    def certificate_loaded(self, begins_at: float, expires_at: float) -> None:
+        """Note that a certificate is served which is valid between two POSIX times, in seconds."""
+        self._certificate_begin.set(begins_at)
         self._certificate_expiry.set(expires_at)
 
     def certificate_reloaded(self, *, succeeded: bool) -> None:
@@ -212,88 +229,3 @@ class Telemetry:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return generate_latest(registry)
-
-
-def _gauge(
-    registry: CollectorRegistry,
-    name: str,
-    text: str,
-    labels: tuple[str, ...] = (),
-    *,
-    mode: Literal["livemax", "livemin", "livemostrecent"] = "livemostrecent",
-) -> Gauge:
-    """Return a gauge that tells what living workers found, by default what the one found that looked last."""
-    return Gauge(name, text, labels, registry=registry, multiprocess_mode=mode)
-
-
-class _ClusterMetrics:
-    """How a live cluster is followed."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._synced = _gauge(
-            registry, "evenkeel_cluster_synced", "Whether the live cluster has been listed.", mode="livemin"
-        )
-        self._age = _gauge(
-            registry,
-            "evenkeel_cluster_age_seconds",
-            "How old the picture of the live cluster may be.",
-            mode="livemax",
-        )
-        self._objects = _gauge(
-            registry,
-            "evenkeel_cluster_objects",
-            "Objects in the picture of the cluster, by kind: pods on a node, Services with a selector.",
-            ("kind",),
-        )
-        self._counters = {
-            name: Counter(f"evenkeel_cluster_{name}_total", text, ["kind"], registry=registry)
-            for name, text in (
-                ("events", "Events of watches, by kind."),
-                ("lists", "Whole lists that were read, by kind."),
-                ("errors", "Lists and watches that failed, by kind."),
-            )
-        }
-        self._counted = Counts[tuple[str, str]]()
-
-    def update(self, kinds: Iterable[KindStatus], *, age_s: float) -> None:
-        """Take over what each kind has counted since this process began."""
-        synced = True
-        for kind in kinds:
-            synced = synced and kind.synced
-            self._objects.labels(kind.kind).set(kind.objects)
-            for name, counter in self._counters.items():
-                count: int = getattr(kind, name)
-                counter.labels(kind.kind).inc(count - self._counted[name, kind.kind])
-                self._counted[name, kind.kind] = count
-        self._synced.set(synced)
-        self._age.set(age_s)
-
-
-class _KeptCertificates:
-    """How the certificates of a cluster stand."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._authority_expiry = _gauge(
-            registry,
-            "evenkeel_authority_expiry_timestamp_seconds",
-            "When the authority that signs expires, as seconds since 1970.",
-        )
-        self._current = _gauge(
-            registry,
-            "evenkeel_ca_bundle_current",
-            "Whether both webhook configurations trust the served certificate.",
-            mode="livemin",
-        )
-        self._leading = _gauge(
-            registry,
-            "evenkeel_leader",
-            "Whether this replica renews the certificates of all.",
-            mode="livemax",
-        )
-
-    def update(self, authority_expires_at: float | None, *, current: bool, leading: bool) -> None:
-        """Take over how they stand now."""
-        if authority_expires_at is not None:
-            self._authority_expiry.set(authority_expires_at)
-        self._current.set(current)
-        self._leading.set(leading)

@@ -13,6 +13,7 @@ from policies.manifests import load_strictly
 from policies.model.version import KubernetesVersion
 from policies.model.workload import parse_workload_kind
 from policies.rules.base import all_rules, unknown_rule
+from policies.skipped import FailOnSkipped
 
 #: The version and the kind of the document.
 API_VERSION = "evenkeel.dev/v1alpha1"
@@ -44,6 +45,38 @@ _FILE = {"examples": ["evenkeel-baseline.json"]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChartRelease:
+    """One way in which a chart is installed.
+
+    Attributes:
+        name: The release's name.
+        namespace: The namespace that it is installed in.
+        values: Files with values, the last one comes first in rank.
+        set: Single values by their paths, such as image.tag. They come before those of the files.
+        api_versions: APIs of the cluster besides those of Kubernetes, such as monitoring.coreos.com/v1.
+    """
+
+    name: str
+    namespace: str | None = None
+    values: tuple[str, ...] = field(default=(), metadata={"examples": [["charts/shop/values-prod.yaml"]]})
+    set: Mapping[str, Any] = field(default_factory=dict, metadata={"examples": [{"image.tag": "1.2.3"}]})
+    api_versions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChartReleases:
+    """How a chart is installed: it is rendered once for each of its releases.
+
+    Attributes:
+        path: The chart's folder.
+        releases: Its releases.
+    """
+
+    path: str = field(metadata={"examples": ["charts/shop"]})
+    releases: tuple[ChartRelease, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LintConfig:
     """How a repository is linted, where the command line says nothing else. Paths count from this file.
 
@@ -55,6 +88,8 @@ class LintConfig:
         ignore: Rules that are not asked.
         enable: Opt-in rules that are asked besides.
         fail_on: The least finding that makes the exit code 1.
+        fail_on_skipped: What makes the exit code 2 if it is skipped, such as a chart that cannot be rendered.
+            named: what the command line or this file names. any: anything. never: nothing.
         policies: SpreadPolicy files, or builtin:NAME. They set severities and parameters in their scope.
         scheduler_config: The cluster's KubeSchedulerConfiguration file.
         cluster: A file with the cluster's nodes, as "kubectl get nodes -o json" prints it.
@@ -62,6 +97,8 @@ class LintConfig:
         workload_kinds: Further kinds with a pod template, as GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]].
         baseline: A file with findings that are not reported again, made by --write-baseline.
         helm: Whether charts are rendered. auto: if helm is installed.
+        charts: How charts are installed; one that is not listed is rendered as the HelmReleases and
+            Applications of the repository install it, or else with its own values.
         kustomize: Whether kustomizations are built. auto: if kustomize or kubectl is installed.
     """
 
@@ -71,6 +108,7 @@ class LintConfig:
     ignore: tuple[str, ...] = field(default=(), metadata=_RULES)
     enable: tuple[str, ...] = field(default=(), metadata=_RULES)
     fail_on: FailOn = FailOn.ERROR
+    fail_on_skipped: FailOnSkipped = FailOnSkipped.NAMED
     policies: tuple[str, ...] = field(default=(), metadata={"examples": [["policy.yaml"]]})
     scheduler_config: str | None = None
     cluster: str | None = None
@@ -78,6 +116,7 @@ class LintConfig:
     workload_kinds: tuple[str, ...] = ()
     baseline: str | None = field(default=None, metadata=_FILE)
     helm: Rendering = Rendering.AUTO
+    charts: tuple[ChartReleases, ...] = ()
     kustomize: Rendering = Rendering.AUTO
 
 
@@ -118,6 +157,7 @@ def build(value: Mapping[str, Any]) -> LintConfig:
         ignore=tuple(value.get("ignore", ())),
         enable=tuple(value.get("enable", ())),
         fail_on=FailOn(value.get("failOn", FailOn.ERROR)),
+        fail_on_skipped=FailOnSkipped(value.get("failOnSkipped", FailOnSkipped.NAMED)),
         policies=tuple(value.get("policies", ())),
         scheduler_config=value.get("schedulerConfig"),
         cluster=value.get("cluster"),
@@ -125,8 +165,23 @@ def build(value: Mapping[str, Any]) -> LintConfig:
         workload_kinds=tuple(value.get("workloadKinds", ())),
         baseline=value.get("baseline"),
         helm=Rendering(value.get("helm", Rendering.AUTO)),
+        charts=tuple(map(_chart, value.get("charts", ()))),
         kustomize=Rendering(value.get("kustomize", Rendering.AUTO)),
     )
+
+
+def _chart(value: Mapping[str, Any]) -> ChartReleases:
+    releases = (
+        ChartRelease(
+            name=release["name"],
+            namespace=release.get("namespace"),
+            values=tuple(release.get("values", ())),
+            set=release.get("set", {}),
+            api_versions=tuple(release.get("apiVersions", ())),
+        )
+        for release in value["releases"]
+    )
+    return ChartReleases(path=value["path"], releases=tuple(releases))
 
 
 def _parsed_errors(value: object) -> Iterator[FieldError]:

@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
-from policies.findings import Finding, Severity
+from policies.findings import Finding, Location, Severity
 from policies.reports.lint_run import LintRun
+from policies.reports.lint_summary import skipped_message
 from policies.reports.manual import remedy
 from policies.reports.printable import one_line
+from policies.skipped import Skipped, in_groups
 
 _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 
 def render(run: LintRun) -> str:
-    """Return one command a finding."""
-    return "".join(f"{_command(finding, run)}\n" for finding in run.findings)
+    """Return one command a finding, and one a reason for which something was skipped."""
+    commands = [_command(finding, run) for finding in run.findings]
+    # GitHub shows ten of a kind, so it is one for all that was skipped for one reason.
+    commands += (_skipped(group, run) for group in in_groups(run.skipped))
+    return "".join(f"{command}\n" for command in commands)
 
 
 def _command(finding: Finding, run: LintRun) -> str:
-    location = finding.location
+    properties = _properties(finding.location, finding.rule)
+    return f"::{_COMMANDS[finding.severity]} {properties}::{_data(finding, run)}"
+
+
+def _skipped(group: Sequence[Skipped], run: LintRun) -> str:
+    first = group[0]
+    # The annotation stands at the first one; the others are named.
+    others = dict.fromkeys(str(entry.location) for entry in group if entry.location != first.location)
+    text = skipped_message(group) + (f" (also {', '.join(others)})" if others else "")
+    command = _COMMANDS[run.severity_of(first)]
+    return f"::{command} {_properties(first.location, 'skipped')}::{one_line(text).replace('%', '%25')}"
+
+
+def _properties(location: Location, title: str) -> str:
     properties = {
         "file": location.file.removeprefix("./"),
         "line": str(location.line or 1),
-        "title": finding.rule,
+        "title": title,
     }
-    listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    return f"::{_COMMANDS[finding.severity]} {listed}::{_data(finding, run)}"
+    return ",".join(f"{name}={_property(value)}" for name, value in properties.items())
 
 
 def _data(finding: Finding, run: LintRun) -> str:

@@ -6,8 +6,9 @@ from collections import defaultdict
 from xml.etree import ElementTree as ET
 
 from policies.evaluation.linting import Suppressed
-from policies.findings import Finding
+from policies.findings import Finding, Severity
 from policies.reports.lint_run import LintRun, is_as_bad
+from policies.reports.lint_summary import skipped_entries, skipped_message
 from policies.reports.manual import remedy
 from policies.reports.printable import one_line
 
@@ -15,13 +16,17 @@ from policies.reports.printable import one_line
 CLEAN = "lint"
 #: The suite of the rules that did not run.
 NOT_RUN = "rules that did not run"
+#: The suite of what was not read.
+NOT_READ = "files that were not read"
+#: The numbers of a suite, and the elements that each counts.
+_COUNTED = {"tests": "testcase", "failures": "failure", "skipped": "skipped", "errors": "error"}
 
 
 def render(run: LintRun) -> str:
     """Return the run as XML.
 
     A case fails with a finding that makes the run fail; what is less bad is its output. What annotations
-    exempt is a skipped case.
+    exempt is a skipped case, and so is what was not read, or an error if the run fails by it.
     """
     root = ET.Element("testsuites", name="evenkeel lint")
     in_force, exempted = dict(run.by_file()), _by_file(run.suppressed)
@@ -36,6 +41,8 @@ def render(run: LintRun) -> str:
         suite = _suite(root, NOT_RUN)
         for rule, why in sorted(run.result.skipped.items()):
             _skipped(suite, rule, "evenkeel", why)
+    if run.skipped:
+        _not_read(_suite(root, NOT_READ), run)
     _count(root)
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
@@ -46,6 +53,16 @@ def _by_file(suppressed: list[Suppressed]) -> dict[str, list[Suppressed]]:
     for entry in suppressed:
         entries[entry.finding.location.file].append(entry)
     return entries
+
+
+def _not_read(suite: ET.Element, run: LintRun) -> None:
+    for severity, entry in skipped_entries(run):
+        why = skipped_message([entry])
+        if severity is Severity.ERROR:
+            case = _case(suite, entry.kind, str(entry.location))
+            ET.SubElement(case, "error", type=entry.reason, message=one_line(why))
+        else:
+            _skipped(suite, entry.kind, str(entry.location), why)
 
 
 def _suite(root: ET.Element, name: str) -> ET.Element:
@@ -92,6 +109,5 @@ def _text(findings: list[Finding], run: LintRun) -> str:
 def _count(root: ET.Element) -> None:
     """Write the numbers that readers of JUnit expect on every suite, and on all together."""
     for suite in (*root, root):
-        for name, tag in (("tests", "testcase"), ("failures", "failure"), ("skipped", "skipped")):
+        for name, tag in _COUNTED.items():
             suite.set(name, str(sum(1 for _ in suite.iter(tag))))
-        suite.set("errors", "0")

@@ -12,6 +12,7 @@ from policies.findings import Finding, Severity
 from policies.reports.json import encodable, finding_fields
 from policies.reports.lint_run import LintRun
 from policies.reports.manual import remedy
+from policies.skipped import Skipped, in_order
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA = "evenkeel.dev/lint/v1"
@@ -34,6 +35,7 @@ def render(run: LintRun) -> str:
             {"rule": rule, "reason": encodable(why)} for rule, why in sorted(run.result.skipped.items())
         ],
         "statistics": [{"rule": encodable(rule), "count": count} for rule, count in run.statistics],
+        "skippedSources": [_skipped(entry, run) for entry in in_order(run.skipped)],
     }
     return orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
@@ -55,7 +57,22 @@ def _summary(run: LintRun) -> dict[str, Any]:
         "suppressed": len(run.result.suppressed),
         "inBaseline": run.known,
         "hidden": len(run.hidden),
+        "skippedSources": len(set(run.skipped)),
         "failed": run.failed,
+    }
+
+
+def _skipped(entry: Skipped, run: LintRun) -> dict[str, Any]:
+    return {
+        "severity": str(run.severity_of(entry)),
+        "kind": str(entry.kind),
+        "file": encodable(entry.location.file),
+        "line": entry.location.line or None,
+        "object": encodable(entry.title),
+        "named": entry.named,
+        "reason": str(entry.reason),
+        "message": encodable(entry.message),
+        "needs": [encodable(need) for need in entry.needs],
     }
 
 

@@ -15,6 +15,7 @@ from policies.findings import Finding, Severity
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.reports.order import in_order, order
 from policies.rules.base import Rule, all_rules
+from policies.skipped import FailOnSkipped, Skipped
 
 
 def no_source(_file: str) -> Sequence[str]:
@@ -32,6 +33,8 @@ class LintRun:
         kubernetes_version: The release that the rules judged by.
         files: The files that were read, as findings name them.
         fail_on: The least finding that makes the run fail; None if none does.
+        skipped: What was not read, and why.
+        fail_on_skipped: What of it makes the run fail; nothing does where no finding does.
         known: How many findings were left out because a baseline holds them.
         hidden: Findings that are not told, for they are not severe enough; the run may fail by them.
         rules: The rules by their ids; findings may have other ids, such as that of an unreadable file.
@@ -44,6 +47,8 @@ class LintRun:
     kubernetes_version: KubernetesVersion = KNOWN_VERSION
     files: Collection[str] = ()
     fail_on: Severity | None = Severity.ERROR
+    skipped: Sequence[Skipped] = ()
+    fail_on_skipped: FailOnSkipped = FailOnSkipped.NAMED
     known: int = 0
     hidden: Sequence[Finding] = ()
     rules: Mapping[str, Rule] = field(default_factory=all_rules)
@@ -87,7 +92,16 @@ class LintRun:
     @property
     def failed(self) -> bool:
         """Whether the run fails, as its exit code tells."""
-        return self.fail_on is not None and self.fails(self.fail_on)
+        return self.fail_on is not None and (self.incomplete or self.fails(self.fail_on))
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the run fails because something was skipped."""
+        return any(self.severity_of(entry) is Severity.ERROR for entry in self.skipped)
+
+    def severity_of(self, entry: Skipped) -> Severity:
+        """Return how bad it is that something was skipped: an error if the run fails by it."""
+        return entry.severity(FailOnSkipped.NEVER if self.fail_on is None else self.fail_on_skipped)
 
 
 def is_as_bad(finding: Finding, least: Severity) -> bool:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from policies.findings import Severity
 from policies.reports.lint_run import LintRun, plural
 from policies.reports.printable import one_line
+from policies.skipped import Skipped, SourceKind, in_groups, in_order
+
+#: How many places of what was skipped for one reason are named.
+MAX_PLACES: Final = 3
+#: How many things that would have to be downloaded are named.
+MAX_NEEDS: Final = 10
 
 
 def counts(run: LintRun) -> dict[Severity, str]:
@@ -19,6 +26,38 @@ def counts(run: LintRun) -> dict[Severity, str]:
 def looked_at(run: LintRun) -> str:
     """Return how much was looked at."""
     return f"{plural(len(run.files), 'file')}, {plural(run.result.workloads, 'workload')}"
+
+
+def skipped_count(run: LintRun) -> str:
+    """Return how much was skipped, as the end of a sentence; empty if nothing was."""
+    # A chart may be skipped in several of its releases.
+    numbers = Counter(kind for kind, _, _ in {(each.kind, each.location, each.title) for each in run.skipped})
+    words = [_number(numbers[kind], kind) for kind in SourceKind if numbers[kind]]
+    if not words:
+        return ""
+    verb = "was" if sum(numbers.values()) == 1 else "were"
+    return f"{' and '.join(filter(None, (', '.join(words[:-1]), words[-1])))} {verb} skipped"
+
+
+def skipped_groups(run: LintRun) -> Iterator[tuple[Severity, str, str]]:
+    """Yield for each reason how bad it is, where something was skipped, and what and why."""
+    for group in in_groups(run.skipped):
+        places = list(dict.fromkeys(one_line(str(entry.location)) for entry in group))
+        yield run.severity_of(group[0]), _first(places, MAX_PLACES), one_line(skipped_message(group))
+
+
+def skipped_message(group: Sequence[Skipped]) -> str:
+    """Return what a group is that was skipped for one reason, and why."""
+    first = group[0]
+    what = plural(len(group), first.kind) if len(group) > 1 else first.title or first.kind
+    needs = [need for need, _ in Counter(need for entry in group for need in entry.needs).most_common()]
+    return f"{what} skipped: {': '.join(filter(None, (first.message, _first(needs, MAX_NEEDS))))}"
+
+
+def skipped_entries(run: LintRun) -> Iterator[tuple[Severity, Skipped]]:
+    """Yield how bad each thing is that was skipped, and the thing."""
+    for entry in in_order(run.skipped):
+        yield run.severity_of(entry), entry
 
 
 def asides(run: LintRun, *, verbose: bool = False) -> Iterator[str]:
@@ -40,3 +79,17 @@ def asides(run: LintRun, *, verbose: bool = False) -> Iterator[str]:
     for why, skipped in rules.items():
         named = f": {', '.join(skipped)}" if verbose else ""
         yield f"{plural(len(skipped), 'rule')} not run: {one_line(why)}{named}"
+
+
+def _number(count: int, kind: SourceKind) -> str:
+    return str(kind) if kind is SourceKind.STDIN else plural(count, kind)
+
+
+def _first(texts: Sequence[str], most: int) -> str:
+    """Return the first of some texts, and how many more there are.
+
+    >>> _first(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    rest = f" and {len(texts) - most:,} more" if len(texts) > most else ""
+    return f"{', '.join(texts[:most])}{rest}"

@@ -11,7 +11,7 @@ import click
 
 from policies.findings import Finding, Severity
 from policies.reports.lint_run import LintRun, plural
-from policies.reports.lint_summary import asides, counts, looked_at
+from policies.reports.lint_summary import asides, counts, looked_at, skipped_count, skipped_groups
 from policies.reports.manual import remedy
 from policies.reports.printable import one_line
 from policies.reports.source_line import mark
@@ -32,7 +32,7 @@ class Details:
     Attributes:
         color: Whether to use the terminal's colors.
         width: Columns after which lines go on in the next, at words; None for lines of any length.
-        quiet: Whether the summary is left out.
+        quiet: Whether the summary is left out; what was skipped is told all the same.
         verbose: Whether the rules are named that did not run.
         statistics: Whether it is told how many findings each rule has.
     """
@@ -82,10 +82,17 @@ def render(run: LintRun, details: Details = PLAIN) -> str:
 
 def summary(run: LintRun, details: Details = PLAIN) -> str:
     """Return the summary alone: what a person reads who wrote the findings to a file."""
-    lines = list(_statistics(run)) if details.statistics else []
+    lines = list(_skipped(run, details))
+    if details.statistics:
+        lines += _statistics(run)
     if not details.quiet:
         lines += _summary(run, details)
     return "".join(f"{line}\n" for line in lines)
+
+
+def skipped(run: LintRun) -> str:
+    """Return what was skipped, and why, a line for each reason."""
+    return "".join(f"{line}\n" for line in _skipped(run, PLAIN))
 
 
 def _finding(finding: Finding, run: LintRun, style: Details) -> str:
@@ -104,13 +111,16 @@ def _finding(finding: Finding, run: LintRun, style: Details) -> str:
 
 def _head(finding: Finding, style: Details) -> Iterator[str]:
     """Return ``file:line: severity rule: field: message``."""
-    place = one_line(str(finding.location))
-    # GitHub's runner would take a line that starts so for a command.
-    where = style(f"./{place}" if place.lstrip().startswith("::") else place, bold=True)
+    where = style(_place(one_line(str(finding.location))), bold=True)
     severity = style(finding.severity, fg=_COLORS[finding.severity], bold=True)
     field = f"{one_line(str(finding.path))}: " if finding.path.segments else ""
     head = f"{where}: {severity} {one_line(finding.rule)}:"
     return style.wrapped(head, f"{field}{one_line(finding.message)}", further="    ")
+
+
+def _place(text: str) -> str:
+    # GitHub's runner would take a line that starts so for a command.
+    return f"./{text}" if text.lstrip().startswith("::") else text
 
 
 def _source(finding: Finding, run: LintRun, style: Details) -> Iterator[str]:
@@ -139,13 +149,23 @@ def _statistics(run: LintRun) -> Iterator[str]:
         yield ""
 
 
+def _skipped(run: LintRun, style: Details) -> Iterator[str]:
+    for severity, places, message in skipped_groups(run):
+        shown = style(severity, fg=_COLORS[severity], bold=True)
+        yield from style.wrapped(f"{style(_place(places), bold=True)}: {shown}:", message, further="    ")
+    if run.skipped:
+        yield ""
+
+
 def _summary(run: LintRun, style: Details) -> Iterator[str]:
     told = [style(text, fg=_COLORS[severity]) for severity, text in counts(run).items()]
+    skipped = skipped_count(run)
     if told:
         files = len({finding.location.file for finding in run.result.findings})
         first = f"{', '.join(told)} in {plural(files, 'file')} (looked at {looked_at(run)})"
     else:
-        first = f"{style('No findings', fg='green')} in {looked_at(run)}"
-    yield first
+        # Green is for what was looked at as a whole.
+        first = f"{style('No findings', fg='yellow' if skipped else 'green')} in {looked_at(run)}"
+    yield f"{first}; {skipped}" if skipped else first
     for line in asides(run, verbose=style.verbose):
         yield from style.wrapped("", line)

@@ -8,11 +8,13 @@ from typing import Final
 
 from policies.findings import Finding
 from policies.reports.lint_run import LintRun
-from policies.reports.lint_summary import asides, counts, looked_at
+from policies.reports.lint_summary import asides, counts, looked_at, skipped_count, skipped_groups
 from policies.reports.printable import one_line
 
 #: Characters of all rows. Arbitrary; GitHub takes comments of 65,536 characters, and this leaves room.
 MAX_LENGTH: Final = 50_000
+#: Reasons why something was skipped. Arbitrary; with the rows they stay within a comment.
+MAX_SKIPPED: Final = 10
 #: Characters of a text in a row, before it is escaped. Arbitrary; longer rows cannot be read.
 MAX_CELL: Final = 500
 _HEADER: Final = "| severity | where | rule | what |\n|---|---|---|---|\n"
@@ -27,13 +29,26 @@ def render(run: LintRun) -> str:
     """Return a heading, a row a finding as far as a comment holds them, and what else is to be told."""
     findings = run.findings
     rows = list(_rows(findings))
-    parts = [f"### evenkeel: {', '.join(counts(run).values()) or 'no findings'} in {looked_at(run)}\n"]
+    heading = f"{', '.join(counts(run).values()) or 'no findings'} in {looked_at(run)}"
+    parts = [f"### evenkeel: {'; '.join(filter(None, (heading, skipped_count(run))))}\n"]
     if rows:
         parts.append(f"{_HEADER}{''.join(rows)}")
     if len(rows) < len(findings):
         parts.append(f"and {len(findings) - len(rows):,} more\n")
+    parts += _skipped(run)
     parts += [f"{_text(line)}\n" for line in asides(run)]
     return "\n".join(parts)
+
+
+def _skipped(run: LintRun) -> Iterator[str]:
+    """Yield a list of what was skipped, as far as a comment holds it."""
+    items = [
+        f"- {severity}: {_code(places)}: {_text(why)}\n" for severity, places, why in skipped_groups(run)
+    ]
+    if items:
+        yield "".join(items[:MAX_SKIPPED])
+    if len(items) > MAX_SKIPPED:
+        yield f"and {len(items) - MAX_SKIPPED:,} more reasons\n"
 
 
 def _rows(findings: list[Finding]) -> Iterator[str]:

@@ -12,6 +12,7 @@ import orjson
 from policies.findings import Finding, Severity
 from policies.reports.json import encodable
 from policies.reports.lint_run import LintRun
+from policies.reports.lint_summary import skipped_entries, skipped_message
 from policies.reports.manual import section
 from policies.reports.source_line import span
 from policies.rules.base import Rule
@@ -111,10 +112,7 @@ def _result(finding: Finding, run: LintRun) -> dict[str, Any]:
 
 
 def _location(finding: Finding, run: LintRun) -> dict[str, Any]:
-    name = encodable(finding.location.file)
-    artifact = {"uri": uri(finding.location.file)}
-    if not name.startswith("/"):
-        artifact["uriBaseId"] = "%SRCROOT%"
+    artifact = _artifact(finding.location.file)
     location: dict[str, Any] = {
         "physicalLocation": {"artifactLocation": artifact, "region": _region(finding, run)}
     }
@@ -125,6 +123,13 @@ def _location(finding: Finding, run: LintRun) -> dict[str, Any]:
             {"name": field or encodable(finding.title), "fullyQualifiedName": ": ".join(parts)}
         ]
     return location
+
+
+def _artifact(file: str) -> dict[str, str]:
+    artifact = {"uri": uri(file)}
+    if not encodable(file).startswith("/"):
+        artifact["uriBaseId"] = "%SRCROOT%"
+    return artifact
 
 
 def _region(finding: Finding, run: LintRun) -> dict[str, Any]:
@@ -156,4 +161,21 @@ def _invocation(run: LintRun) -> dict[str, Any]:
         }
         for rule, why in sorted(run.result.skipped.items())
     ]
-    return {"executionSuccessful": True, "toolConfigurationNotifications": notifications}
+    return {
+        "executionSuccessful": not run.incomplete,
+        "toolConfigurationNotifications": notifications,
+        "toolExecutionNotifications": [
+            {
+                "descriptor": {"id": f"skipped/{entry.reason}"},
+                "level": str(severity),
+                "message": {"text": encodable(skipped_message([entry]))},
+                "locations": [{"physicalLocation": _place(entry.location.file, entry.location.line)}],
+            }
+            for severity, entry in skipped_entries(run)
+        ],
+    }
+
+
+def _place(file: str, line: int) -> dict[str, Any]:
+    """Return a place outside of what rules find in a text, such as a whole file."""
+    return {"artifactLocation": _artifact(file), "region": {"startLine": max(line, 1)}}

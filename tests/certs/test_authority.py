@@ -10,11 +10,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from certs.authority import (
     AUTHORITY_LIFETIME,
-    CLOCK_SKEW,
     check_authority,
     create_authority,
     is_authority,
 )
+from certs.clocks import BACKDATE
 from certs.errors import AuthorityError
 from tests.certs.builders import AUTHORITY, DAY, NOW, a_pair
 
@@ -42,7 +42,7 @@ def test_its_key_is_p256() -> None:
 
 def test_its_validity() -> None:
     """It begins before now, for clocks that are behind, and ends a lifetime from now."""
-    assert AUTHORITY.not_before == NOW - CLOCK_SKEW
+    assert AUTHORITY.not_before == NOW - BACKDATE
     assert AUTHORITY.not_after == NOW + AUTHORITY_LIFETIME
 
 
@@ -71,6 +71,24 @@ def test_an_expired_authority_does_not_sign(after: timedelta, *, expired: bool) 
             check_authority(authority, NOW + after)
     else:
         check_authority(authority, NOW + after)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "refused"),
+    [
+        pytest.param(BACKDATE, False, id="made by a clock 1 h ahead"),
+        pytest.param(250 * DAY, True, id="made by a clock 250 days ahead"),
+    ],
+)
+def test_an_authority_that_is_not_valid_yet_does_not_sign(ahead: timedelta, *, refused: bool) -> None:
+    """What it signs would be trusted no earlier than itself; an hour is backdated."""
+    authority = create_authority(NOW + ahead)
+
+    if refused:
+        with pytest.raises(AuthorityError, match="not valid before"):
+            check_authority(authority, NOW)
+    else:
+        check_authority(authority, NOW)
 
 
 def test_a_leaf_is_no_authority() -> None:

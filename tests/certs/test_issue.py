@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certs import pem, store
-from certs.authority import CLOCK_SKEW, certificate_builder, create_authority, key_usage, signature_hash
+from certs.authority import certificate_builder, create_authority, key_usage, signature_hash
+from certs.clocks import BACKDATE
 from certs.errors import AuthorityError
 from certs.issue import LEAF_LIFETIME, MAX_COMMON_NAME_LENGTH, issue
 from certs.names import LABEL, Service, parse_names
@@ -77,7 +78,7 @@ def test_its_validity() -> None:
     """It begins before now, for clocks that are behind, and ends a lifetime from now."""
     pair = issue(AUTHORITY, parse_names(["web"]), now=NOW)
 
-    assert (pair.not_before, pair.not_after) == (NOW - CLOCK_SKEW, NOW + LEAF_LIFETIME)
+    assert (pair.not_before, pair.not_after) == (NOW - BACKDATE, NOW + LEAF_LIFETIME)
 
 
 def test_it_does_not_outlive_its_authority() -> None:

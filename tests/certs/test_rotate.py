@@ -49,6 +49,9 @@ def a_leaf(authority: Pair, *, left: int = 60, of: int = 90, age: timedelta | No
 ACTIVE, STANDBY, OLD = an_authority(left=140), an_authority(left=250), an_authority(left=60)
 ENDING, ENDED = an_authority(left=99), an_authority(left=-1)
 LEAF = a_leaf(ACTIVE)
+#: What a leader made whose clock is 130 days ahead.
+AHEAD = 130 * DAY
+FUTURE = create_authority(NOW + AHEAD, lifetime=300 * DAY)
 
 
 def a_keyring(
@@ -154,6 +157,23 @@ BOTH = published(ACTIVE, STANDBY)
         pytest.param(
             a_keyring(serving=a_leaf(STANDBY)), BOTH, Step.ISSUE, id="a leaf of the standby"
         ),
+        pytest.param(
+            a_keyring(serving=a_leaf(ACTIVE, age=-AHEAD)), BOTH, Step.ISSUE, id="a leaf of 130 days ahead"
+        ),
+        pytest.param(
+            a_keyring(standby=FUTURE), published(ACTIVE, FUTURE), Step.ADD_STANDBY,
+            id="a standby of 130 days ahead",
+        ),
+        pytest.param(
+            a_keyring(active=FUTURE, standby=STANDBY, retired=[ACTIVE]), published(ACTIVE, STANDBY, FUTURE),
+            Step.SWITCH,
+            id="an active authority of 130 days ahead, 1 standby that is published",
+        ),
+        pytest.param(
+            a_keyring(serving=a_leaf(ACTIVE, age=-AHEAD), active=FUTURE, standby=FUTURE), published(FUTURE),
+            Step.MAKE,
+            id="all of 130 days ahead",
+        ),
     ],
 )  # fmt: skip
 def test_plan(keyring: Keyring, publication: Publication, step: Step) -> None:
@@ -181,6 +201,39 @@ def test_demands(demand: Demand, publication: Publication, step: Step) -> None:
     assert step == plan_rotation(
         a_keyring(), publication, names=NAMES, now=NOW, lifetimes=LIFETIMES, demand=demand
     ).step  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("keyring", "demand", "skew", "step"),
+    [
+        pytest.param(Keyring(), Demand.NOTHING, 0.5, Step.MAKE, id="all is due, 0.5 h ahead"),
+        pytest.param(Keyring(), Demand.NOTHING, 0.6, Step.REFUSE, id="all is due, 0.6 h ahead"),
+        pytest.param(Keyring(), Demand.NOTHING, -0.6, Step.REFUSE, id="all is due, 0.6 h behind"),
+        pytest.param(a_keyring(), Demand.LEAF, 2, Step.REFUSE, id="a leaf is asked for, 2 h ahead"),
+        pytest.param(a_keyring(), Demand.AUTHORITY, 2, Step.REFUSE, id="an authority asked for, 2 h ahead"),
+        pytest.param(a_keyring(), Demand.NOTHING, 6000, Step.KEEP, id="nothing is due, 250 days ahead"),
+    ],
+)  # fmt: skip
+def test_a_wrong_clock_signs_nothing(keyring: Keyring, demand: Demand, skew: float, step: Step) -> None:
+    """Whoever disagrees with the API server about the time dates nothing."""
+    plan = plan_rotation(
+        keyring, BOTH, names=NAMES, now=NOW, lifetimes=LIFETIMES, demand=demand, skew=timedelta(hours=skew)
+    )
+
+    assert step == plan.step
+
+
+def test_a_wrong_clock_does_not_wait() -> None:
+    """What would have to be refused in the end is refused at once."""
+    short = published(ACTIVE, STANDBY, seconds=9)
+    plans = [
+        plan_rotation(
+            a_keyring(), short, names=NAMES, now=NOW, lifetimes=LIFETIMES, demand=Demand.LEAF, skew=skew
+        ).step
+        for skew in (timedelta(0), timedelta(hours=2))
+    ]
+
+    assert [Step.WAIT, Step.REFUSE] == plans
 
 
 def done(step: Step, keyring: Keyring, publication: Publication = BOTH) -> Keyring:
@@ -276,6 +329,13 @@ class TestPublication:
         assert not later.settled(STANDBY.certificate(), NOW + 10 * SECOND, LIFETIMES.settle)
         assert not lost.settled(STANDBY.certificate(), NOW + 31 * SECOND, LIFETIMES.settle)
         assert lost.settled(ACTIVE.certificate(), NOW + 31 * SECOND, LIFETIMES.settle)
+
+    def test_a_clock_that_was_set_back(self) -> None:
+        """What was seen by a clock 130 days ahead counts from the moment when the clock is right."""
+        bundle = [frozenset({ACTIVE.certificate()})]
+        seen = Publication().observe(bundle, NOW + AHEAD).observe(bundle, NOW)
+
+        assert seen.settled(ACTIVE.certificate(), NOW + 10 * SECOND, LIFETIMES.settle)
 
     def test_trusts(self) -> None:
         """A certificate is trusted if every webhook does; without webhooks nobody distrusts it."""

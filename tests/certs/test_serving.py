@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from certs import pem, serving, store
 from certs.authority import certificate_builder, create_authority
 from certs.errors import MalformedError, MismatchedPairError, UnreadableError
+from certs.issue import issue
+from certs.names import parse_hosts
 from certs.pair import Pair, parse_pair
 from certs.serving import Outcome, ServingContext, ServingEvent
 from tests.certs.builders import AUTHORITY, DAY, NOW, a_client, a_folder, a_pair, replace_serving
@@ -29,11 +32,13 @@ from tests.certs.tls import EchoServer, connect, echoed, serial_number
 ROUNDS = 40
 
 
-def serving_from(folder: Path, events: list[ServingEvent] | None = None) -> ServingContext:
+def serving_from(
+    folder: Path, events: list[ServingEvent] | None = None, *, now: Callable[[], datetime] = lambda: NOW
+) -> ServingContext:
     """Serve the pair of a folder, collecting what is told."""
     told = events if events is not None else []
     return ServingContext(
-        folder / store.SERVING_CERTIFICATE, folder / store.SERVING_KEY, on_event=told.append
+        folder / store.SERVING_CERTIFICATE, folder / store.SERVING_KEY, on_event=told.append, now=now
     )
 
 
@@ -99,7 +104,7 @@ def test_the_context_is_the_same_until_the_files_change(tmp_path: Path) -> None:
 
     assert first is again
     assert second is not first
-    assert serving.not_after == NOW + 2 * DAY
+    assert serving.pair.not_after == NOW + 2 * DAY
 
 
 def test_an_idle_server_tells_the_new_expiry(tmp_path: Path) -> None:
@@ -108,7 +113,7 @@ def test_an_idle_server_tells_the_new_expiry(tmp_path: Path) -> None:
     serving = serving_from(folder)
     replace_serving(folder, a_pair(lifetime=2 * DAY))
 
-    assert serving.not_after == NOW + 2 * DAY
+    assert serving.pair.not_after == NOW + 2 * DAY
 
 
 def test_kubelet_switches_a_link(tmp_path: Path) -> None:
@@ -169,6 +174,36 @@ def test_a_bad_pair_keeps_the_last_good_one(
         good.fingerprint, good.fingerprint, repaired.fingerprint,
     ]  # fmt: skip
     assert name in events[1].reason
+
+
+def test_a_certificate_that_is_not_valid_yet_waits(tmp_path: Path) -> None:
+    """What a clock 2 days ahead made is served when its time has come; until then, what is valid."""
+    old, new = a_pair(lifetime=9 * DAY), issue(AUTHORITY, parse_hosts(["localhost"]), now=NOW + 2 * DAY)
+    folder = a_folder(tmp_path / "pki", old)
+    clock, events = [NOW], list[ServingEvent]()
+    serving = serving_from(folder, events, now=lambda: clock[0])
+    replace_serving(folder, new)
+    served = [serving.pair]
+    clock[0] = new.not_before
+    served.append(serving.pair)
+
+    assert [old, new] == served
+    assert [Outcome.LOADED, Outcome.KEPT_LAST_GOOD, Outcome.LOADED] == [event.outcome for event in events]
+    assert "not valid before" in events[1].reason
+
+
+@pytest.mark.parametrize(
+    "after",
+    [pytest.param(-3, id="what is served is not valid yet either"), pytest.param(1, id="it expired")],
+)
+def test_a_certificate_that_is_not_valid_yet_replaces_no_better_one(tmp_path: Path, after: int) -> None:
+    """Where nothing is valid, the newest is as good."""
+    old, new = a_pair(lifetime=DAY / 2), issue(AUTHORITY, parse_hosts(["localhost"]), now=NOW + 2 * DAY)
+    folder = a_folder(tmp_path / "pki", old)
+    serving = serving_from(folder, now=lambda: NOW + after * DAY)
+    replace_serving(folder, new)
+
+    assert new == serving.pair
 
 
 def test_each_bad_change_is_told(tmp_path: Path) -> None:

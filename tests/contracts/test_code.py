@@ -84,5 +84,8 @@ TESTED_ELSEWHERE = {
     "webhook/linting/sources.py": "tests/webhook/cli/test_lint.py",
     "webhook/sources/charts.py": "tests/webhook/sources/test_gathering.py",
     "webhook/sources/kustomizations.py": "tests/webhook/sources/test_gathering.py",
-    "webhook/sources/tools.py": "tests/webhook/sources/test_gathering.py",
+    "webhook/linting/unread.py": "tests/webhook/cli/test_lint.py",
+    "webhook/sources/chart_source.py": "tests/webhook/sources/test_flux.py",
+    "webhook/sources/deployed.py": "tests/webhook/sources/test_flux.py",
+    "webhook/sources/encryption.py": "tests/webhook/sources/test_parsing.py",
 }

@@ -18,6 +18,8 @@ OF_OTHERS = {
     "apiserver_admission_webhook_fail_open_count",
     "kube_deployment_spec_replicas",
     "kube_deployment_status_replicas_ready",
+    "kube_mutatingwebhookconfiguration_info",
+    "kube_validatingwebhookconfiguration_info",
 }
 ON = {
     "monitoring": {
@@ -38,8 +40,10 @@ def _told() -> frozenset[str]:
     """Return the names that a scrape may have."""
     registry = CollectorRegistry()
     telemetry = Telemetry("1", registry=registry)
-    telemetry.cluster_followed([], age_s=0)
-    telemetry.certificates_kept(authority_expires_at=0, current=True, leading=True)
+    telemetry.cluster_followed([], age_s=0, stale=False)
+    telemetry.certificates_kept(
+        authority_expires_at=0, current=True, leading=True, skew_s=0, registered={"mutate": True}
+    )
     names = set()
     for family in registry.collect():
         suffixes = {"counter": ["_total"], "histogram": ["_bucket", "_count", "_sum"]}.get(family.type, [""])
@@ -118,7 +122,18 @@ def test_prometheus_shows_a_token_and_checks_the_certificate() -> None:
     assert [account] == [subject["name"] for subject in binding["subjects"]]
 
 
-@pytest.mark.parametrize("alert", ["EvenkeelWithoutLeader", "EvenkeelCABundleWrong"])
+@pytest.mark.parametrize("source", ["secret", "certManager"])
+def test_whoever_keeps_certificates_a_missing_registration_is_told(source: str) -> None:
+    """Nobody would notice by what replicas do: nobody asks them."""
+    manifests = render(values=ON | {"certificates": {"source": source}})
+    (group,) = manifests["PrometheusRule", "evenkeel"]["spec"]["groups"]
+    (rule,) = [rule for rule in group["rules"] if rule["alert"] == "EvenkeelNotRegistered"]
+
+    assert (source == "secret") == ("evenkeel_webhook_registered" in rule["expr"])
+    assert "critical" == rule["labels"]["severity"]
+
+
+@pytest.mark.parametrize("alert", ["EvenkeelWithoutLeader", "EvenkeelCABundleWrong", "EvenkeelClockDiffers"])
 def test_with_cert_manager_nobody_leads(alert: str) -> None:
     """What Evenkeel does not keep, it does not tell of."""
     manifests = render(values=ON | {"certificates": {"source": "certManager"}})

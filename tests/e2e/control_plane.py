@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
 import secrets
+import signal
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,7 +45,7 @@ class ControlPlane:
         self._token = secrets.token_hex(16)
         self.kubectl = self.user("admin", self._token)
         self._etcd_port = free_port()
-        self._start_etcd(peer_port=free_port())
+        self._etcd = self._start_etcd(peer_port=free_port())
         self._api_server = self._start_api_server()
         told = json.loads(self.kubectl.do("get", "--raw", "/version"))
         #: Managed clusters write "20+".
@@ -67,7 +69,7 @@ class ControlPlane:
         """Who vouches for the API server, PEM."""
         return self._files.authority.read_bytes()
 
-    def _start_etcd(self, *, peer_port: int) -> None:
+    def _start_etcd(self, *, peer_port: int) -> Running:
         client, peer = f"http://127.0.0.1:{self._etcd_port}", f"http://127.0.0.1:{peer_port}"
         command = [
             self.assets.etcd,
@@ -79,7 +81,7 @@ class ControlPlane:
             f"--initial-advertise-peer-urls={peer}",
             f"--initial-cluster=default={peer}",
         ]
-        self._processes.start(command, log=self.folder / "etcd.log")
+        return self._processes.start(command, log=self.folder / "etcd.log")
 
     def _start_api_server(self) -> Running:
         tokens = self.folder / "tokens.csv"
@@ -121,6 +123,16 @@ class ControlPlane:
         """End the API server, and start it at the same place with the same data."""
         self._api_server.stop(patience_s=GRACE_S)
         self._api_server = self._start_api_server()
+
+    @contextmanager
+    def hanging(self, which: str) -> Iterator[None]:
+        """Let the API server or its etcd accept everything and answer nothing, until the block ends."""
+        pid = {"kube-apiserver": self._api_server, "etcd": self._etcd}[which].process.pid
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
 
     def _start_controllers(self) -> None:
         command = [

@@ -54,6 +54,17 @@ spec:
 """
 
 _RUN = "from webhook.cli.main import run; run()"
+#: The same on a machine whose clock is so many hours ahead, as far as Evenkeel reads it.
+_RUN_AHEAD = """
+import datetime as module
+
+class Ahead(module.datetime):
+    @classmethod
+    def now(cls, tz=None):
+        return super().now(tz) + module.timedelta(hours={hours})
+
+module.datetime = Ahead
+"""
 
 
 class Installation:
@@ -118,10 +129,16 @@ class Installation:
 
     # Replicas
 
-    def evenkeel(self, *arguments: str, user: Kubectl | None = None, stdin: Manifest | None = None) -> Told:
+    def evenkeel(
+        self,
+        *arguments: str,
+        user: Kubectl | None = None,
+        stdin: Manifest | None = None,
+        hours_ahead: float = 0,
+    ) -> Told:
         """Run a command of Evenkeel as somebody, by default the administrator, whatever comes of it."""
         done = subprocess.run(
-            [sys.executable, "-c", _RUN, *arguments],
+            [sys.executable, "-c", _program(hours_ahead), *arguments],
             input=json.dumps(stdin),
             env=_environment() | {"KUBECONFIG": str((user or self.kubectl).kubeconfig)},
             capture_output=True,
@@ -131,12 +148,23 @@ class Installation:
         )
         return Told(done.returncode, done.stdout, done.stderr)
 
-    def start(self, port: int, *, host: str = "127.0.0.1") -> Running:
+    def start(
+        self, port: int, *, host: str = "127.0.0.1", max_age_s: float | None = None, hours_ahead: float = 0
+    ) -> Running:
         """Start a replica at one of the places, with what the Deployment's containers are started with."""
         own = {"--bind": f"{host}:{port}", "--policy": str(self._policy), "--drain-s": str(DRAIN_S)}
         own |= {"--log-format": "text"}
+        if max_age_s is not None:
+            own["--max-snapshot-age-s"] = str(max_age_s)
         options = [word for word in self._arguments if word.partition("=")[0] not in own]
-        command = [sys.executable, "-c", _RUN, *options, *(f"{name}={value}" for name, value in own.items())]
+        program = _program(hours_ahead)
+        command = [
+            sys.executable,
+            "-c",
+            program,
+            *options,
+            *(f"{name}={value}" for name, value in own.items()),
+        ]
         log = self.folder / f"replica-{self.ports.index(port)}.log"
         environment = _environment() | {"KUBECONFIG": str(self.server.kubeconfig)}
         # One that is killed leaves its keys behind.
@@ -188,6 +216,18 @@ class Installation:
         found = re.findall(r'^evenkeel_cluster_objects\{kind="(\w+)"\} (\d+)', text.decode(), re.MULTILINE)
         return {kind: int(count) for kind, count in found}
 
+    def health(self, port: int) -> tuple[int, Any]:
+        """Return the status and the body of a replica's /readyz."""
+        status, text = asked(port, "/readyz")
+        return status, json.loads(text) if status else {}
+
+    def gauge(self, port: int, series: str) -> float:
+        """Return a value of a replica's metrics."""
+        status, text = asked(port, "/metrics", token=self.client_token)
+        assert status == HTTPStatus.OK, text
+        lines = dict(line.rsplit(" ", 1) for line in text.decode().splitlines() if not line.startswith("#"))
+        return float(lines[series])
+
     def score(self, port: int, pod: Manifest) -> Any:
         """Return where a pod would go, as a replica sees it."""
         status, text = asked(port, "/v1/score", token=self.client_token, body={"pod": pod})
@@ -220,6 +260,10 @@ class Installation:
             yield
         finally:
             self.change_webhooks(failurePolicy="Fail")
+
+
+def _program(hours_ahead: float) -> str:
+    return _RUN_AHEAD.format(hours=hours_ahead) + _RUN if hours_ahead else _RUN
 
 
 def _environment() -> dict[str, str]:

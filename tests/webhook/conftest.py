@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import pytest
@@ -15,6 +16,14 @@ from webhook.state import ServerState
 from webhook.telemetry import Telemetry
 
 
+@dataclass
+class Valid:
+    """From when until when a certificate is valid."""
+
+    not_before: datetime
+    not_after: datetime
+
+
 @pytest.fixture
 def state() -> ServerState:
     """A server that is ready on 20 November 2026."""
@@ -23,7 +32,7 @@ def state() -> ServerState:
         context=AdmissionContext(policies=()),
         telemetry=Telemetry("1", registry=CollectorRegistry()),
         events=EventLog(LogFormat.TEXT, LogLevel.INFO, descriptor=2),
-        certificate_expiry=lambda: datetime(2026, 11, 21, tzinfo=UTC),
+        certificate=lambda: Valid(datetime(2026, 11, 19, tzinfo=UTC), datetime(2026, 11, 21, tzinfo=UTC)),
         now=lambda: datetime(2026, 11, 20, tzinfo=UTC),
         access=OpenGuard(),
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from policies.engine.index import ClusterIndex
+from webhook.app import create_app
 from webhook.state import ServerState
 
 
@@ -24,6 +25,7 @@ class Kind:
     events: int = 0
     lists: int = 1
     errors: int = 0
+    refused_s: float = 0.0
 
 
 @dataclass
@@ -39,6 +41,12 @@ class Live:
 
     def age_s(self) -> float:
         return self.age
+
+    def unsynced(self) -> list[str]:
+        return [f"{kind.kind} ({kind.last_error})" for kind in self.followed if not kind.synced]
+
+    def refused(self, *, longer_s: float) -> list[str]:
+        return [f"{kind.kind} ({kind.last_error})" for kind in self.followed if kind.refused_s > longer_s]
 
     @property
     def synced(self) -> bool:
@@ -58,10 +66,17 @@ class Keeper:
     why: str = ""
     authority_expiry: datetime = datetime(2027, 1, 1, tzinfo=UTC)
     leading: bool = True
+    skew: timedelta = timedelta(seconds=7)
     done: list[str] = field(default_factory=list)
 
     def problem(self) -> str:
         return self.why
+
+    def warnings(self) -> list[str]:
+        return ["nobody calls"]
+
+    def registered(self) -> dict[str, bool]:
+        return {"mutate": True, "validate": False}
 
     def start(self) -> None:
         self.done.append("started")
@@ -78,7 +93,7 @@ def following(state: ServerState, live: Any, *, clock: list[float] | None = None
         context=replace(state.context, cluster=ClusterIndex()),
         telemetry=state.telemetry,
         events=state.events,
-        certificate_expiry=state.certificate_expiry,
+        certificate=state.certificate,
         now=state.now,
         live=live,
         monotonic=lambda: ticks[0],
@@ -93,42 +108,71 @@ def test_ready(state: ServerState) -> None:
 def test_draining_and_expired(state: ServerState) -> None:
     """All reasons are told at once."""
     state.draining = True
-    state.certificate_expiry = lambda: datetime(2026, 11, 20, tzinfo=UTC)
+    state.now = lambda: datetime(2026, 11, 21, tzinfo=UTC)
 
     assert [
         "draining: the server was asked to end",
-        "certificate expired at 2026-11-20T00:00:00Z",
+        "certificate expired at 2026-11-21T00:00:00Z",
     ] == state.unready_reasons()
 
 
+def test_certificate_that_is_not_valid_yet(state: ServerState) -> None:
+    """No client accepts it, whoever made it."""
+    state.now = lambda: datetime(2026, 11, 18, tzinfo=UTC)
+
+    assert ["certificate is not valid before 2026-11-19T00:00:00Z"] == state.unready_reasons()
+
+
+def test_who_keeps_a_certificate_judges_it(state: ServerState) -> None:
+    """The clock of this machine may be wrong; the keeper goes by the API server's."""
+    state.now = lambda: datetime(2028, 1, 1, tzinfo=UTC)
+    state.keeper = Keeper()  # type: ignore[assignment]
+
+    assert [] == state.unready_reasons()
+
+
 @pytest.mark.parametrize(
-    ("live", "reasons"),
+    ("live", "ready", "why"),
     [
-        pytest.param(Live(), [], id="5 s old"),
-        pytest.param(Live(age=180.0), [], id="180 s old, 180 allowed"),
+        pytest.param(Live(), True, "", id="5 s old"),
+        pytest.param(Live(age=180.0), True, "", id="180 s old, 180 allowed"),
+        pytest.param(Live(age=181.0), True, "the picture of the cluster is 181 s old", id="181 s old"),
         pytest.param(
-            Live(age=181.0), ["the picture of the cluster is 181 s old"], id="181 s old, 180 allowed"
+            Live([Kind("Pod", refused_s=5.0, last_error="403"), Kind("Node")]), True, "", id="refused for 5 s"
         ),
         pytest.param(
-            Live(
-                followed=[
-                    Kind("Pod", synced=False, last_error="may not list pods"),
-                    Kind("Node", synced=False),
-                ]
-            ),
-            ["the cluster is not listed yet: Pod (may not list pods), Node"],
-            id="2 kinds not listed",
+            Live([Kind("Pod", refused_s=5.1, last_error="403"), Kind("Node")]),
+            True,
+            "the API server refuses to list or watch Pod (403)",
+            id="refused for 5.1 s",
+        ),
+        pytest.param(
+            Live([Kind("Pod", synced=False, last_error="may not list pods"), Kind("Node")]),
+            False,
+            "the cluster is not listed yet: Pod (may not list pods)",
+            id="1 kind never listed",
         ),
     ],
 )
-def test_live_cluster(state: ServerState, live: Live, reasons: list[str]) -> None:
-    """A picture that is missing or too old is a reason, and reviews are decided without it."""
+def test_live_cluster(state: ServerState, live: Live, *, ready: bool, why: str) -> None:
+    """Without a usable picture reviews are decided without it; only who never had one gets no requests."""
     server = following(state, live)
     decided_by = server.usable_context()
+    told = f"{why}: nothing that depends on the cluster is reported or injected"
 
-    assert reasons == server.unready_reasons()
-    assert (not reasons) == (decided_by.cluster is not None)
-    assert "".join(reasons) == decided_by.withheld
+    assert ([] if ready else [why]) == server.unready_reasons()
+    assert ([told] if why and ready else []) == server.warnings()
+    assert (not why) == (decided_by.cluster is not None)
+    assert why == decided_by.withheld
+
+
+def test_readyz_with_warnings(state: ServerState) -> None:
+    """What is no reason to go elsewhere is in the body, and the status is that of one who is ready."""
+    answer = create_app(following(state, Live(age=181.0))).test_client().get("/readyz")
+
+    body = answer.get_json()
+
+    assert (200, "ok", 1) == (answer.status_code, body["status"], len(body["warnings"]))
 
 
 def test_picture_comes_back(state: ServerState) -> None:
@@ -202,7 +246,11 @@ def test_metrics_of_the_cluster(state: ServerState) -> None:
         'evenkeel_cluster_objects{kind="Pod"} 3.0',
         "evenkeel_cluster_synced 1.0",
         "evenkeel_cluster_age_seconds 5.0",
+        "evenkeel_cluster_cache_stale 0.0",
         "evenkeel_ca_bundle_current 1.0",
+        "evenkeel_clock_skew_seconds 7.0",
+        'evenkeel_webhook_registered{webhook="mutate"} 1.0',
+        'evenkeel_webhook_registered{webhook="validate"} 0.0',
         "evenkeel_leader 1.0",
         "evenkeel_authority_expiry_timestamp_seconds 1.7987616e+09",
     ):

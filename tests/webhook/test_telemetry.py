@@ -93,9 +93,10 @@ def test_rules_on_nodes(telemetry: Telemetry, registry: CollectorRegistry) -> No
 
 def test_certificates(telemetry: Telemetry, registry: CollectorRegistry) -> None:
     """Expiry and reloads are told."""
-    telemetry.certificate_loaded(1_800_000_000)
+    telemetry.certificate_loaded(1_700_000_000, 1_800_000_000)
     telemetry.certificate_reloaded(succeeded=False)
 
+    assert 1_700_000_000 == registry.get_sample_value("evenkeel_certificate_not_before_timestamp_seconds")
     assert 1_800_000_000 == registry.get_sample_value("evenkeel_certificate_expiry_timestamp_seconds")
     assert 1 == registry.get_sample_value("evenkeel_certificate_reloads_total", {"result": "failed"})
 
@@ -108,7 +109,7 @@ def test_rendered(telemetry: Telemetry) -> None:
 def test_two_who_ask_at_once(telemetry: Telemetry, registry: CollectorRegistry) -> None:
     """What was counted since the last look is counted once, though another looks meanwhile."""
     pods = KindStatus(kind="Pod", synced=True, objects=1, events=7, lists=1, errors=0, last_error="")
-    other = threading.Thread(target=lambda: telemetry.cluster_followed([pods], age_s=0.0))
+    other = threading.Thread(target=lambda: telemetry.cluster_followed([pods], age_s=0.0, stale=False))
     waited = []
 
     def kinds() -> Iterator[KindStatus]:
@@ -118,7 +119,7 @@ def test_two_who_ask_at_once(telemetry: Telemetry, registry: CollectorRegistry) 
         waited.append(other.is_alive())
         yield pods
 
-    telemetry.cluster_followed(kinds(), age_s=0.0)
+    telemetry.cluster_followed(kinds(), age_s=0.0, stale=False)
     other.join()
 
     assert [True] == waited

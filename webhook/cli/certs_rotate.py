@@ -73,8 +73,9 @@ def command(**options: Any) -> None:
     stays. Give ca.crt to everybody who trusts (evenkeel certs inject); then the next rotation is signed by
     the new authority.
 
-    Exits with 2 when certificates cannot be read or written, and with 3 when the cluster cannot be asked or
-    others do not follow in time.
+    Exits with 2 when certificates cannot be read or written, and with 3 when the cluster cannot be asked,
+    others do not follow in time, or the clock of this machine differs from the API server's by more than
+    half an hour: what it issued might not be valid yet.
     """
     chosen = RotateOptions(**options)
     if chosen.cert_dir is not None:

@@ -16,7 +16,7 @@ from webhook.doctor import json_report, text_report
 from webhook.doctor.diagnosis import diagnose
 from webhook.doctor.facts import Names
 from webhook.doctor.finding import Status
-from webhook.doctor.gathering import gather
+from webhook.doctor.gathering import PATIENCE_S, gather
 
 #: Exit codes: no problem, problems, the cluster tells nothing; ``main`` has those of errors.
 HEALTHY, PROBLEMS, CANNOT_RUN = 0, 1, 3
@@ -48,12 +48,28 @@ kubectl evenkeel doctor --context production -o json | jq '.findings[] | select(
     help="Name of both webhook configurations.",
 )
 @click.option(
+    "--timeout",
+    type=click.IntRange(1),
+    default=int(PATIENCE_S),
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to read the cluster, at most.",
+)
+@click.option(
     "-o", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
     help="Report for people or for programs.",
 )  # fmt: skip
 @click.pass_context
 def command(
-    context: click.Context, /, *, chosen: str, namespace: str, service: str, webhooks: str, form: str
+    context: click.Context,
+    /,
+    *,
+    chosen: str,
+    namespace: str,
+    service: str,
+    webhooks: str,
+    timeout: int,
+    form: str,
 ) -> None:
     """Look at an installation in a cluster and say what is wrong with it.
 
@@ -71,7 +87,7 @@ def command(
             raise UsageError(f"{option}: must be lower case letters, digits and hyphens, got {given!r}")
     names = Names(namespace=namespace, service=service, webhooks=webhooks)
     api = api_server(chosen)
-    facts = gather(api, names, now=datetime.now(UTC), tool_version=version("evenkeel"))
+    facts = gather(api, names, now=datetime.now(UTC), tool_version=version("evenkeel"), patience_s=timeout)
     diagnosis = diagnose(facts, api.url)
     if form == "json":
         click.echo(json_report.render(diagnosis), nl=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -13,15 +13,19 @@ from policies.documents.lint_config import FailOn, LintConfig, Rendering
 from policies.errors import DocumentError, UsageError
 from policies.evaluation.baseline import read_baseline
 from policies.evaluation.fixing import Fixing, FixResult
+from policies.evaluation.linting import LintResult
 from policies.evaluation.mending import Repair
 from policies.findings import Finding, Severity
-from policies.reports import diff
-from policies.reports.lint_run import plural
+from policies.reports import diff, lint_text
+from policies.reports.lint_run import LintRun, plural
+from policies.skipped import Skipped, SkipReason, SourceKind
 from webhook.cli import lint
 from webhook.linting.job import build_job
 from webhook.linting.options import LintOptions, check_all_rules, lint_options, with_given
+from webhook.linting.unread import without_ignored
 from webhook.sources.gathering import Tools, gather_texts
 from webhook.sources.parsing import parse
+from webhook.sources.rendering import Charts
 from webhook.sources.texts import Text, read_text, shown_file
 from webhook.sources.walking import STDIN
 from webhook.sources.writing import write_back
@@ -33,12 +37,15 @@ _SEVERITIES: Final = (Severity.NOTE, Severity.WARNING, Severity.ERROR)
 #: The options of lint that mean the same here.
 _OF_LINT: Final = frozenset(
     {
-        "select", "ignore", "enable", "fail_on", "policies", "cluster", "kubernetes_version",
-        "workload_kinds", "scheduler_config", "baseline", "config_file", "no_config",
+        "select", "ignore", "enable", "fail_on", "fail_on_skipped", "policies", "cluster",
+        "kubernetes_version", "workload_kinds", "scheduler_config", "baseline", "config_file", "no_config",
     }
 )  # fmt: skip
-#: How gathering ends the note on what is not rendered, in the words of an option that lint has.
-_OFF: Final = (": --helm=off", ": --kustomize=off")
+#: What becomes of what lint has rendered.
+_NOT_FIXED: Final = {
+    SourceKind.CHART: "fix changes no templates",
+    SourceKind.KUSTOMIZATION: "not built: fix changes the files that it lists, not its patches",
+}
 
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
@@ -56,12 +63,16 @@ class _Read:
     Attributes:
         texts: The texts that may be mended, by the names that messages use.
         paths: What their files are opened by.
-        broken: Whether some cannot be read or written.
-        unwritten: What could not be mended because its file cannot be written.
+        skipped: What was passed over and why.
+        unreadable: Whether some cannot be read.
+        broken: Whether some that were given are not there, or cannot be written.
+        unwritten: What could not be fixed because its file cannot be written.
     """
 
     texts: dict[str, bytes] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
+    skipped: list[Skipped] = field(default_factory=list)
+    unreadable: bool = False
     broken: bool = False
     unwritten: list[Repair] = field(default_factory=list)
 
@@ -87,8 +98,8 @@ def command(
     pods.
 
     Exit codes: 0 nothing is left that is as bad as --fail-on, 1 something is, or with --diff something would
-    change, 2 bad usage or a file that cannot be read or written (the others are mended all the same), 3 could
-    not run.
+    change, 2 bad usage, a file that cannot be read or written, or something skipped that --fail-on-skipped
+    does not allow (the rest is mended all the same), 3 could not run.
     """
     piped = STDIN in paths
     if piped and len(paths) > 1:
@@ -109,7 +120,7 @@ def command(
         _write(read, result)
     left = _left(result, options.config)
     _tell(result, left, read.unwritten, only_shown=show_diff, to_stderr=show_diff or piped)
-    if read.broken:
+    if read.broken or _is_incomplete(read, options.config):
         context.exit(BAD_INPUT)
     would_change = show_diff and bool(result.texts)
     context.exit(FINDINGS if would_change or _fails(left, options.config.fail_on) else CLEAN)
@@ -133,22 +144,44 @@ def _options(paths: tuple[str, ...], given: dict[str, Any]) -> LintOptions:
 
 def _read(options: LintOptions) -> _Read:
     """Return the texts that hold objects; tell what is passed over, and what is wrong with others."""
-    tools = Tools(helm=Rendering.OFF, kustomize=Rendering.OFF)
+    tools = Tools(charts=Charts(helm=Rendering.OFF), kustomize=Rendering.OFF)
     gathered = gather_texts(options.paths, tools=tools, exclude=options.exclude)
-    problems, notes = list(gathered.problems), list(gathered.notes)
-    read = _Read()
+    found, read = list(gathered.problems), _Read(skipped=list(gathered.skipped))
     for text in gathered.texts:
         parsed = parse(text)
-        problems += parsed.problems
-        notes += parsed.notes
+        found += parsed.problems
+        read.skipped += parsed.skipped
         if parsed.objects or _is_piped(text):
             read.texts[text.file], read.paths[text.file] = text.content, text.path
-    for note in notes:
-        _note(note.removesuffix(_OFF[0]).removesuffix(_OFF[1]))
+    problems, ignored = without_ignored(found, gathered.missing, options.config)
+    read.skipped = [_in_own_words(entry) for entry in (*read.skipped, *ignored)]
+    click.echo(lint_text.skipped(_run(read, options.config)), nl=False, err=True)
     for problem in problems:
         click.echo(str(problem), err=True)
-    read.broken = bool(problems)
+    read.unreadable, read.broken = bool(problems), bool(gathered.missing)
     return read
+
+
+def _in_own_words(entry: Skipped) -> Skipped:
+    """Return what was skipped by the options of lint that fix always has, with what that means here."""
+    if entry.reason is not SkipReason.SWITCHED_OFF:
+        return entry
+    return replace(entry, message=_NOT_FIXED[entry.kind])
+
+
+def _run(read: _Read, config: LintConfig) -> LintRun:
+    """Return the run without its findings: what lint would tell of what was skipped."""
+    return LintRun(
+        result=LintResult(),
+        tool_version="",
+        fail_on=None if config.fail_on is FailOn.NEVER else Severity(config.fail_on),
+        skipped=read.skipped,
+        fail_on_skipped=config.fail_on_skipped,
+    )
+
+
+def _is_incomplete(read: _Read, config: LintConfig) -> bool:
+    return _run(read, config).incomplete or (read.unreadable and config.fail_on is not FailOn.NEVER)
 
 
 def _is_piped(text: Text) -> bool:

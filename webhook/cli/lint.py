@@ -23,13 +23,15 @@ from policies.reports import lint_text
 from policies.reports.lint_run import LintRun, plural
 from policies.reports.lint_text import Details
 from policies.rules.base import all_rules
+from policies.skipped import FailOnSkipped
 from webhook.cli.completing import complete_formats, complete_policies, complete_rules
 from webhook.cli.live import api_server, check_cluster, context_option
 from webhook.linting.job import build_job
-from webhook.linting.options import LintOptions, check_all_rules, lint_options, with_given
+from webhook.linting.options import LintOptions, check_all_rules, lint_options, release_of, with_given
 from webhook.linting.outputs import FORMATS, Output, parse_outputs, render, write_file
 from webhook.linting.run import Job, Outcome, lint_texts
 from webhook.linting.sources import lines_of
+from webhook.linting.unread import without_ignored
 from webhook.sources.gathering import Texts, gather_texts
 from webhook.sources.texts import read_text, shown_file
 from webhook.sources.walking import STDIN
@@ -72,7 +74,13 @@ evenkeel lint --write-baseline evenkeel-baseline.json
 )  # fmt: skip
 @click.option(
     "--fail-on", type=click.Choice([str(level) for level in FailOn]),
-    help="Exit 1 if there are findings of this severity or worse.  [default: error]",
+    help="Exit 1 if there are findings of this severity or worse; with never, only bad usage is an error."
+    "  [default: error]",
+)  # fmt: skip
+@click.option(
+    "--fail-on-skipped", type=click.Choice([str(level) for level in FailOnSkipped]),
+    help="Exit 2 if something is skipped that is named here or in evenkeel.yaml, if anything is, or never."
+    "  [default: named]",
 )  # fmt: skip
 @click.option(
     "--min-severity", type=click.Choice([str(severity) for severity in Severity]),
@@ -109,6 +117,12 @@ evenkeel lint --write-baseline evenkeel-baseline.json
     help="LintConfig document.  [default: the nearest evenkeel.yaml in or above what is read]",
 )  # fmt: skip
 @click.option("--no-config", is_flag=True, help="Look for no evenkeel.yaml.")
+@click.option(
+    "--values", multiple=True, metavar="FILE", help="File with values for the charts that PATH names."
+)
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Value for the charts that PATH names."
+)
 @click.option("--helm", type=click.Choice(["auto", "off"]), help="Render charts.  [default: auto]")
 @click.option(
     "--kustomize", type=click.Choice(["auto", "off"]), help="Build kustomizations.  [default: auto]"
@@ -122,10 +136,11 @@ def command(
 
     PATH is a file, a folder, or - for standard input; by default the working folder. Folders give their
     .yaml, .yml and .json files but those that Git ignores; charts are rendered and kustomizations built where
-    helm, kustomize or kubectl are installed.
+    helm, kustomize or kubectl are installed. Nothing is downloaded. What is skipped is in every report.
 
-    Exit codes: 0 no finding as bad as --fail-on, 1 findings, 2 bad usage or a file that cannot be read (the
-    others are linted all the same), 3 could not run.
+    Exit codes: 0 no finding as bad as --fail-on, 1 findings, 2 bad usage, a file that cannot be read, or
+    something skipped that --fail-on-skipped does not allow (the rest is linted all the same), 3 could not
+    run.
     """
     if list_rules:
         _list_rules()
@@ -150,21 +165,23 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
         job = build_job(options.config, today=datetime.now(UTC).date(), warn=_note, cluster=nodes)
         with _progress(texts) as advance:
             outcome = lint_texts(texts.texts, job, advance)
-        problems = [*texts.problems, *outcome.problems]
-        for note in [*texts.notes, *outcome.notes]:
-            _note(note)
+        problems, ignored = without_ignored(
+            [*texts.problems, *outcome.problems], texts.missing, options.config
+        )
+        outcome.skipped += ignored
         if written:
-            _write_baseline(written, outcome, problems)
-            return BAD_INPUT if problems else CLEAN
-        run = _run(texts, outcome, job, options.config)
-        run.result.findings += problems
-        run = run if least is None else run.without_below(Severity(least))
-        needs_version = any(output.form != "text" for output in outputs)
-        run = replace(run, tool_version=_version()) if needs_version else run
-        _report(run, outputs, context, details)
-    if problems:
+            run = _run(texts, outcome, job, replace(options.config, baseline=None))
+            _write_baseline(written, run, problems)
+        else:
+            run = _run(texts, outcome, job, options.config)
+            run.result.findings += problems
+            run = run if least is None else run.without_below(Severity(least))
+            needs_version = any(output.form != "text" for output in outputs)
+            run = replace(run, tool_version=_version()) if needs_version else run
+            _report(run, outputs, context, details)
+    if texts.missing or run.incomplete or (problems and run.fail_on is not None):
         return BAD_INPUT
-    return FINDINGS if run.failed else CLEAN
+    return FINDINGS if run.failed and not written else CLEAN
 
 
 def _options(paths: tuple[str, ...], given: dict[str, Any]) -> LintOptions:
@@ -175,8 +192,10 @@ def _options(paths: tuple[str, ...], given: dict[str, Any]) -> LintOptions:
     for name in ("select", "ignore", "enable"):
         listed = (rule.strip() for text in given[name] for rule in text.split(","))
         given[name] = tuple(filter(None, listed))
+    values, settings = given.pop("values", ()), given.pop("settings", ())
     options = lint_options(paths, "" if no_config else file)
-    options = replace(options, config=with_given(options.config, **given))
+    release = release_of(options.paths, values, settings)
+    options = replace(options, config=with_given(options.config, **given), release=release)
     check_all_rules(options.config)
     inputs = [*options.paths, options.config.cluster, *options.config.policies]
     if inputs.count(STDIN) > 1:
@@ -216,6 +235,8 @@ def _run(texts: Texts, outcome: Outcome, job: Job, config: LintConfig) -> LintRu
         kubernetes_version=job.context.kubernetes_version,
         files=list(dict.fromkeys(text.file for text in texts.texts)),
         fail_on=None if config.fail_on is FailOn.NEVER else Severity(config.fail_on),
+        skipped=[*texts.skipped, *outcome.skipped],
+        fail_on_skipped=config.fail_on_skipped,
         known=known,
         rules={rule.id: rule for rule in job.selection.rules(job.context.policies)},
         source=lines_of(texts.texts),
@@ -243,12 +264,13 @@ def _on_terminal(
     return replace(details, color=context.color is not False, width=shutil.get_terminal_size().columns)
 
 
-def _write_baseline(file: str, outcome: Outcome, problems: list[Finding]) -> None:
-    document = Baseline.of(outcome.result.findings).document()
+def _write_baseline(file: str, run: LintRun, problems: list[Finding]) -> None:
+    document = Baseline.of(run.result.findings).document()
     write_file(file, orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode())
     for problem in problems:
         click.echo(str(problem), err=True)
-    click.echo(f"{plural(len(outcome.result.findings), 'finding')} written to {shown_file(file)}", err=True)
+    click.echo(lint_text.skipped(run), nl=False, err=True)
+    click.echo(f"{plural(len(run.result.findings), 'finding')} written to {shown_file(file)}", err=True)
 
 
 def _version() -> str:

@@ -14,7 +14,7 @@ from typing import Final
 from policies.errors import DocumentError
 from webhook.access.credential import PROXIED_HEADER
 from webhook.access.reviews import AUDIENCE
-from webhook.cluster.connection import Answer, ApiError, ApiServer, ClusterError
+from webhook.cluster.connection import TIMEOUT_S, Answer, ApiError, ApiServer, ClusterError
 
 #: The namespace where Evenkeel is if nobody says otherwise.
 DEFAULT_NAMESPACE: Final = "evenkeel"
@@ -42,7 +42,7 @@ class NotInstalledError(ClusterError):
     """There is no Evenkeel in the namespace."""
 
 
-def request_token(api: ApiServer, namespace: str, account: str) -> str:
+def request_token(api: ApiServer, namespace: str, account: str, *, timeout_s: float = TIMEOUT_S) -> str:
     """Have a token made in the name of a service account that Evenkeel takes and the API server does not.
 
     Raises:
@@ -54,6 +54,7 @@ def request_token(api: ApiServer, namespace: str, account: str) -> str:
         "POST",
         f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token",
         body={"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec},
+        timeout_s=timeout_s,
     )
     return str((made.get("status") or {}).get("token") or "")
 

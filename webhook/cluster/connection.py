@@ -14,6 +14,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, Protocol
 
@@ -99,6 +101,20 @@ class Answer:
         """Whether it succeeded."""
         return HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
 
+    @property
+    def date(self) -> datetime | None:
+        """What the clock of whoever answers said, to the second; None if it does not say.
+
+        >>> Answer(200, b"", {"date": "Sun, 22 Nov 2026 08:00:00 GMT"}).date
+        datetime.datetime(2026, 11, 22, 8, 0, tzinfo=datetime.timezone.utc)
+        >>> Answer(200, b"", {"date": "today"}).date
+        """
+        try:
+            told = parsedate_to_datetime(self.headers.get("date", ""))
+        except ValueError:
+            return None
+        return told if told.tzinfo else None
+
     def json_object(self) -> dict[str, Any]:
         """Return the JSON object that the body is; an empty one if it is something else."""
         try:
@@ -127,7 +143,13 @@ class Watch(Protocol):
 
 
 class ApiServer(ABC):
-    """An API server, reached with somebody's credentials. Any number of threads may use one."""
+    """An API server, reached with somebody's credentials. Any number of threads may use one.
+
+    Attributes:
+        date: What its clock said with the last answer to ``call``; None if it has not said.
+    """
+
+    date: datetime | None = None
 
     @property
     @abstractmethod
@@ -180,6 +202,7 @@ class ApiServer(ABC):
             headers={"Content-Type": content_type},
             timeout_s=timeout_s,
         )
+        self.date = answer.date
         if not answer.ok:
             raise answer.error()
         try:

@@ -10,12 +10,17 @@ from http.client import IncompleteRead, RemoteDisconnected
 from urllib3 import exceptions
 
 
-def reason(error: BaseException) -> str:
-    """Return why there is no answer, in the words of the first cause that is known."""
+def reason(error: BaseException, *, timeout_s: float | None = None) -> str:
+    """Return why there is no answer, in the words of the first cause that is known.
+
+    Args:
+        error: What the client raised.
+        timeout_s: Seconds for which an answer was waited for; None if that is not known.
+    """
     causes = list(_causes(error))
     proxied = "the proxy does not answer: " if any(_is_proxy(cause) for cause in causes) else ""
     for cause in reversed(causes):
-        if text := _words(cause):
+        if text := _words(cause, timeout_s):
             return proxied + text
     return proxied + _plain(causes[-1])
 
@@ -36,7 +41,7 @@ def _is_proxy(error: BaseException) -> bool:
     return isinstance(error, exceptions.ProxyError)
 
 
-def _words(error: BaseException) -> str:
+def _words(error: BaseException, timeout_s: float | None) -> str:
     """Return the words for an error; empty for one that only wraps another, or is not known."""
     match error:
         case exceptions.NameResolutionError() | socket.gaierror():
@@ -47,10 +52,8 @@ def _words(error: BaseException) -> str:
             return _tls_words(error)
         case ConnectionRefusedError():
             return "connection refused: nothing listens at that address"
-        case exceptions.ReadTimeoutError():
-            return "no answer in time"
-        case exceptions.ConnectTimeoutError() | TimeoutError():
-            return "no connection in time"
+        case exceptions.TimeoutError() | TimeoutError():
+            return _timeout_words(error, timeout_s)
         case IncompleteRead() | RemoteDisconnected() | ConnectionResetError() | BrokenPipeError():
             return "the connection broke off"
         case exceptions.LocationParseError() | exceptions.LocationValueError():
@@ -58,6 +61,15 @@ def _words(error: BaseException) -> str:
         case OSError():
             return error.strerror or ""
     return ""
+
+
+def _timeout_words(error: BaseException, timeout_s: float | None) -> str:
+    if "handshake" in str(error):
+        return "it accepts connections and says nothing: it hangs, or is no API server"
+    if not isinstance(error, exceptions.TimeoutError):
+        return ""  # urllib3's error around it says what was waited for.
+    what = "connection" if isinstance(error, exceptions.ConnectTimeoutError) else "answer"
+    return f"no {what} in time" if timeout_s is None else f"no {what} within {timeout_s:.2g} s"
 
 
 def _tls_words(error: ssl.SSLError) -> str:

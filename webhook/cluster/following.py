@@ -84,6 +84,14 @@ class LiveCluster:
             return math.inf
         return max(0.0, self._clock() - min(reflector.alive_at for reflector in self._reflectors))
 
+    def unsynced(self) -> list[str]:
+        """Return the kinds of which not all objects were seen once, each with the reason."""
+        return [reflector.told() for reflector in self._reflectors if not reflector.synced]
+
+    def refused(self, *, longer_s: float) -> list[str]:
+        """Return the kinds that the API server has refused for longer than so, each with the reason."""
+        return [reflector.told() for reflector in self._reflectors if reflector.refused_s() > longer_s]
+
     def kinds(self) -> list[KindStatus]:
         """Return how it goes with each kind."""
         return [reflector.status() for reflector in self._reflectors]

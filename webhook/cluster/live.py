@@ -200,7 +200,7 @@ class LiveApiServer(ApiServer):
             response = cast("urllib3.HTTPResponse", opened)
             yield response
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise UnreachableError(f"{self.url}: {reason(error)}") from error
+            raise UnreachableError(f"{self.url}: {reason(error, timeout_s=read_s)}") from error
         finally:
             if response is not None:
                 # What was read to its end is kept for the next request; anything else cannot be.
@@ -292,7 +292,7 @@ class _Leases:
         try:
             return call(*arguments, _request_timeout=_LEASE_TIMEOUT_S)
         except (urllib3.exceptions.HTTPError, ConfigException, OSError) as error:
-            raise client.ApiException(status=0, reason=reason(error)) from error
+            raise client.ApiException(status=0, reason=reason(error, timeout_s=_LEASE_TIMEOUT_S)) from error
 
 
 class _Election:

@@ -34,18 +34,17 @@ from webhook.logs import LOGGER
 WATCH_S: Final = 60.0
 #: Seconds without a byte after which nobody is there, beyond those that the watch may be silent. Arbitrary.
 _GRACE_S: Final = 15.0
-#: Seconds of the first pause, and of the longest: an API server is noticed so much later. Arbitrary.
-_FIRST_S, _LONGEST_S = 0.5, 10.0
+#: Seconds of the first pause, and of the longest: an API server that is back is noticed so much later, and
+#: what has changed by then is not known. Arbitrary.
+_FIRST_S, _LONGEST_S = 0.5, 5.0
+#: Seconds of the longest pause while the API server refuses: then somebody must do something. Arbitrary.
+_LONGEST_REFUSED_S: Final = 30.0
 #: Seconds at most that are waited because the API server asks to. Arbitrary.
 _LONGEST_ASKED_S: Final = 300.0
 #: Objects left out and odd events that are told one by one. Arbitrary.
 _MAX_TOLD: Final = 20
 #: Refusals that say nothing about the version that a watch goes on from.
 _PASSING: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
-#: Refusals that last until somebody does something.
-_LASTING: Final = (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
-#: Seconds at least between two attempts of what is refused so. Arbitrary.
-_LASTING_S: Final = 30.0
 
 
 @dataclass(slots=True)
@@ -55,13 +54,13 @@ class Backoff:
     Attributes:
         first_s: The first pause.
         longest_s: The longest.
-        lasting_s: The least after a refusal that lasts until somebody does something.
+        longest_refused_s: The longest while the API server answers and refuses.
         random: Returns numbers from 0 to 1.
     """
 
     first_s: float = _FIRST_S
     longest_s: float = _LONGEST_S
-    lasting_s: float = _LASTING_S
+    longest_refused_s: float = _LONGEST_REFUSED_S
     random: Callable[[], float] = field(default_factory=lambda: SystemRandom().random)
     _next_s: float = field(init=False)
 
@@ -73,17 +72,22 @@ class Backoff:
         """Whether the next pause is the longest."""
         return self._next_s >= self.longest_s
 
-    def pause_s(self, *, well_s: float, least_s: float = 0.0) -> float:
+    def restart(self) -> None:
+        """Begin with the first pause again: what went wrong has changed, and may be over soon."""
+        self._next_s = self.first_s
+
+    def pause_s(self, *, well_s: float, least_s: float = 0.0, refused: bool = False) -> float:
         """Return the seconds to wait before the next attempt.
 
         Args:
             well_s: For how many seconds the last one went well; below 0 if it did not.
             least_s: Seconds that somebody asked to wait.
+            refused: Whether the last one ended with a refusal.
         """
         if well_s > self._next_s:
             self._next_s = self.first_s
         pause = self._next_s * (0.5 + self.random() / 2)
-        self._next_s = min(2 * self._next_s, self.longest_s)
+        self._next_s = min(2 * self._next_s, self.longest_refused_s if refused else self.longest_s)
         return max(pause, least_s)
 
 
@@ -152,6 +156,9 @@ class Reflector:
         self._listed_version = ""
         self._events = self._lists = self._errors = self._told = 0
         self._last_error = ""
+        # Since when the API server has refused; infinite if it does not. Whether the last attempt ended so.
+        self._refused_at = math.inf
+        self._refused_last = False
 
     @property
     def kind(self) -> str:
@@ -170,6 +177,14 @@ class Reflector:
             last_error=self._last_error,
         )
 
+    def refused_s(self) -> float:
+        """Return for how many seconds the API server has refused to let it be followed; 0 if it does not."""
+        return max(0.0, self._clock() - self._refused_at)
+
+    def told(self) -> str:
+        """Return the kind, and why it is not followed if it is not; without the index, so without waiting."""
+        return f"{self.kind} ({self._last_error})" if self._last_error else self.kind
+
     def run(self) -> None:
         """Follow until ``stop``."""
         pause_s = 0.0
@@ -184,7 +199,7 @@ class Reflector:
 
     def _attempt(self) -> float:
         """List if there is need to, and watch until the watch ends; return how long to pause."""
-        asked_s = 0.0
+        asked_s, refused = 0.0, False
         resumed = bool(self._version)
         self._opened_at = math.inf
         try:
@@ -197,8 +212,10 @@ class Reflector:
                 # Nothing is wrong with the API server, and a list is needed soon.
                 return 0.0
             asked_s = min(error.retry_after_s or 0.0, _LONGEST_ASKED_S)
-            if error.status in _LASTING:
-                asked_s = max(asked_s, self._backoff.lasting_s)
+            refused = True
+            if not self._refused_last:
+                # An API server that has just started refuses for a second or two what it will allow.
+                self._backoff.restart()
         except ClusterError as error:
             # Watches break off now and then; whether something is wrong, the next attempt tells.
             broke_off = bool(self._version) and self._opened_at < math.inf
@@ -209,7 +226,8 @@ class Reflector:
         well_s = self._clock() - self._opened_at
         # However short watches are, one that lasted was no misbehavior.
         lasted = well_s >= self._asked_for_s / 2
-        return self._backoff.pause_s(well_s=math.inf if lasted else well_s, least_s=asked_s)
+        self._refused_last = refused
+        return self._backoff.pause_s(well_s=math.inf if lasted else well_s, least_s=asked_s, refused=refused)
 
     def _list(self) -> bool:
         """Read the list to its end; what it does not show is gone. Return whether there was time to."""
@@ -259,6 +277,7 @@ class Reflector:
     def _read(self, watch: Watch) -> None:
         before, opened_at = self.alive_at, self._clock()
         self.alive_at = self._opened_at = opened_at
+        self._refused_at = math.inf
         if self._last_error:
             LOGGER.info("cluster_followed_again", extra={"fields": {"kind": self.kind}})
         self._last_error = ""
@@ -345,6 +364,7 @@ class Reflector:
             self._forget()
             LOGGER.info("cluster_version_expired", extra={"fields": {"kind": self.kind}})
             return
+        self._refused_at = min(self._refused_at, self._clock())
         if error.status not in _PASSING and (
             error.status < HTTPStatus.INTERNAL_SERVER_ERROR or self._backoff.exhausted
         ):

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from prometheus_client.parser import text_string_to_metric_families
 
 from webhook.access.credential import PROXIED_HEADER
 from webhook.cluster.asking import request_token
 from webhook.cluster.connection import Answer, ApiError, ApiServer, UnreachableError
-from webhook.doctor.facts import Fact, Known, Names, Replica, Unknown, Voice
+from webhook.doctor import objects
+from webhook.doctor.facts import (
+    DEFAULT_SERVICE_PORT,
+    Configuration,
+    Fact,
+    Known,
+    Names,
+    Replica,
+    ServicePort,
+    Unknown,
+    Voice,
+)
 
 #: Seconds that a replica is waited for. Arbitrary; a webhook call would have been given up long before.
-_TIMEOUT_S: Final = 8.0
+_TIMEOUT_S: Final = 5.0
+#: Replicas that are asked at the same time. Arbitrary.
+_ASKED_AT_ONCE: Final = 8
+#: The type of a Service that is a name of DNS.
+_EXTERNAL: Final = "ExternalName"
 _BUILD_METRIC: Final = "evenkeel_build_info"
 
 
@@ -31,6 +47,57 @@ def ask_replica(api: ApiServer, names: Names, replica: Replica) -> Voice:
     return Voice(
         reasons=reasons, version=Known(version) if version else proxy.version(), metrics=Known(metrics)
     )
+
+
+def ask_replicas(api: ApiServer, names: Names, replicas: tuple[Replica, ...]) -> dict[str, Voice]:
+    """Ask the replicas at once: one that hangs must not keep the others from being asked."""
+    with ThreadPoolExecutor(_ASKED_AT_ONCE) as pool:
+        voices = pool.map(lambda replica: ask_replica(api, names, replica), replicas)
+        return {replica.name: voice for replica, voice in zip(replicas, voices, strict=True)}
+
+
+def service_ports(service: Fact[dict[str, Any] | None]) -> Fact[tuple[ServicePort, ...]]:
+    """Return the ports of a Service that leads to pods."""
+    if isinstance(service, Unknown):
+        return service
+    if service.value is None:
+        return Unknown("there is no Service")
+    if service.value["spec"].get("type") == _EXTERNAL:
+        return Unknown(f"the Service is of type {_EXTERNAL}: no pods stand behind it")
+    return Known(objects.read_service_ports(service.value))
+
+
+def ask_through_service(
+    api: ApiServer,
+    names: Names,
+    service: Fact[dict[str, Any] | None],
+    ours: Fact[tuple[Configuration, ...]],
+) -> Fact[str]:
+    """Return what the API server's proxy says of the port that the webhooks call."""
+    ports = service_ports(service)
+    if isinstance(ports, Unknown):
+        return ports
+    webhooks = [hook for entry in ours.value for hook in entry.webhooks] if isinstance(ours, Known) else []
+    own = (names.namespace, names.service)
+    port = next((hook.port for hook in webhooks if hook.service == own), DEFAULT_SERVICE_PORT)
+    if port not in [entry.port for entry in ports.value]:
+        return Unknown(f"the Service has no port {port}")
+    return _ask_service(api, names, port)
+
+
+def _ask_service(api: ApiServer, names: Names, port: int) -> Fact[str]:
+    """Return what the API server's proxy says of a port; nothing where a replica answers, ready or not."""
+    path = f"/api/v1/namespaces/{names.namespace}/services/https:{names.service}:{port}/proxy/readyz"
+    try:
+        answer = api.send("GET", path, timeout_s=_TIMEOUT_S)
+    except UnreachableError as error:
+        return Known(str(error))
+    told = answer.json_object()
+    if answer.status == HTTPStatus.FORBIDDEN:
+        return Unknown(f"may not get services/proxy in {names.namespace}, to ask through the Service")
+    if told.get("kind") != "Status" and "status" in told:
+        return Known("")
+    return Known(str(answer.error()))
 
 
 def read_metrics(page: str) -> tuple[dict[str, float], str]:
@@ -92,10 +159,12 @@ class _Proxy:
         answer = self._get("/metrics")
         if answer and answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             try:
-                token = request_token(self._api, self._namespace, self._client)
+                token = request_token(self._api, self._namespace, self._client, timeout_s=_TIMEOUT_S)
             except ApiError as error:
                 may_not = f"may not create serviceaccounts/token of {self._client}"
                 return Unknown(f"{may_not}, to read the replicas' metrics" if error.forbidden else str(error))
+            except UnreachableError as error:
+                return Unknown(str(error))
             answer = self._get("/metrics", {PROXIED_HEADER: f"Bearer {token}"})
         if answer and answer.ok:
             return Known(answer.body.decode(errors="replace"))

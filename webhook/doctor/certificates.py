@@ -11,6 +11,7 @@ from cryptography import x509
 
 from certs import examine, pem
 from certs.authority import is_authority
+from certs.clocks import clock_problem
 from certs.errors import CertificateError
 from certs.pair import dns_names, fingerprint
 from policies.reports.lint_run import plural
@@ -24,6 +25,8 @@ LATE: Final = 0.25
 _SAME_MOMENT_S: Final = 1.0
 #: What a replica tells of the certificate that it serves.
 _EXPIRY_METRIC: Final = "evenkeel_certificate_expiry_timestamp_seconds"
+#: By how many seconds a replica's clock is ahead of the API server's, by its own word.
+_SKEW_METRIC: Final = "evenkeel_clock_skew_seconds"
 _DAY: Final = timedelta(days=1)
 
 
@@ -129,6 +132,29 @@ def _loaded(facts: Facts) -> Iterator[Verdict]:
         yield ok(f"all replicas serve the certificate of Secret {facts.secret}")
 
 
+def _clocks(facts: Facts) -> Iterator[Verdict]:
+    """Tell whose clock differs from the API server's, by which certificates are judged."""
+    own = clock_problem(facts.skew)
+    if own:
+        yield warning(f"{own}, which counts here", "timedatectl status, and set the clock right")
+    metrics = [facts.voices[replica.name].metrics for replica in facts.pods()]
+    if not any(isinstance(known, Known) for known in metrics):
+        metrics[0].get()  # skips the check, with the reason
+    skews = {
+        replica.name: timedelta(seconds=known.value.get(_SKEW_METRIC, 0.0))
+        for replica, known in zip(facts.pods(), metrics, strict=True)
+        if isinstance(known, Known)
+    }
+    wrong = [told for name, skew in skews.items() if (told := clock_problem(skew, name))]
+    for told in wrong:
+        yield warning(
+            f"{told}: it issues no certificates",
+            "look at the time synchronization of its node, and of the control plane",
+        )
+    if not own and not wrong:
+        yield ok("no clock differs from the API server's, of this machine or of a replica that tells its own")
+
+
 def _chain(facts: Facts) -> tuple[x509.Certificate, ...]:
     """Return the served certificate and what leads to its authority.
 
@@ -207,4 +233,5 @@ CHECKS: Final = (
     Check("certificate-trusted", _served),
     Check("certificate-names", _names),
     Check("certificate-loaded", _loaded),
+    Check("clocks", _clocks),
 )

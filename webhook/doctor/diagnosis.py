@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from webhook.doctor import certificates, exclusions, injection, permissions, registration, replicas, timeouts
+from webhook.doctor import (
+    certificates,
+    exclusions,
+    injection,
+    permissions,
+    reach,
+    registration,
+    replicas,
+    timeouts,
+)
 from webhook.doctor.facts import Facts, Known, UnknownError
 from webhook.doctor.finding import Check, Finding, Status, Verdict, problem
 
@@ -18,7 +27,7 @@ CHECKS: Final[dict[str, tuple[Check, ...]]] = {
     "Deadlocks": exclusions.CHECKS,
     "Timeouts": timeouts.CHECKS,
     "Certificates": certificates.CHECKS,
-    "Replicas": replicas.CHECKS,
+    "Replicas": (*reach.CHECKS, *replicas.CHECKS),
     "Permissions": permissions.CHECKS,
     _OTHERS: injection.CHECKS,
 }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Generic, NamedTuple, NoReturn, TypeVar
+from datetime import datetime, timedelta
+from typing import Final, Generic, NamedTuple, NoReturn, TypeVar
 
 from certs.inject import CONFIGURATION_KINDS
 from policies.model.labels import LabelSelector
@@ -13,6 +13,10 @@ from policies.model.version import KubernetesVersion
 from webhook.cluster.asking import account_of
 
 T_co = TypeVar("T_co", covariant=True)
+
+
+#: The port of a Service that the API server calls where a webhook names none.
+DEFAULT_SERVICE_PORT: Final = 443
 
 
 class UnknownError(Exception):
@@ -118,6 +122,7 @@ class Webhook:
         position: Which one it is there, from 0.
         name: Its own name.
         service: Namespace and name of the Service that is called; empty if a URL is.
+        port: The port of the Service that is called.
         ca_bundle: PEM; empty if there is none.
         conditions: The CEL expressions of its ``matchConditions``, by name.
     """
@@ -127,6 +132,7 @@ class Webhook:
     position: int
     name: str
     service: tuple[str, ...]
+    port: int = DEFAULT_SERVICE_PORT
     ca_bundle: bytes
     failure_policy: str
     match_policy: str
@@ -183,6 +189,14 @@ class Resource(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class ServicePort:
+    """A port of the Service, and the number or the name of the port of a pod that it leads to."""
+
+    port: int
+    target: int | str
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoints:
     """How many addresses stand behind the Service."""
 
@@ -208,6 +222,7 @@ class Replica:
         restarts: Of its serving container.
         image_id: What really runs; empty if nothing does yet.
         port: Where it serves.
+        named_ports: The ports of its containers that have a name.
         settings: Options of ``evenkeel serve``, without dashes, from arguments and environment.
         secrets: The Secrets that are mounted.
     """
@@ -221,6 +236,7 @@ class Replica:
     image: str = ""
     image_id: str = ""
     port: int
+    named_ports: Mapping[str, int] = field(default_factory=dict)
     service_account: str
     settings: Mapping[str, str] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()
@@ -327,7 +343,8 @@ class Facts:
 
     Attributes:
         names: What was looked for.
-        now: The time at which it was.
+        now: The time at which it was, by the API server's clock if this machine's differs.
+        skew: How far the clock of this machine is ahead of the API server's.
         tool_version: The release of this program.
         version: The API server's.
         ours: The webhook configurations of the name that was given.
@@ -336,6 +353,8 @@ class Facts:
         protected: kube-system and Evenkeel's own, as far as they exist.
         served: The versions in which the cluster serves the kinds that Evenkeel knows.
         service: Whether the Service exists.
+        service_ports: Its ports.
+        through_service: What the API server's proxy says instead of a replica's answer; empty if one answers.
         endpoints: What stands behind it.
         workload: None if there is none.
         replicas: Its pods that are not ending.
@@ -351,6 +370,7 @@ class Facts:
 
     names: Names
     now: datetime
+    skew: timedelta
     tool_version: str
     version: Fact[KubernetesVersion]
     ours: Fact[tuple[Configuration, ...]]
@@ -359,6 +379,8 @@ class Facts:
     protected: Fact[tuple[Namespace, ...]]
     served: Fact[Mapping[Resource, frozenset[str]]]
     service: Fact[bool]
+    service_ports: Fact[tuple[ServicePort, ...]]
+    through_service: Fact[str]
     endpoints: Fact[Endpoints]
     workload: Fact[Workload | None]
     replicas: Fact[tuple[Replica, ...]]

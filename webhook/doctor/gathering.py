@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
 
+from certs.clocks import clock_problem
 from certs.inject import CONFIGURATION_KINDS
 from policies.model.version import KubernetesVersion
 from policies.model.workload import KNOWN_KINDS
@@ -17,7 +19,8 @@ from webhook.cluster import listing
 from webhook.cluster.connection import ApiError, ApiServer
 from webhook.cluster.release import kubernetes_version
 from webhook.doctor import objects, permissions, tally
-from webhook.doctor.asking import ask_replica
+from webhook.doctor.asking import ask_replicas, ask_through_service, service_ports
+from webhook.doctor.deadline import HurriedApiServer, SilentApiServerError
 from webhook.doctor.exclusions import SYSTEM
 from webhook.doctor.facts import (
     Ask,
@@ -34,10 +37,13 @@ from webhook.doctor.facts import (
     Replica,
     Resource,
     Unknown,
+    Voice,
     Workload,
 )
 from webhook.vouching.configurations import collection
 
+#: Seconds for what the API server itself answers. Arbitrary; counting the pods of a large cluster takes most.
+PATIENCE_S: Final = 30.0
 #: The label that leads from an EndpointSlice to its Service.
 _SLICE_LABEL: Final = "kubernetes.io/service-name"
 #: Where the API server has each kind of webhook configuration.
@@ -46,7 +52,9 @@ _CONFIGURATIONS: Final = {kind: collection(kind) for kind in CONFIGURATION_KINDS
 T = TypeVar("T")
 
 
-def gather(api: ApiServer, names: Names, *, now: datetime, tool_version: str) -> Facts:
+def gather(
+    api: ApiServer, names: Names, *, now: datetime, tool_version: str, patience_s: float = PATIENCE_S
+) -> Facts:
     """Read everything; nothing is written but reviews and a token, which leave no trace.
 
     Args:
@@ -54,25 +62,31 @@ def gather(api: ApiServer, names: Names, *, now: datetime, tool_version: str) ->
         names: What to look for.
         now: The current time, with a time zone.
         tool_version: The release of this program.
+        patience_s: Seconds for everything that the API server itself answers; then the rest is unknown.
 
     Raises:
-        UnreachableError: There is no answer.
+        UnreachableError: There is no answer to begin with.
         ApiError: The API server does not take the credentials.
     """
-    cluster = _Cluster(api, names)
+    hurried = HurriedApiServer(api, total_s=patience_s)
+    cluster = _Cluster(hurried, names)
     version = _fact(cluster.version, "get /version")
+    skew = now - hurried.date if hurried.date else timedelta(0)
     ours, others = cluster.configurations()
     namespaces = _fact(cluster.namespaces, "list namespaces")
     service = _fact(cluster.service, f"get Service {names.namespace}/{names.service}")
     selector = _selector(service)
     workload = _fact(lambda: cluster.workload(selector), f"list deployments in {names.namespace}")
     replicas = cluster.replicas(service, workload)
+    voices = ask_replicas(api, names, replicas.value if isinstance(replicas, Known) else ())
+    replicas = _looked_at_again(cluster, replicas, voices)
     known_replicas = replicas.value if isinstance(replicas, Known) else ()
     secret = _secret_name(known_replicas) or names.secret
     account = known_replicas[0].service_account if known_replicas else names.service
     return Facts(
         names=names,
-        now=now,
+        now=now - skew if clock_problem(skew) else now,
+        skew=skew,
         tool_version=tool_version,
         version=version,
         ours=ours,
@@ -81,10 +95,12 @@ def gather(api: ApiServer, names: Names, *, now: datetime, tool_version: str) ->
         protected=cluster.protected(namespaces),
         served=_fact(cluster.served, "look up the kinds of the cluster"),
         service=service if isinstance(service, Unknown) else Known(service.value is not None),
+        service_ports=service_ports(service),
+        through_service=ask_through_service(api, names, service, ours),
         endpoints=_fact(cluster.endpoints, f"list endpoints in {names.namespace}"),
         workload=workload,
         replicas=replicas,
-        voices={replica.name: ask_replica(api, names, replica) for replica in known_replicas},
+        voices=voices,
         budgets=_fact(cluster.budgets, f"list poddisruptionbudgets in {names.namespace}"),
         places=_fact(cluster.places, "list nodes"),
         secret=secret,
@@ -103,6 +119,22 @@ def _fact(ask: Callable[[], T], what: str) -> Fact[T]:
         if error.status == HTTPStatus.UNAUTHORIZED:
             raise
         return Unknown(f"may not {what}" if error.forbidden else f"cannot {what}: {error}")
+    except SilentApiServerError as error:
+        return Unknown(str(error))
+
+
+def _looked_at_again(
+    cluster: _Cluster, replicas: Fact[tuple[Replica, ...]], voices: Mapping[str, Voice]
+) -> Fact[tuple[Replica, ...]]:
+    """Return the replicas, those that did not answer as they are now: one may have ended meanwhile."""
+    if isinstance(replicas, Unknown):
+        return replicas
+    return Known(
+        tuple(
+            cluster.replica_now(replica) if voices[replica.name].unreachable else replica
+            for replica in replicas.value
+        )
+    )
 
 
 def _selector(service: Fact[dict[str, Any] | None]) -> dict[str, str] | None:
@@ -244,6 +276,15 @@ class _Cluster:
             f"list pods in {self._names.namespace}",
         )
 
+    def replica_now(self, replica: Replica) -> Replica:
+        """Return a replica as it is now; the given one, not ready any more, if its pod is gone."""
+        found = _fact(lambda: self._get(f"{self._home}/pods/{replica.name}"), "get pods")
+        if isinstance(found, Unknown):
+            return replica
+        if found.value is None or found.value["metadata"].get("deletionTimestamp"):
+            return replace(replica, ready=False, state="its pod was deleted meanwhile")
+        return objects.read_replica(found.value)
+
     def budgets(self) -> tuple[Budget, ...]:
         """Return the disruption budgets of our namespace; before 1.21 they are of v1beta1."""
         path = f"/namespaces/{self._names.namespace}/poddisruptionbudgets"
@@ -311,7 +352,10 @@ class _Cluster:
         told = namespaces.value if isinstance(namespaces, Known) else ()
         # Who may not list namespaces knows at least the one of the context.
         candidates = [entry.name for entry in told] or [self._api.namespace]
-        counted, unseen = tally.count_namespaces(self._api, candidates)
+        by_namespace = _fact(lambda: tally.count_namespaces(self._api, candidates), "list pods")
+        if isinstance(by_namespace, Unknown):
+            return by_namespace
+        counted, unseen = by_namespace.value
         if unseen == len(candidates):
             return whole
         if not told:

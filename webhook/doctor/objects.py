@@ -7,10 +7,12 @@ import binascii
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from policies.errors import UsageError
 from policies.evaluation.exemptions import opts_out
 from policies.model.labels import LabelSelector
 from policies.model.topology_keys import ZONE
 from webhook.doctor.facts import (
+    DEFAULT_SERVICE_PORT,
     Budget,
     Configuration,
     Endpoints,
@@ -18,9 +20,11 @@ from webhook.doctor.facts import (
     Place,
     Replica,
     Rule,
+    ServicePort,
     Webhook,
     Workload,
 )
+from webhook.serving.listener import parse_bind
 from webhook.settings import Option, options
 
 #: Where replicas serve, if their pods do not say. The port of the shipped manifests.
@@ -64,6 +68,7 @@ def _webhook(entry: Object, kind: str, configuration: str, position: int) -> Web
         position=position,
         name=entry["name"],
         service=(service["namespace"], service["name"]) if service else (),
+        port=(service or {}).get("port", DEFAULT_SERVICE_PORT),
         ca_bundle=_decoded(client.get("caBundle")),
         failure_policy=entry.get("failurePolicy", "Fail"),
         match_policy=entry.get("matchPolicy", "Equivalent"),
@@ -111,6 +116,14 @@ def read_workload(obj: Object) -> Workload:
     )
 
 
+def read_service_ports(obj: Object) -> tuple[ServicePort, ...]:
+    """Return the ports of a Service; a targetPort that is not given is the same number."""
+    return tuple(
+        ServicePort(entry["port"], entry.get("targetPort") or entry["port"])
+        for entry in obj["spec"].get("ports") or ()
+    )
+
+
 def read_slices(slices: Iterable[Object]) -> Endpoints:
     """Count the addresses of EndpointSlices; what does not say whether it is ready is."""
     ready = [
@@ -138,6 +151,7 @@ def read_replica(obj: Object) -> Replica:
         container["name"], {}
     )
     conditions = {entry["type"]: entry["status"] for entry in status.get("conditions") or ()}
+    settings = read_settings(container)
     return Replica(
         name=name_of(obj),
         node=spec.get("nodeName", ""),
@@ -147,15 +161,29 @@ def read_replica(obj: Object) -> Replica:
         restarts=told.get("restartCount", 0),
         image=container.get("image", ""),
         image_id=told.get("imageID", ""),
-        port=_port(container) or DEFAULT_PORT,
+        port=_bound(settings) or _port(container) or DEFAULT_PORT,
+        named_ports={
+            port["name"]: port["containerPort"]
+            for entry in spec["containers"]
+            for port in entry.get("ports") or ()
+            if port.get("name")
+        },
         service_account=spec.get("serviceAccountName", "default"),
-        settings=read_settings(container),
+        settings=settings,
         secrets=tuple(
             volume["secret"]["secretName"]
             for volume in spec.get("volumes") or ()
             if (volume.get("secret") or {}).get("secretName")
         ),
     )
+
+
+def _bound(settings: Mapping[str, str]) -> int:
+    """Return the port that a container is told to listen on; 0 if it is not told."""
+    try:
+        return parse_bind(settings["bind"])[1]
+    except (KeyError, UsageError):
+        return 0
 
 
 def _port(container: Object) -> int:
@@ -169,7 +197,14 @@ def _port(container: Object) -> int:
 def _state(obj: Object, told: Object) -> str:
     """Return why a pod's container waits, or ended; else why the pod is on no node."""
     waiting = (told.get("state") or {}).get("waiting") or {}
-    ended = (told.get("lastState") or {}).get("terminated") or {}
+    ended: Object = next(
+        (
+            state["terminated"]
+            for state in (told.get("state"), told.get("lastState"))
+            if state and state.get("terminated")
+        ),
+        {},
+    )
     unscheduled = next(
         (
             entry.get("reason", "")
@@ -178,8 +213,12 @@ def _state(obj: Object, told: Object) -> str:
         ),
         "",
     )
+    reason = str(ended.get("reason") or "")
+    if reason == "Error":
+        # It says nothing by itself; 137 is SIGKILL, 143 SIGTERM.
+        reason = f"Error, exit code {ended.get('exitCode')}"
     # That it ended for lack of memory says more than that it is waited with.
-    return str(ended.get("reason") or waiting.get("reason") or unscheduled)
+    return reason or str(waiting.get("reason") or unscheduled)
 
 
 def read_settings(container: Object) -> dict[str, str]:

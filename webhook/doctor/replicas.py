@@ -12,6 +12,7 @@ from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.reports.lint_run import plural
 from webhook.doctor.facts import Fact, Facts, Known, Replica, UnknownError, Voice
 from webhook.doctor.finding import Check, Verdict, listed, ok, problem, warning
+from webhook.doctor.reach import lost
 from webhook.settings import DEFAULT_MAX_SNAPSHOT_AGE_S
 
 #: Replicas with which one may be lost.
@@ -21,6 +22,8 @@ MANY_RESTARTS: Final = 5
 #: What a replica tells of its picture of the cluster: its age in seconds, and whether it is whole (0 or 1).
 _AGE_METRIC: Final = "evenkeel_cluster_age_seconds"
 _SYNCED_METRIC: Final = "evenkeel_cluster_synced"
+#: Whether it uses what it knows of the cluster (0) or not (1).
+_STALE_METRIC: Final = "evenkeel_cluster_cache_stale"
 
 T = TypeVar("T")
 
@@ -188,15 +191,8 @@ def _one_release(facts: Facts) -> Iterator[Verdict]:
 
 def _says_ready(facts: Facts) -> Iterator[Verdict]:
     """Repeat why replicas say that they are not ready, and whom the API server does not reach."""
-    # One that is not ready may well not answer, and has been told of.
-    lost = [replica for replica in facts.pods() if replica.ready and facts.voices[replica.name].unreachable]
-    for replica in lost:
-        yield problem(
-            f"the API server does not reach {replica.name} on port {replica.port}, so it cannot call the "
-            f"webhooks either: {facts.voices[replica.name].unreachable}",
-            f"let the control plane through to port {replica.port}: firewalls, and "
-            f"kubectl -n {facts.names.namespace} get networkpolicies",
-        )
+    unreached = lost(facts)
+    yield from unreached
     reasons, unheard = _told(facts, lambda voice: voice.reasons)
     grave = problem if all(reasons.values()) else warning
     for name, why in reasons.items():
@@ -204,7 +200,7 @@ def _says_ready(facts: Facts) -> Iterator[Verdict]:
             yield grave(f"{name}: {reason}", f"kubectl -n {facts.names.namespace} logs {name}")
     if reasons and not any(reasons.values()):
         yield ok(f"{plural(len(reasons), 'replica')} asked, each ready by its own word")
-    if unheard and not lost:
+    if unheard and not unreached:
         raise UnknownError(unheard)
 
 
@@ -224,13 +220,14 @@ def _picture(facts: Facts) -> Iterator[Verdict]:
     stale = {
         name: told.get(_AGE_METRIC, 0.0)
         for name, told in following.items()
-        if not told[_SYNCED_METRIC] or told.get(_AGE_METRIC, 0.0) > limit_s
+        if not told[_SYNCED_METRIC] or told.get(_STALE_METRIC) or told.get(_AGE_METRIC, 0.0) > limit_s
     }
     for name, age_s in stale.items():
         synced = following[name][_SYNCED_METRIC]
         yield warning(
-            f"{name}: its picture of the cluster is {age_s:,.0f} s old, above {limit_s:,.0f} s: findings "
-            "that need it are withheld"
+            f"{name}: its picture of the cluster is {age_s:,.0f} s old"
+            f"{f', above {limit_s:,.0f} s' if age_s > limit_s else ', and the API server refuses more'}: "
+            "findings that need it are withheld, and nothing is injected into pods"
             if synced
             else f"{name}: has no picture of the cluster yet: findings that need it are withheld",
             f"kubectl -n {facts.names.namespace} logs {name}, and look at check permissions-needed",

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-import os
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from policies.documents.lint_config import FILE_NAME, KIND, FailOn, LintConfig, Rendering, load_lint_config
+from policies.documents.lint_config import (
+    FILE_NAME,
+    KIND,
+    ChartRelease,
+    ChartReleases,
+    FailOn,
+    LintConfig,
+    Rendering,
+    load_lint_config,
+)
 from policies.errors import DocumentError, UsageError
+from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.rules.base import Subject, all_rules, unknown_rule
+from policies.skipped import FailOnSkipped
+from webhook.sources.charts import Release
 from webhook.sources.gathering import Tools
 from webhook.sources.kustomizations import absolute
+from webhook.sources.rendering import Charts
+from webhook.sources.repository import shown_path
 from webhook.sources.texts import read_text, shown_file
-from webhook.sources.walking import STDIN
+from webhook.sources.walking import CHART, STDIN
 
 #: The kinds of the documents of a file, YAML or JSON, as far as a glance tells.
 _KIND = re.compile(rb"^[ \t{]*[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w+)", re.MULTILINE)
@@ -31,16 +45,26 @@ class LintOptions:
         paths: Files, folders or ``-``.
         config: The other options, with paths that count from the working folder.
         exclude: Patterns of what is left out, and the folder they count from.
+        release: How the charts are installed that the command line names; None if it does not say.
     """
 
     paths: tuple[str, ...]
     config: LintConfig
     exclude: tuple[Path, tuple[str, ...]] | None = None
+    release: Release | None = None
 
     @property
     def tools(self) -> Tools:
-        """Which programs may be run."""
-        return Tools(helm=self.config.helm, kustomize=self.config.kustomize)
+        """Which programs may be run, and how charts are rendered."""
+        charts = Charts(
+            helm=self.config.helm,
+            version=KubernetesVersion.parse(self.config.kubernetes_version or str(KNOWN_VERSION)),
+            given=self.release,
+            releases={
+                absolute(chart.path): tuple(map(_release, chart.releases)) for chart in self.config.charts
+            },
+        )
+        return Tools(charts=charts, kustomize=self.config.kustomize)
 
 
 def lint_options(paths: tuple[str, ...], file: str | None) -> LintOptions:
@@ -59,7 +83,7 @@ def lint_options(paths: tuple[str, ...], file: str | None) -> LintOptions:
         return LintOptions(paths=paths or (".",), config=LintConfig())
     config = load_lint_config(read_text(name, named=True).content, shown_file(name))
     folder = Path(name).parent
-    own = tuple(_from(folder, path) for path in config.paths) or (_shown(folder),)
+    own = tuple(_from(folder, path) for path in config.paths) or (shown_path(folder),)
     config = replace(
         config,
         policies=tuple(
@@ -68,8 +92,58 @@ def lint_options(paths: tuple[str, ...], file: str | None) -> LintOptions:
         scheduler_config=_maybe_from(folder, config.scheduler_config),
         cluster=_maybe_from(folder, config.cluster),
         baseline=_maybe_from(folder, config.baseline),
+        charts=tuple(_charts_from(folder, config, name)),
     )
     return LintOptions(paths=paths or own, config=config, exclude=(absolute(folder), config.exclude))
+
+
+def release_of(paths: tuple[str, ...], values: tuple[str, ...], settings: tuple[str, ...]) -> Release | None:
+    """Return how the charts are installed that the command line names, None if it does not say.
+
+    Raises:
+        UsageError: It names no chart, or what is no value.
+        DocumentError: A file with values cannot be opened.
+    """
+    if not values and not settings:
+        return None
+    if not any(Path(path, CHART).is_file() or Path(path).name == CHART for path in paths):
+        raise UsageError(f"--values and --set are for charts: name the folder of one, with {CHART}")
+    for setting in settings:
+        if "=" not in setting:
+            raise UsageError(f"--set: must be KEY=VALUE, got {setting[:60]!r}")
+    for file in values:
+        read_text(file, named=True)
+    return Release(values=values, settings=tuple(f"--set={setting}" for setting in settings))
+
+
+def _release(release: ChartRelease) -> Release:
+    return Release(
+        name=release.name,
+        namespace=release.namespace or "",
+        values=release.values,
+        settings=tuple(f"--set-json={key}={json.dumps(value)}" for key, value in release.set.items()),
+        api_versions=release.api_versions,
+    )
+
+
+def _charts_from(folder: Path, config: LintConfig, file: str) -> Iterator[ChartReleases]:
+    """Yield the charts of a document with paths from the working folder.
+
+    Raises:
+        DocumentError: Some are no charts.
+    """
+    problems = []
+    for position, chart in enumerate(config.charts):
+        path = _from(folder, chart.path)
+        if not Path(path, CHART).is_file():
+            problems.append(f"{shown_file(file)}: charts[{position}].path: no {CHART} in {shown_file(path)}")
+        releases = (
+            replace(release, values=tuple(_values_from(folder, each) for each in release.values))
+            for release in chart.releases
+        )
+        yield replace(chart, path=path, releases=tuple(releases))
+    if problems:
+        raise DocumentError(problems)
 
 
 def find_config(paths: tuple[str, ...]) -> str | None:
@@ -136,6 +210,7 @@ def with_given(
     policies: tuple[str, ...] = (),
     workload_kinds: tuple[str, ...] = (),
     fail_on: str | None = None,
+    fail_on_skipped: str | None = None,
     **texts: str | None,
 ) -> LintConfig:
     """Return a configuration with what the command line says in place of what the document says."""
@@ -156,6 +231,7 @@ def with_given(
         policies=lists.policies,
         workload_kinds=lists.workload_kinds,
         fail_on=config.fail_on if fail_on is None else FailOn(fail_on),
+        fail_on_skipped=config.fail_on_skipped if fail_on_skipped is None else FailOnSkipped(fail_on_skipped),
         **given,
     )
 
@@ -167,7 +243,7 @@ def _above(path: str) -> str | None:
         folder = start if start.is_dir() else start.parent
         for parent in (folder, *folder.parents):
             if (parent / FILE_NAME).is_file() and _is_ours(parent / FILE_NAME):
-                return _shown(parent / FILE_NAME)
+                return shown_path(parent / FILE_NAME)
     except (OSError, ValueError):
         return None
     return None
@@ -183,14 +259,13 @@ def _is_ours(file: Path) -> bool:
     return not kinds or KIND.encode() in kinds
 
 
-def _shown(path: Path) -> str:
-    """Return a path as people would type it here: relative below the working folder, else whole."""
-    shown = os.path.relpath(absolute(path))
-    return str(absolute(path)) if shown.startswith(f"..{os.sep}..") else shown
-
-
 def _from(folder: Path, path: str) -> str:
-    return _shown(folder / path)
+    return shown_path(folder / path)
+
+
+def _values_from(folder: Path, file: str) -> str:
+    # An address is never opened, and is told as it was given.
+    return file if "://" in file else _from(folder, file)
 
 
 def _maybe_from(folder: Path, path: str | None) -> str | None:

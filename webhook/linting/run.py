@@ -24,6 +24,7 @@ from policies.model.declared import Workload
 from policies.model.inventory import Inventory
 from policies.model.repository import Repository, goes_with_workloads
 from policies.model.tools import runs_cluster_autoscaler
+from policies.skipped import Skipped
 from webhook.sources.parsing import parse, pieces
 from webhook.sources.texts import Text
 
@@ -57,12 +58,12 @@ class Outcome:
 
     Attributes:
         result: The findings.
-        notes: What was passed over and why, a line each.
+        skipped: What was passed over and why.
         problems: What cannot be read.
     """
 
     result: LintResult = field(default_factory=LintResult)
-    notes: list[str] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
     problems: list[Finding] = field(default_factory=list)
 
 
@@ -111,9 +112,9 @@ def lint_texts(texts: Iterable[Text], job: Job, advance: Callable[[int], None]) 
     if _processes(parts, job) < 2:
         half = _read(parts, job, advance)
         half.drop(half.broken)
-        return _judge(half, half.gathered.repository, job)
+        return _once(_judge(half, half.gathered.repository, job))
     first, second = _halves(parts)
-    return _lint_beside(first, second, job, advance)
+    return _once(_lint_beside(first, second, job, advance))
 
 
 def _processes(parts: list[Text], job: Job) -> int:
@@ -206,7 +207,7 @@ def _read(parts: list[Text], job: Job, advance: Callable[[int], None]) -> _Half:
         found = gather(parsed.objects, job.context)
         gathered.declared += found.declared
         gathered.others += found.others
-        outcome.notes += parsed.notes
+        outcome.skipped += parsed.skipped
         outcome.problems += parsed.problems
         if parsed.problems:
             broken.add(part.file)
@@ -260,8 +261,14 @@ def _judge(half: _Half, repository: Repository, job: Job) -> Outcome:
     return half.outcome
 
 
+def _once(outcome: Outcome) -> Outcome:
+    """Return an outcome with each finding once: a template has the same in every release of its chart."""
+    outcome.result.findings[:] = dict.fromkeys(outcome.result.findings)
+    return outcome
+
+
 def _joined(first: Outcome, second: Outcome) -> Outcome:
-    first.notes += second.notes
+    first.skipped += second.skipped
     first.problems += second.problems
     result = first.result
     result.findings += second.result.findings

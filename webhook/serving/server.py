@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from certs.pair import Pair
 from certs.provision import provision_self_signed
 from certs.serving import Outcome, ServingContext, ServingEvent
 from certs.store import AUTHORITY_CERTIFICATE, SERVING_CERTIFICATE, SERVING_KEY
@@ -75,13 +76,12 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
         context=context,
         telemetry=telemetry,
         events=events,
-        certificate_expiry=lambda: certificates.not_after,
+        certificate=lambda: certificates.pair,
         live=live,
         keeper=_keeper(settings, folder) if settings.cert_secret else None,
         access=_guard(settings, telemetry),
     )
-    if certificates.not_after <= state.now():
-        LOGGER.error("certificate_expired", extra={"fields": {"expired": certificates.not_after.isoformat()}})
+    _tell_validity(certificates.pair, state.now())
     listener = open_listener(settings.bind)
     app = AdmissionApp(state, create_app(state))
     served = Served(
@@ -200,7 +200,7 @@ class _CertificateReporter:
 
     def __call__(self, event: ServingEvent) -> None:
         succeeded = event.outcome is Outcome.LOADED
-        self._telemetry.certificate_loaded(event.not_after.timestamp())
+        self._telemetry.certificate_loaded(event.not_before.timestamp(), event.not_after.timestamp())
         if self._first:
             self._first = False
             return
@@ -210,6 +210,14 @@ class _CertificateReporter:
             LOGGER.info("certificate_loaded", extra={"fields": fields})
         else:
             LOGGER.error("certificate_refused", extra={"fields": {**fields, "reason": event.reason}})
+
+
+def _tell_validity(pair: Pair, now: datetime) -> None:
+    """Log that no client will accept the certificate."""
+    if pair.expired(now):
+        LOGGER.error("certificate_expired", extra={"fields": {"expired": pair.not_after.isoformat()}})
+    elif pair.not_yet_valid(now):
+        LOGGER.error("certificate_not_yet_valid", extra={"fields": {"begins": pair.not_before.isoformat()}})
 
 
 def _begin_drain(state: ServerState) -> None:

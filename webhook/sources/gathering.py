@@ -9,12 +9,16 @@ from pathlib import Path
 
 from policies.documents.lint_config import Rendering
 from policies.errors import DocumentError
-from policies.findings import Finding
-from webhook.sources.charts import is_library, render_chart
+from policies.findings import Finding, Location
+from policies.skipped import Skipped, SkipReason, SourceKind
 from webhook.sources.kustomizations import Kustomization, absolute, reached, read_kustomization, roots
+from webhook.sources.rendering import Charts, render_charts
 from webhook.sources.texts import Text, read_text, shown_file, unreadable
 from webhook.sources.tools import ToolError
-from webhook.sources.walking import find
+from webhook.sources.walking import Found, find
+
+#: What becomes of a kustomization that is skipped.
+_UNBUILT = "not built, so its files are read without patches"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,11 +26,11 @@ class Tools:
     """What may be run.
 
     Attributes:
-        helm: For charts.
+        charts: How charts are rendered.
         kustomize: For kustomizations, ``kustomize`` or else ``kubectl kustomize``.
     """
 
-    helm: Rendering = Rendering.AUTO
+    charts: Charts = field(default_factory=Charts)
     kustomize: Rendering = Rendering.AUTO
 
 
@@ -36,13 +40,15 @@ class Texts:
 
     Attributes:
         texts: By their files' names.
-        notes: What was left out and why, a line each.
+        skipped: What was left out and why.
         problems: What cannot be read.
+        missing: The files that were given and cannot be opened; they are among the problems, too.
     """
 
     texts: list[Text] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
     problems: list[Finding] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
 
 
 def gather_texts(
@@ -57,8 +63,7 @@ def gather_texts(
     """
     found = find(paths, exclude=exclude)
     gathered = Texts()
-    covered = _build_all(found.kustomizations, tools.kustomize, gathered)
-    _render_all(found.charts, tools.helm, gathered)
+    covered = _build_all(found, tools.kustomize, gathered)
     for file in found.files:
         named = file in found.named
         if not named and covered and absolute(file) in covered:
@@ -67,31 +72,32 @@ def gather_texts(
             gathered.texts.append(read_text(file, named=named))
         except DocumentError as error:
             gathered.problems += (unreadable(shown_file(file), problem) for problem in error.problems)
-    gathered.notes += (f"{shown_file(path)}: holds no YAML or JSON file" for path in found.empty)
+            if named or absolute(file) in found.given:
+                gathered.missing.append(file)
+    texts, skipped = render_charts(found, gathered.texts, tools.charts)
+    gathered.texts += texts
+    gathered.skipped += skipped
+    gathered.skipped += (_empty(path) for path in found.empty)
     gathered.texts.sort(key=lambda text: text.file)
     return gathered
 
 
-def _render_all(charts: list[str], rendering: Rendering, gathered: Texts) -> None:
-    helm = shutil.which("helm") if charts and rendering is Rendering.AUTO else None
-    for folder in charts:
-        if is_library(folder):
-            continue
-        if helm is None:
-            why = "--helm=off" if rendering is Rendering.OFF else "helm is not on the PATH"
-            gathered.notes.append(f"{shown_file(folder)}: the chart's templates are skipped: {why}")
-            continue
-        try:
-            gathered.texts += render_chart(folder, helm)
-        except ToolError as error:
-            gathered.notes.append(f"{shown_file(folder)}: the chart's templates are skipped: {error}")
+def _empty(path: str) -> Skipped:
+    why = "no YAML or JSON file in it"
+    return Skipped(
+        location=Location(shown_file(path)),
+        kind=SourceKind.FOLDER,
+        reason=SkipReason.NO_OBJECTS,
+        message=why,
+        named=True,
+    )
 
 
-def _build_all(files: list[str], rendering: Rendering, gathered: Texts) -> set[Path]:
+def _build_all(found: Found, rendering: Rendering, gathered: Texts) -> set[Path]:
     """Build every kustomization that no other one uses; return the files that need no look of their own."""
-    known = [read_kustomization(file) for file in files]
+    known = [read_kustomization(file) for file in found.kustomizations]
     by_folder = {each.folder: each for each in known}
-    program = _kustomize(rendering) if files else None
+    program = _kustomize(rendering) if known else None
     # A patch is a part of a manifest: alone it would lack what the manifest has.
     covered = {path for each in known for path in each.parts}
     for root in roots(known):
@@ -99,22 +105,34 @@ def _build_all(files: list[str], rendering: Rendering, gathered: Texts) -> set[P
         try:
             text = _build(root, made_from, program, rendering)
         except ToolError as error:
-            note = f"{shown_file(root.file)}: not built, so its files are looked at without patches: {error}"
-            gathered.notes.append(note)
+            gathered.skipped.append(_unbuilt(root, error, named=root.folder in found.given))
             continue
         gathered.texts.append(text)
         covered |= {path for each in made_from for path in each.resources}
     return covered
 
 
+def _unbuilt(root: Kustomization, error: ToolError, *, named: bool) -> Skipped:
+    return Skipped(
+        location=Location(shown_file(root.file)),
+        kind=SourceKind.KUSTOMIZATION,
+        reason=error.reason,
+        message=f"{_UNBUILT}: {error}",
+        needs=error.needs,
+        named=named,
+    )
+
+
 def _build(
     root: Kustomization, made_from: list[Kustomization], program: list[str] | None, rendering: Rendering
 ) -> Text:
     if program is None:
-        off = rendering is Rendering.OFF
-        raise ToolError("--kustomize=off" if off else "neither kustomize nor kubectl is on the PATH")
-    if any(each.is_remote for each in made_from):
-        raise ToolError("it would have to download something")
+        if rendering is Rendering.OFF:
+            raise ToolError("--kustomize=off", SkipReason.SWITCHED_OFF)
+        raise ToolError("neither kustomize nor kubectl is on the PATH", SkipReason.TOOL_MISSING)
+    remote = tuple(dict.fromkeys(entry for each in made_from for entry in each.remote))
+    if remote:
+        raise ToolError("it would have to download", SkipReason.DOWNLOAD_NEEDED, remote)
     return root.build(program)
 
 

@@ -37,14 +37,14 @@ class Kustomization:
         file: The file.
         resources: The files and folders that it lists, with their absolute paths.
         parts: The files of patches and the like, with their absolute paths.
-        is_remote: Whether it lists something to be downloaded.
+        remote: What it lists that would have to be downloaded.
         is_component: Whether it is only of use in another one.
     """
 
     file: str
     resources: frozenset[Path] = frozenset()
     parts: frozenset[Path] = frozenset()
-    is_remote: bool = False
+    remote: tuple[str, ...] = ()
     is_component: bool = False
 
     @property
@@ -75,12 +75,18 @@ def read_kustomization(file: str) -> Kustomization:
     folder = Path(file).parent
     listed = [entry for name in _RESOURCES for entry in _paths(value.get(name))]
     parts = [entry for name in _PARTS for entry in _paths(value.get(name))]
-    remote = {entry for entry in (*listed, *parts, *_sources(value)) if _is_remote(entry, folder)}
+    mentioned = (*listed, *parts, *_sources(value))
+    remote = dict.fromkeys(entry for entry in mentioned if _is_remote(entry, folder))
+    # Kustomize would have helm download these.
+    inflated = (entry for path in _paths(value.get("generators")) for entry in _inflated(folder / path))
+    charts = [
+        " ".join(_words(entry)) or "a chart" for entry in (*_entries(value.get("helmCharts")), *inflated)
+    ]
     return Kustomization(
         file,
         frozenset(absolute(folder / entry) for entry in listed if entry not in remote),
         frozenset(absolute(folder / entry) for entry in parts if entry not in remote),
-        bool(remote) or bool(value.get("helmCharts")),
+        tuple(dict.fromkeys((*remote, *charts))),
         value.get("kind") == "Component",
     )
 
@@ -114,6 +120,27 @@ def _in_folder(folder: Path) -> Kustomization | None:
     """Return the kustomization of a folder, None where there is none."""
     files = (folder / name for name in sorted(KUSTOMIZATIONS))
     return next((read_kustomization(str(file)) for file in files if file.is_file()), None)
+
+
+def _entries(value: object) -> Iterator[dict[str, Any]]:
+    yield from (entry for entry in (value if isinstance(value, list) else ()) if isinstance(entry, dict))
+
+
+def _inflated(file: Path) -> Iterator[dict[str, Any]]:
+    """Yield the charts that a generator has helm render."""
+    try:
+        documents = load(file.read_bytes(), str(file)) if file.is_file() else []
+    except (OSError, DocumentError):
+        return
+    values = (document.value for document in documents if isinstance(document.value, dict))
+    yield from (value for value in values if value.get("kind") == "HelmChartInflationGenerator")
+
+
+def _words(chart: dict[str, Any]) -> Iterator[str]:
+    """Yield what a chart of a kustomization is told by: its name, version, and where it comes from."""
+    yield from (str(chart[name]) for name in ("name", "version") if chart.get(name))
+    if chart.get("repo"):
+        yield f"from {chart['repo']}"
 
 
 def _paths(entries: Any) -> Iterator[str]:

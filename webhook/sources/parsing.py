@@ -8,9 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from policies.errors import DocumentError
+from policies.fields import FieldPath
 from policies.findings import Finding, Location
-from policies.manifests import ManifestObject, load, objects
+from policies.manifests import Document, ManifestObject, load, objects
+from policies.skipped import Skipped, SkipReason, SourceKind
+from webhook.sources.encryption import encrypted_with, is_sops
 from webhook.sources.texts import Text, unreadable
+from webhook.sources.walking import STDIN
 
 #: Bytes of a stream of documents that are read at once. Arbitrary; a progress bar moves at each.
 PIECE: Final = 2**19
@@ -27,17 +31,19 @@ class Parsed:
 
     Attributes:
         objects: Its Kubernetes objects.
-        notes: What was passed over and why, a line each.
+        skipped: What was passed over and why.
         problems: Why it cannot be read.
     """
 
     objects: list[ManifestObject] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
     problems: list[Finding] = field(default_factory=list)
 
 
 def parse(text: Text) -> Parsed:
     """Read the objects of a text; one of a folder may hold none without a word."""
+    if tool := encrypted_with(text.content):
+        return Parsed(skipped=[_skipped(text, SkipReason.ENCRYPTED, f"encrypted with {tool}")])
     if not text.named and not text.first_line and not _may_hold_objects(text.content):
         return Parsed()
     try:
@@ -48,23 +54,55 @@ def parse(text: Text) -> Parsed:
             return Parsed(problems=list(map(_without_line, told)))
         if _TEMPLATE.search(text.content):
             first = error.problems[0].removeprefix(f"{text.file}:").partition(":")[0]
-            note = (
-                f"{text.file}: skipped: a template by its {{{{ }}}}, and no YAML in line {first}; render it"
-            )
-            return Parsed(notes=[note])
+            why = f"a template by its {{{{ }}}}, and no YAML in line {first}; render it"
+            return Parsed(skipped=[_skipped(text, SkipReason.TEMPLATE, why)])
         return Parsed(problems=[unreadable(text.file, problem) for problem in error.problems])
     if text.rendered:
         documents = [document.without_lines() for document in documents]
-    found = [entry for document in documents for entry in objects(document) if _is_object(entry)]
-    if not found and text.named and not text.first_line:
-        return Parsed(notes=[f"{text.file}: holds no Kubernetes object"])
-    return Parsed(found)
+    readable = [document for document in documents if not is_sops(document.value)]
+    skipped = [_encrypted(text, document) for document in documents if is_sops(document.value)]
+    found = [entry for document in readable for entry in objects(document) if _is_object(entry)]
+    if not found and not skipped and text.named and not text.first_line:
+        if text.path == STDIN and not text.content.strip():
+            # Most likely what should have written to the pipe has failed.
+            return Parsed(skipped=[_skipped(text, SkipReason.EMPTY, "empty")])
+        return Parsed(skipped=[_skipped(text, SkipReason.NO_OBJECTS, "no Kubernetes object in it")])
+    return Parsed([_placed(entry, text.namespace) for entry in found] if text.namespace else found, skipped)
 
 
-def pieces(text: Text) -> Iterator[Text]:
-    """Yield a text in parts that can be read alone: a long stream of YAML is cut between documents."""
-    content = text.content
-    if len(content) <= PIECE or b"\0" in content or content.lstrip()[:1] in {b"{", b"["}:
+def _skipped(text: Text, reason: SkipReason, why: str) -> Skipped:
+    kind = SourceKind.STDIN if text.path == STDIN else SourceKind.FILE
+    return Skipped(location=Location(text.file), kind=kind, reason=reason, message=why, named=text.named)
+
+
+def _encrypted(text: Text, document: Document) -> Skipped:
+    """Return a document that is encrypted: who it is can be read, what it says cannot."""
+    kind, metadata = document.value.get("kind"), document.value.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return replace(
+        _skipped(text, SkipReason.ENCRYPTED, "encrypted with SOPS"),
+        location=document.location(FieldPath()),
+        title=f"{kind} {name}" if isinstance(kind, str) and isinstance(name, str) else "",
+    )
+
+
+def _placed(entry: ManifestObject, namespace: str) -> ManifestObject:
+    """Return an object in the namespace that it is applied to, if it names none itself."""
+    metadata = entry.value.get("metadata")
+    if not isinstance(metadata, dict) or "namespace" in metadata:
+        return entry
+    return replace(entry, value={**entry.value, "metadata": {**metadata, "namespace": namespace}})
+
+
+def pieces(text: Text, *, size: int | None = None) -> Iterator[Text]:
+    """Yield a text in parts that can be read alone: a long stream of YAML is cut between documents.
+
+    Args:
+        text: The text.
+        size: Bytes that a part should have; 1 for a part a document, None for long ones.
+    """
+    content, size = text.content, PIECE if size is None else size
+    if len(content) <= size or b"\0" in content or content.lstrip()[:1] in {b"{", b"["}:
         yield text
         return
     if _DIRECTIVE.search(content):
@@ -72,7 +110,7 @@ def pieces(text: Text) -> Iterator[Text]:
         return
     start, line = 0, text.first_line
     while start < len(content):
-        cut = _DOCUMENT_START.search(content, start + PIECE)
+        cut = _DOCUMENT_START.search(content, start + size)
         end = cut.start() if cut else len(content)
         part = content[start:end]
         yield replace(text, content=part, first_line=line)

@@ -26,6 +26,7 @@ class Text:
         named: Whether it was given by name, so that finding nothing in it is worth a word.
         rendered: Whether a tool made it: then its lines are nobody's.
         first_line: How many lines of the file stand before it, for a part of a file.
+        namespace: Where objects go that name no namespace; empty if that is not known.
         path: What the file is opened by, which may hold what a message must not; empty for what was made.
     """
 
@@ -34,6 +35,7 @@ class Text:
     named: bool = False
     rendered: bool = False
     first_line: int = 0
+    namespace: str = ""
     path: str = ""
 
 

@@ -31,6 +31,7 @@ class Found:
         named: Those of them that were given by name.
         charts: The folders of Helm charts.
         kustomizations: The kustomization files.
+        given: The folders that were given by name, or by the file that makes them what they are.
         empty: Folders without any file to read.
     """
 
@@ -38,6 +39,7 @@ class Found:
     named: set[str] = field(default_factory=set)
     charts: list[str] = field(default_factory=list)
     kustomizations: list[str] = field(default_factory=list)
+    given: set[Path] = field(default_factory=set)
     empty: list[str] = field(default_factory=list)
 
     @property
@@ -53,17 +55,17 @@ def find(paths: Iterable[str], *, exclude: tuple[Path, tuple[str, ...]] | None =
     meant. A link to a folder is not followed.
 
     Args:
-        paths: Files, folders or ``-``, in the order in which they are read.
+        paths: Files, folders or ``-``, in the order in which they are read; ``Chart.yaml`` and
+            ``kustomization.yaml`` stand for their folders.
         exclude: Patterns as in ``.gitignore`` for what else is left out, and the folder they count from.
     """
     found = Found()
     for path in dict.fromkeys(paths):
         if path == STDIN or not _is_folder(path):
-            found.files[path] = None
-            found.named.add(path)
+            _take_file(path, found)
             continue
-        folder = Path(path).absolute()
-        folder = Path(os.path.normpath(folder))
+        folder = Path(os.path.normpath(Path(path).absolute()))
+        found.given.add(folder)
         ignored = ignored_in(folder)
         if exclude is not None and exclude[1]:
             ignored = ignored.with_patterns(*exclude)
@@ -77,6 +79,20 @@ def find(paths: Iterable[str], *, exclude: tuple[Path, tuple[str, ...]] | None =
     found.files = dict.fromkeys(_once(found.files))
     found.charts, found.kustomizations = _once(found.charts), _once(found.kustomizations)
     return found
+
+
+def _take_file(path: str, found: Found) -> None:
+    """Take in a file that was given; one that makes a folder a chart or a kustomization stands for it."""
+    folder, name = os.path.split(path)
+    if name not in {CHART, *KUSTOMIZATIONS} or not Path(path).is_file():
+        found.files[path] = None
+        found.named.add(path)
+        return
+    found.given.add(Path(os.path.normpath(Path(folder).absolute())))
+    if name == CHART:
+        found.charts.append(folder or ".")
+    else:
+        found.kustomizations.append(path)
 
 
 def _once(paths: Iterable[str]) -> list[str]:

@@ -17,8 +17,10 @@ def livez() -> Response:
 
 @blueprint.get("/readyz")
 def readyz() -> tuple[Response, int]:
-    """Answer 200, or 503 with the reasons why requests should go elsewhere."""
-    reasons = state().unready_reasons()
-    if reasons:
-        return jsonify(status="not ready", reasons=reasons), 503
-    return jsonify(status="ok"), 200
+    """Answer 200, or 503 with the reasons why requests should go elsewhere; warnings come with either."""
+    server = state()
+    warnings = server.warnings()
+    detail = {"warnings": warnings} if warnings else {}
+    if reasons := server.unready_reasons():
+        return jsonify(status="not ready", reasons=reasons, **detail), 503
+    return jsonify(status="ok", **detail), 200

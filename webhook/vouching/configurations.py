@@ -42,6 +42,16 @@ class Configuration:
         return f"{self.kind} {self.name}"
 
     @property
+    def webhook(self) -> str:
+        """What its webhook does, as metrics name it."""
+        return "mutate" if self.kind == CONFIGURATION_KINDS[0] else "validate"
+
+    @property
+    def registered(self) -> bool:
+        """Whether the API server is told to call anyone: without configuration or webhooks it is not."""
+        return bool((self.manifest or {}).get("webhooks"))
+
+    @property
     def path(self) -> str:
         """Where the API server has it."""
         return f"{collection(self.kind)}/{self.name}"

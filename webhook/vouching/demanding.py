@@ -22,6 +22,10 @@ class NotInTimeError(ClusterError):
     """What a rotation waits for has not come."""
 
 
+class ClockError(ClusterError):
+    """The clock of this machine is not the API server's, so what is issued here could be worth nothing."""
+
+
 class NoSecretError(ClusterError):
     """There is no Secret of that name."""
 
@@ -66,6 +70,8 @@ def rotate(
         view, plan = rotation.mend(demand=demand)
         if plan.step is Step.KEEP:
             return view
+        if plan.step is Step.REFUSE:
+            raise ClockError(f"nothing is issued: {plan.reason}; set it right (timedatectl), then try again")
         if plan.step is not Step.WAIT:
             tell(_DONE.get(plan.step, plan.step.value))
             if plan.step in _FULFILLING.get(demand, ()):

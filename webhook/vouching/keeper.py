@@ -12,11 +12,12 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 from certs import store
+from certs.clocks import clock_problem
 from certs.errors import CertificateError
 from certs.examine import leads_to
 from certs.inject import trusted_by
@@ -24,6 +25,7 @@ from certs.pair import Pair
 from certs.rotate import Step, serving_problem, signer_of
 from webhook.cluster.connection import ApiError, ClusterError, UnreachableError
 from webhook.logs import LOGGER
+from webhook.vouching.demanding import ClockError
 from webhook.vouching.rotation import Rotation, View
 
 #: Seconds between two looks while nothing is to be done. Arbitrary; a caBundle that somebody overwrote is put
@@ -44,10 +46,6 @@ _STOP_S: Final = 2.0
 Elect = Callable[[Callable[[], None], Callable[[], None]], Callable[[], None]]
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class CertificateKeeper:
     """One replica's serving certificate: ``provision`` before listening, then ``start``, and ``stop``."""
 
@@ -57,7 +55,6 @@ class CertificateKeeper:
         folder: Path,
         *,
         elect: Elect,
-        now: Callable[[], datetime] = _now,
         look_every_s: float = _LOOK_EVERY_S,
         look_again_s: float = _LOOK_AGAIN_S,
         jitter: Callable[[], float] = random.random,
@@ -68,7 +65,6 @@ class CertificateKeeper:
             rotation: The cluster's certificates; nobody else uses this one.
             folder: A private folder, for the pair that is served.
             elect: Stands for election.
-            now: The clock.
             look_every_s: Seconds between two looks while nothing is to be done.
             look_again_s: Seconds between two looks otherwise.
             jitter: Returns numbers from 0 to 1.
@@ -78,7 +74,6 @@ class CertificateKeeper:
         self._rotation = rotation
         self._folder = folder
         self._elect = elect
-        self._now = now
         self._look_every_s = look_every_s
         self._look_again_s = look_again_s
         self._jitter = jitter
@@ -105,11 +100,32 @@ class CertificateKeeper:
         signer = signer_of(self._served, self._view.keyring.trusted)
         return signer.not_valid_after_utc if signer else None
 
+    @property
+    def skew(self) -> timedelta:
+        """How far this machine's clock was ahead of the API server's at the last look."""
+        return self._rotation.skew
+
+    def warnings(self) -> list[str]:
+        """Return what is wrong in the cluster that is no reason to send requests elsewhere. Costs nothing."""
+        found = self._view.configurations if self._view else ()
+        unregistered = [
+            f"{entry.source} {'holds no webhook' if entry.manifest else 'does not exist'}: the API server "
+            f"sends nothing to /{entry.webhook}"
+            for entry in found
+            if not entry.registered
+        ]
+        return [*unregistered, *filter(None, [clock_problem(self.skew)])]
+
+    def registered(self) -> dict[str, bool]:
+        """Return whether the API server is told to call each webhook; empty before the first look."""
+        found = self._view.configurations if self._view else ()
+        return {entry.webhook: entry.registered for entry in found}
+
     def problem(self) -> str:
         """Return why an API server would not trust what is served; empty if it would. Costs nothing.
 
-        It is what the last successful look has found: while the API server does not answer, replicas that
-        were in order stay in order.
+        It is what the last successful look has found, by the API server's clock: while the API server does
+        not answer, replicas that were in order stay in order.
         """
         return self._problem
 
@@ -134,9 +150,11 @@ class CertificateKeeper:
         while True:
             try:
                 view = self._rotation.look()
-                if serving_problem(view.keyring.serving, self._rotation.names, self._now()):
+                if serving_problem(view.keyring.serving, self._rotation.names, self._rotation.now()):
                     # Putting the bundle into the configurations is left to whoever will lead.
-                    view, _ = self._rotation.mend(view, publishing=False)
+                    view, plan = self._rotation.mend(view, publishing=False)
+                    if plan.step is Step.REFUSE:
+                        raise ClockError(f"there is nothing to serve, and none is issued: {plan.reason}")
                 self._adopt(view)
             except (ApiError, UnreachableError) as error:
                 pause = self._pause_s(self._look_again_s)
@@ -152,17 +170,34 @@ class CertificateKeeper:
         """Follow the Secret from now on, and stand for election; what the folder holds is what is served."""
         if self._served is None:
             self._served = self._left_behind()
-        self._resign = self._elect(self._begin_to_lead, self._end_to_lead)
+        self._stand_for_election()
         self._thread.start()
 
     def stop(self) -> None:
         """Let another replica lead, and follow no more; the pair stays."""
         self._stopping = True
         self._wake.set()
-        if self._resign is not None:
-            self._resign()
+        self._resign_from_election()
         if self._thread.is_alive():
             self._thread.join(_STOP_S)
+
+    def _stand_for_election(self) -> None:
+        if self._resign is None and not self._stopping:
+            self._resign = self._elect(self._begin_to_lead, self._end_to_lead)
+
+    def _resign_from_election(self) -> None:
+        resign, self._resign = self._resign, None
+        if resign is not None:
+            resign()
+
+    def _look_at_the_clock(self) -> None:
+        """Leave it to others to lead while this machine's clock is wrong: it must sign nothing."""
+        problem = clock_problem(self._rotation.skew)
+        self._tell("clock", "clock_differs", problem)
+        if problem:
+            self._resign_from_election()
+        else:
+            self._stand_for_election()
 
     def _left_behind(self) -> Pair | None:
         """Return the pair that another process has provided."""
@@ -195,6 +230,7 @@ class CertificateKeeper:
         """Look, mend while leading, and serve what is good; return whether the next look has time."""
         try:
             view = self._rotation.look()
+            self._look_at_the_clock()
             self._tell_broken(view)
             step = Step.KEEP
             if self._leading:
@@ -208,7 +244,7 @@ class CertificateKeeper:
             self._tell("cluster", "certificates_unavailable", f"{type(error).__name__}: {error}", trace=error)
             return True
         self._tell("cluster", "certificates_unavailable", "")
-        return step is Step.KEEP and not self._problem and not self._told.get("secret")
+        return step in {Step.KEEP, Step.REFUSE} and not self._problem and not self._told.get("secret")
 
     def _adopt(self, view: View) -> None:
         """Serve what the Secret holds if that is better than what is served, and remember what is wrong."""
@@ -233,14 +269,14 @@ class CertificateKeeper:
 
     def _tell_broken(self, view: View) -> str:
         """Tell what is wrong with the Secret; return why its certificate cannot be served."""
-        unfit = serving_problem(view.keyring.serving, self._rotation.names, self._now())
+        unfit = serving_problem(view.keyring.serving, self._rotation.names, self._rotation.now())
         broken = "; ".join(view.keyring.problems) or (unfit and f"{view.stored.source}: {unfit}")
         self._tell("secret", "certificate_secret_broken", broken)
         return unfit
 
     def _is_better(self, offered: Pair, view: View) -> bool:
         """Tell whether a good pair may take the place of the one that is served."""
-        served, now = self._served, self._now()
+        served, now = self._served, self._rotation.now()
         if served is None or serving_problem(served, self._rotation.names, now):
             return True
         if not view.publication.trusts(served):
@@ -249,9 +285,11 @@ class CertificateKeeper:
         return signer is not None and view.publication.settled(signer, now, self._rotation.lifetimes.settle)
 
     def _distrusted_by(self, view: View) -> str:
-        """Return which webhook does not trust what is served; empty if every one does."""
+        """Return why what is served is no good, or which webhook does not trust it; empty if all do."""
         if self._served is None:
             return f"{view.stored.source}: there is nothing to serve"
+        if unfit := serving_problem(self._served, self._rotation.names, self._rotation.now()):
+            return unfit
         certificate = self._served.certificate()
         for configuration in view.configurations:
             for webhook, bundle in trusted_by(configuration.manifest or {}).items():

@@ -9,14 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
+from certs.clocks import clock_problem
 from certs.keyring import Keyring
 from certs.names import Service as ServiceNames
 from certs.names import SubjectNames, parse_names
 from certs.pair import Pair
-from certs.rotate import Demand, Lifetimes, Plan, Publication, Step, carry_out, plan_rotation
+from certs.rotate import (
+    Demand,
+    Lifetimes,
+    Plan,
+    Publication,
+    Step,
+    carry_out,
+    plan_rotation,
+    serving_problem,
+)
 from webhook.cluster.connection import ApiError, ApiServer
 from webhook.logs import LOGGER
 from webhook.vouching.configurations import Configuration, publish, published_bundles, read_configurations
@@ -78,7 +88,11 @@ class View:
 
 
 class Rotation:
-    """The certificates of one place, looked at again and again; not for several threads at once."""
+    """The certificates of one place, looked at again and again; not for several threads at once.
+
+    Attributes:
+        skew: How far the clock of this machine was ahead of the API server's at the last look.
+    """
 
     def __init__(
         self,
@@ -100,6 +114,12 @@ class Rotation:
         self._secret = SecretStore(api, place.namespace, place.secret)
         self._now = now
         self._publication = Publication()
+        self.skew = timedelta(0)
+
+    def now(self) -> datetime:
+        """Return the current time, by the API server's clock if this machine's differs: it verifies."""
+        now = self._now()
+        return now - self.skew if clock_problem(self.skew) else now
 
     def look(self) -> View:
         """Read the configurations and the Secret.
@@ -108,8 +128,11 @@ class Rotation:
             ClusterError: They cannot be read.
         """
         configurations = read_configurations(self._api, self.place.webhooks)
+        stored = self._secret.read()
+        date = self._api.date
+        self.skew = self._now() - date if date else timedelta(0)
         self._observe(configurations)
-        return View(stored=self._secret.read(), configurations=configurations, publication=self._publication)
+        return View(stored=stored, configurations=configurations, publication=self._publication)
 
     def plan(self, view: View, *, demand: Demand = Demand.NOTHING) -> Plan:
         """Decide the next step on what was seen."""
@@ -117,9 +140,10 @@ class Rotation:
             view.keyring,
             view.publication,
             names=self.names,
-            now=self._now(),
+            now=self.now(),
             lifetimes=self.lifetimes,
             demand=demand,
+            skew=self.skew,
         )
 
     def _take_step(self, view: View, plan: Plan, *, spare: Pair | None = None) -> View:
@@ -128,21 +152,21 @@ class Rotation:
         Args:
             view: What was seen.
             plan: What was planned on it.
-            spare: A good serving certificate, should the Secret hold none and nobody to sign one.
+            spare: A good serving certificate, should the Secret hold no good one and nobody to sign one.
 
         Raises:
             ApiError: With ``conflict`` or ``not_found`` if it is no longer what was seen.
             UnreachableError: There is no answer.
         """
         keyring = view.keyring
-        if plan.step is Step.MAKE and keyring.serving is None:
+        if plan.step is Step.MAKE and serving_problem(keyring.serving, self.names, self.now()):
             keyring = replace(keyring, serving=spare)
         changed = carry_out(
             plan.step,
             keyring,
             view.publication,
             names=self.names,
-            now=self._now(),
+            now=self.now(),
             lifetimes=self.lifetimes,
         )
         stored = self._secret.write(view.stored, changed)
@@ -165,12 +189,12 @@ class Rotation:
         Args:
             view: What a look has just seen; None to look first.
             demand: What a person asks for; it is asked for until a step of it was taken.
-            spare: A good serving certificate, should the Secret hold none and nobody to sign one.
+            spare: A good serving certificate, should the Secret hold no good one and nobody to sign one.
             publishing: Do the configurations too.
 
         Returns:
-            What is there now, and the last plan: to wait, or that nothing is left to do; or the step that
-            fulfilled the demand.
+            What is there now, and the last plan: to wait, that this machine must not, or that nothing is
+            left to do; or the step that fulfilled the demand.
 
         Raises:
             ClusterError: Something cannot be read or written, or others are always faster.
@@ -178,18 +202,22 @@ class Rotation:
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 view, plan = self._renewed(view or self.look(), demand, spare)
-                return (self._published(view) if publishing else view), plan
+                # Where keys are due that this machine must not make, there is no bundle either.
+                if publishing and plan.step is not Step.REFUSE:
+                    view = self._published(view)
             except ApiError as error:
                 if attempt == _ATTEMPTS or not (error.conflict or error.not_found):
                     raise
                 view = None
+            else:
+                return view, plan
         raise AssertionError("the last attempt returns or raises")
 
     def _renewed(self, view: View, demand: Demand, spare: Pair | None) -> tuple[View, Plan]:
         """Do to the Secret whatever is due."""
         for _ in range(_STEPS):
             plan = self.plan(view, demand=demand)
-            if plan.step in {Step.KEEP, Step.WAIT}:
+            if plan.step in {Step.KEEP, Step.WAIT, Step.REFUSE}:
                 break
             view = self._take_step(view, plan, spare=spare)
             if demand is not Demand.NOTHING and plan.step in {Step.SWITCH, Step.ISSUE, Step.MAKE}:
@@ -198,7 +226,7 @@ class Rotation:
 
     def _published(self, view: View) -> View:
         """Put the Secret's bundle into the configurations that have another."""
-        bundle = view.keyring.bundle(self._now())
+        bundle = view.keyring.bundle(self.now())
         configurations = []
         for old in view.configurations:
             new = publish(self._api, old, bundle)
@@ -214,4 +242,4 @@ class Rotation:
         return replace(view, configurations=tuple(configurations), publication=self._publication)
 
     def _observe(self, configurations: tuple[Configuration, ...]) -> None:
-        self._publication = self._publication.observe(published_bundles(configurations), self._now())
+        self._publication = self._publication.observe(published_bundles(configurations), self.now())

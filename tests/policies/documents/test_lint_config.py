@@ -5,9 +5,17 @@ from __future__ import annotations
 import jsonschema
 import pytest
 
-from policies.documents.lint_config import FailOn, LintConfig, Rendering, load_lint_config
+from policies.documents.lint_config import (
+    ChartRelease,
+    ChartReleases,
+    FailOn,
+    LintConfig,
+    Rendering,
+    load_lint_config,
+)
 from policies.documents.schema import build_lint_config_schema
 from policies.errors import DocumentError
+from policies.skipped import FailOnSkipped
 
 HEAD = "apiVersion: evenkeel.dev/v1alpha1\nkind: LintConfig\n"
 
@@ -19,7 +27,9 @@ def test_every_field() -> None:
         "enable: [no-spread]\nfailOn: note\npolicies: [e]\n"
         "schedulerConfig: f\n"
         "cluster: g\nkubernetesVersion: '1.30'\nworkloadKinds: [acme.io/Widget=spec.template]\nbaseline: h\n"
-        "helm: 'off'\nkustomize: 'off'\n"
+        "helm: 'off'\nkustomize: 'off'\nfailOnSkipped: any\n"
+        "charts: [{path: i, releases: [{name: j, namespace: k, values: [l], set: {m.n: 1},"
+        " apiVersions: [o/v1]}, {name: p}]}]\n"
     )
 
     assert LintConfig(
@@ -27,7 +37,13 @@ def test_every_field() -> None:
         enable=("no-spread",), fail_on=FailOn.NOTE, policies=("e",),
         scheduler_config="f", cluster="g", kubernetes_version="1.30",
         workload_kinds=("acme.io/Widget=spec.template",), baseline="h", helm=Rendering.OFF,
-        kustomize=Rendering.OFF,
+        kustomize=Rendering.OFF, fail_on_skipped=FailOnSkipped.ANY,
+        charts=(
+            ChartReleases(path="i", releases=(
+                ChartRelease(name="j", namespace="k", values=("l",), set={"m.n": 1}, api_versions=("o/v1",)),
+                ChartRelease(name="p"),
+            )),
+        ),
     ) == load_lint_config(text.encode(), "evenkeel.yaml")  # fmt: skip
 
 
@@ -45,6 +61,11 @@ def test_every_field() -> None:
         pytest.param(f"{HEAD}select: [x]\nignore: [y]\nenable: [z]\n", 3, id="3 rules that do not exist"),
         pytest.param("failOn: x\nignore: [y]\n", 1, id="without apiVersion and kind"),
         pytest.param(f"{HEAD}kubernetesVersion: 1.30\n", 1, id="a version that is a number"),
+        pytest.param(
+            f"{HEAD}failOnSkipped: x\ncharts:\n- path: a\n- releases: [{{nam: b}}]\n",
+            5,
+            id="a chart without releases, one without a path, a release without a name",
+        ),
     ],
 )
 def test_mistakes(text: str, lines: int) -> None:

@@ -11,6 +11,7 @@ from policies.fields import FieldPath, Key
 from policies.findings import Finding, Location, Severity
 from policies.reports.lint_run import LintRun
 from policies.rules.base import Context, Problem, Rule, Subject
+from policies.skipped import FailOnSkipped, Skipped, SkipReason, SourceKind
 
 MANUAL = """\
 A constraint that is odd.
@@ -92,11 +93,50 @@ _RESULT = LintResult(
     skipped={"single-domain": "needs nodes", "no-node": "needs nodes", "old": "is off before 1.27"},
     workloads=3,
 )
+_DEPENDENCIES = "the chart's dependencies would have to be downloaded"
+_SKIPPED = (
+    Skipped(
+        location=Location("charts/shop/Chart.yaml"),
+        kind=SourceKind.CHART,
+        reason=SkipReason.TOOL_FAILED,
+        message="helm template: execution error at (shop/web.yaml:3:4): a tag, 100% | is required",
+        named=True,
+    ),
+    Skipped(
+        location=Location("charts/b/Chart.yaml"),
+        kind=SourceKind.CHART,
+        reason=SkipReason.DOWNLOAD_NEEDED,
+        message=_DEPENDENCIES,
+        needs=("common 2.x.x from oci://example.com/charts", "redis 1.0.0 from https://example.com"),
+    ),
+    Skipped(
+        location=Location("charts/a/Chart.yaml"),
+        kind=SourceKind.CHART,
+        reason=SkipReason.DOWNLOAD_NEEDED,
+        message=_DEPENDENCIES,
+        needs=("common 2.x.x from oci://example.com/charts",),
+    ),
+    Skipped(
+        location=Location("apps/web.yaml", 4),
+        kind=SourceKind.HELM_RELEASE,
+        reason=SkipReason.DOWNLOAD_NEEDED,
+        message="its chart would have to be downloaded",
+        needs=("web 1.2.3 from HelmRepository shop",),
+        title="HelmRelease web",
+    ),
+    Skipped(
+        location=Location("secrets.yaml"),
+        kind=SourceKind.FILE,
+        reason=SkipReason.ENCRYPTED,
+        message="is encrypted with SOPS",
+    ),
+)
 #: A run with everything that a report may tell.
 RUN = LintRun(
     result=_RESULT,
     tool_version="1.2.3",
     files=("deploy/web.yaml", "b.yaml", "clean.yaml"),
+    skipped=_SKIPPED,
     known=2,
     rules={"odd-skew": a_rule(), "even-label": a_rule("even-label", Severity.NOTE)},
     source=lambda file: WEB.split("\n") if file == "deploy/web.yaml" else (),
@@ -125,6 +165,16 @@ _FINDINGS = st.builds(
     title=TEXTS,
     fixable=st.booleans(),
 )
+_HOSTILE_SKIPPED = st.builds(
+    Skipped,
+    location=st.builds(Location, file=TEXTS, line=st.integers(0, 3)),
+    kind=st.sampled_from(SourceKind),
+    reason=st.sampled_from(SkipReason),
+    message=TEXTS,
+    needs=st.lists(TEXTS, max_size=2).map(tuple),
+    title=TEXTS,
+    named=st.booleans(),
+)
 #: Runs of hostile texts.
 HOSTILE_RUNS = st.builds(
     LintRun,
@@ -136,7 +186,9 @@ HOSTILE_RUNS = st.builds(
     ),
     tool_version=st.just("1.2.3"),
     files=st.lists(TEXTS, max_size=2).map(tuple),
+    skipped=st.lists(_HOSTILE_SKIPPED, max_size=3).map(tuple),
     fail_on=st.none() | st.sampled_from(Severity),
+    fail_on_skipped=st.sampled_from(FailOnSkipped),
     rules=st.just({"odd-skew": a_rule()}),
     source=st.lists(TEXTS, min_size=3, max_size=3).map(lambda lines: lambda _file: lines),
 )

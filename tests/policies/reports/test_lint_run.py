@@ -8,11 +8,14 @@ import pytest
 
 from policies.evaluation.linting import LintResult
 from policies.findings import Severity
+from policies.skipped import FailOnSkipped
 from tests.policies.reports.lint_runs import CLEAN, RUN
 
 #: A run without errors.
 MILD = replace(
-    RUN, result=LintResult([found for found in RUN.findings if found.severity is not Severity.ERROR])
+    RUN,
+    result=LintResult([found for found in RUN.findings if found.severity is not Severity.ERROR]),
+    skipped=(),
 )
 
 
@@ -28,6 +31,23 @@ def test_failed(fail_on: Severity | None, *, expected: bool) -> None:
 def test_failed_without_findings() -> None:
     """A run without findings never fails."""
     assert not replace(CLEAN, fail_on=Severity.NOTE).failed
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "fail_on_skipped", "expected"),
+    [
+        (Severity.ERROR, FailOnSkipped.NAMED, True),
+        (Severity.ERROR, FailOnSkipped.NEVER, False),
+        (None, FailOnSkipped.ANY, False),
+    ],
+)
+def test_failed_by_what_was_skipped(
+    fail_on: Severity | None, fail_on_skipped: FailOnSkipped, *, expected: bool
+) -> None:
+    """A chart that is named must be read, unless skipped things or everything may pass."""
+    run = replace(CLEAN, skipped=RUN.skipped, fail_on=fail_on, fail_on_skipped=fail_on_skipped)
+
+    assert (expected, expected) == (run.incomplete, run.failed)
 
 
 def test_by_file() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from policies.findings import Severity
-from policies.reports.lint_summary import asides, counts, looked_at
+from policies.reports.lint_summary import asides, counts, looked_at, skipped_count, skipped_groups
 from tests.policies.reports.lint_runs import CLEAN, RUN
 
 
@@ -31,3 +33,19 @@ def test_asides() -> None:
         "1 rule not run: is off before 1.27",
     ] == list(asides(RUN))
     assert [] == list(asides(CLEAN))
+
+
+def test_skipped() -> None:
+    """How much was skipped, and what was for the same reason together, with everything that it needs."""
+    assert "3 charts, 1 HelmRelease and 1 file were skipped" == skipped_count(RUN)
+    assert "" == skipped_count(CLEAN)
+    twice = [replace(RUN.skipped[0], message=f"release {name}") for name in "ab"]
+    assert "1 chart was skipped" == skipped_count(replace(CLEAN, skipped=twice))
+    assert [
+        (Severity.WARNING, "apps/web.yaml:4"),
+        (Severity.WARNING, "charts/a/Chart.yaml, charts/b/Chart.yaml"),
+        (Severity.ERROR, "charts/shop/Chart.yaml"),
+        (Severity.NOTE, "secrets.yaml"),
+    ] == [(severity, places) for severity, places, _ in skipped_groups(RUN)]
+    needed = "common 2.x.x from oci://example.com/charts, redis 1.0.0 from https://example.com"
+    assert list(skipped_groups(RUN))[1][2].endswith(f": {needed}")

@@ -19,6 +19,7 @@ from policies.documents.lint_config import LintConfig, Rendering
 from webhook.linting.job import build_job
 from webhook.linting.run import Outcome, lint_texts
 from webhook.sources.gathering import Tools, gather_texts
+from webhook.sources.rendering import Charts
 
 WILD = Path(__file__).parents[2] / "data" / "wild"
 EXPECTED, CLUSTER = WILD / "expected.json", WILD / "cluster.json"
@@ -35,7 +36,9 @@ WITHOUT_WORKLOADS = ("51-chart", "52-beside")
 def linted(case: str, cluster: str) -> Outcome:
     """Lint a case as ``evenkeel lint`` does, without running other programs."""
     texts = gather_texts(
-        [str(WILD / case)], tools=Tools(helm=Rendering.OFF, kustomize=Rendering.OFF), exclude=None
+        [str(WILD / case)],
+        tools=Tools(charts=Charts(helm=Rendering.OFF), kustomize=Rendering.OFF),
+        exclude=None,
     )
     warnings: list[str] = []
     job = build_job(LintConfig(cluster=cluster or None), today=date(2026, 1, 1), warn=warnings.append)

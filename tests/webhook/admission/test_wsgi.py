@@ -7,7 +7,6 @@ import json
 import logging
 import os
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -15,6 +14,7 @@ from prometheus_client import CollectorRegistry
 
 from policies.evaluation.context import AdmissionContext
 from tests.builders import a_constraint, a_workload
+from tests.certs.builders import AUTHORITY
 from tests.policies.evaluation.clusters import two_full_zones
 from tests.policies.evaluation.contexts import a_context
 from tests.webhook.serving.running import REVIEW, review_of
@@ -49,7 +49,7 @@ class Caller:
             context=context,
             telemetry=Telemetry("1", registry=self.registry),
             events=events,
-            certificate_expiry=lambda: datetime(2100, 1, 1, tzinfo=UTC),
+            certificate=lambda: AUTHORITY,
         )
         self._write = write
         self.app = AdmissionApp(state, _fallback)

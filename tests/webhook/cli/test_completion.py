@@ -40,7 +40,9 @@ MISSING = ["plain,selector-misses-own-pod", "plain,selector-missing"]
     ("words", "expected"),
     [
         pytest.param("evenkeel s", ["plain,score", "plain,serve", "plain,snapshot"], id="commands"),
-        pytest.param("evenkeel lint --fail", ["plain,--fail-on"], id="an option of lint"),
+        pytest.param(
+            "evenkeel lint --fail", ["plain,--fail-on", "plain,--fail-on-skipped"], id="an option of lint"
+        ),
         pytest.param("evenkeel fix --in", ["plain,--inject"], id="an option of fix"),
         pytest.param("evenkeel lint --fail-on n", ["plain,note", "plain,never"], id="a value"),
         pytest.param("evenkeel lint -o js", ["plain,json"], id="a report format"),

@@ -215,3 +215,37 @@ def test_a_read_only_file(fix: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "web.yaml: is read-only" in result.stderr
     assert "nothing to fix" not in result.stderr
     assert "1 problem not fixed: 1 file cannot be written" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        pytest.param(
+            ["."], 0, ["chart skipped", "kustomization skipped", "encrypted with"], id="0: a folder"
+        ),
+        pytest.param(
+            ["shop", "over"], 0, ["chart skipped", "kustomization skipped"], id="0: what fix never does"
+        ),
+        pytest.param([".", "--fail-on-skipped", "any"], 2, ["encrypted with"], id="2: all must be read"),
+        pytest.param(["broken.yaml"], 2, ["broken.yaml:2: "], id="2: a broken file"),
+        pytest.param(["broken.yaml", "--fail-on", "never"], 0, ["broken.yaml:2: "], id="0: never fail"),
+        pytest.param(["broken.yaml", "--ignore", "unreadable"], 0, ["file skipped"], id="0: ignored"),
+        pytest.param(["nowhere.yaml", "--fail-on", "never"], 2, ["nowhere.yaml: "], id="2: no such file"),
+        pytest.param(["-"], 2, ["standard input skipped"], id="2: an empty pipe"),
+    ],
+)
+def test_what_is_skipped(fix: Any, arguments: list[str], code: int, told: list[str]) -> None:
+    """It is told as lint tells it, and the exit codes are the same."""
+    for name, text in {
+        "shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+        "over/kustomization.yaml": "resources: [web.yaml]\n",
+        "secret.yaml": "$ANSIBLE_VAULT;1.1;AES256\n3031\n",
+    }.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text)
+    if "broken.yaml" in arguments:
+        Path("broken.yaml").write_text("kind: a\n b: c: d\n")
+    result = fix(*arguments)
+
+    assert code == result.exit_code
+    assert all(text in result.stderr for text in told)

@@ -60,7 +60,11 @@ def lint(*arguments: str, stdin: str | bytes = "") -> Result:
         pytest.param(["bad.yaml"], 1, id="1: an error"),
         pytest.param(["bad.yaml", "--fail-on", "never"], 0, id="0: never fail"),
         pytest.param(["bad.yaml", "broken.yaml"], 2, id="2: a file cannot be read"),
-        pytest.param(["broken.yaml", "--fail-on", "never"], 2, id="2: cannot be read, even so"),
+        pytest.param(["broken.yaml", "--fail-on", "never"], 0, id="0: never fail by what files hold"),
+        pytest.param(["nowhere.yaml", "--fail-on", "never"], 2, id="2: no such file, even so"),
+        pytest.param(["broken.yaml", "--ignore", "unreadable"], 0, id="0: what cannot be read is ignored"),
+        pytest.param(["nowhere.yaml", "--ignore", "unreadable"], 2, id="2: no such file, ignored or not"),
+        pytest.param(["broken.yaml", "--select", "unreadable"], 2, id="2: only what cannot be read"),
         pytest.param(["."], 2, id="2: a folder with a broken file"),
         pytest.param(["nowhere.yaml"], 2, id="2: no such file"),
         pytest.param(["bad.yaml", "--ignore", "max-skew-not-positive"], 0, id="0: the rule is ignored"),
@@ -68,8 +72,82 @@ def lint(*arguments: str, stdin: str | bytes = "") -> Result:
 )
 def test_exit_codes(folder: Path, arguments: list[str], code: int) -> None:
     """0 clean, 1 findings, 2 what cannot be read."""
-    select = () if "--ignore" in arguments else ONE
+    select = () if {"--ignore", "--select"} & {*arguments} else ONE
     assert code == lint(*arguments, *select).exit_code
+
+
+ENCRYPTED = "$ANSIBLE_VAULT;1.1;AES256\n3031\n"
+
+
+@pytest.fixture
+def blind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work where there is hardly anything that can be read, on a machine without helm and kustomize."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    files = {
+        "charts/shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+        "overlays/prod/kustomization.yaml": "resources: [web.yaml]\n",
+        "overlays/prod/web.yaml": GOOD,
+        "secret.yaml": ENCRYPTED,
+        "empty/.keep": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        pytest.param(["."], 0, id="0: a folder"),
+        pytest.param([".", "--fail-on-skipped", "any"], 2, id="2: a folder, and all of it must be read"),
+        pytest.param([".", "--helm", "off", "--kustomize", "off"], 0, id="0: switched off"),
+        pytest.param(["charts/shop"], 2, id="2: a chart"),
+        pytest.param(["charts/shop/Chart.yaml"], 2, id="2: a chart's file"),
+        pytest.param(["charts/shop", "--helm", "off", "--fail-on-skipped", "any"], 0, id="0: a chart, off"),
+        pytest.param(["charts/shop", "--fail-on-skipped", "never"], 0, id="0: a chart may be skipped"),
+        pytest.param(["charts/shop", "--fail-on", "never"], 0, id="0: a chart, never fail"),
+        pytest.param(["overlays/prod"], 2, id="2: a kustomization"),
+        pytest.param(["overlays"], 0, id="0: a folder with kustomizations"),
+        pytest.param(["secret.yaml"], 0, id="0: an encrypted file"),
+        pytest.param(["secret.yaml", "--fail-on-skipped", "any"], 2, id="2: an encrypted file, but any"),
+        pytest.param(["empty"], 0, id="0: a folder with nothing in it"),
+        pytest.param(["-"], 2, id="2: an empty pipe"),
+        pytest.param(["charts/shop", "--set", "a=b"], 2, id="2: a chart with a value"),
+    ],
+)
+def test_exit_codes_of_what_is_skipped(blind: Path, arguments: list[str], code: int) -> None:
+    """What is named must be read, unless the user says otherwise."""
+    assert code == lint(*arguments, *ONE).exit_code
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "junit", "github", "markdown"])
+def test_what_is_skipped_is_in_every_report(blind: Path, form: str) -> None:
+    """Each report names it, and so does the summary that a person reads."""
+    result = lint(".", "empty", *ONE, "-o", form)
+
+    for name in ("charts/shop/Chart.yaml", "overlays/prod/kustomization.yaml", "secret.yaml", "empty"):
+        assert name in result.stdout
+    summary = result.stdout if form == "text" else result.stderr
+    assert "; 1 chart, 1 kustomization, 1 file and 1 folder were skipped\n" in summary
+
+
+def test_ignored_files_that_cannot_be_read_are_skipped(folder: Path) -> None:
+    """They are no findings, but told."""
+    report = json.loads(lint(".", "--ignore", "unreadable", "-o", "json").stdout)
+
+    assert ["broken.yaml"] == [entry["file"] for entry in report["skippedSources"]]
+    assert "unreadable" not in {finding["rule"] for finding in report["findings"]}
+
+
+def test_a_baseline_says_what_it_lacks(blind: Path) -> None:
+    """It is written, and what was skipped is told."""
+    result = lint("charts/shop", "--write-baseline", "b.json")
+
+    assert 2 == result.exit_code
+    assert "charts/shop/Chart.yaml: error: chart skipped: " in result.stderr
+    assert Path("b.json").is_file()
 
 
 def test_a_broken_file_holds_nothing_up(folder: Path) -> None:

@@ -48,7 +48,8 @@ def caused(error: Exception, cause: Exception) -> Exception:
             "the TLS handshake failed: tlsv13 alert certificate required",
             id="alert",
         ),
-        pytest.param(TimeoutError("timed out"), "no connection in time", id="time to connect"),
+        pytest.param(TimeoutError("timed out"), "timed out", id="time of the socket"),
+        pytest.param(exceptions.ConnectTimeoutError(), "no connection in time", id="time to connect"),
         pytest.param(exceptions.ReadTimeoutError(None, "", "x"), "no answer in time", id="time to read"),  # type: ignore[arg-type]
         pytest.param(
             exceptions.ProtocolError("x", IncompleteRead(b"")), "the connection broke off", id="broken"

@@ -191,3 +191,24 @@ def test_stop_before_start(server: FakeApiServer, cluster: LiveCluster) -> None:
     cluster.stop()
 
     assert [] == server.asked
+
+
+def test_a_refusal_that_passes(server: FakeApiServer, tmp_path: Path) -> None:
+    """After a restart a kind is refused for a while: it is named, with the time, until it is followed."""
+    now = [0.0]
+    cluster = a_cluster(tmp_path, server.url, clock=lambda: now[0])
+    cluster.start()
+    eventually(lambda: cluster.synced and not cluster.unsynced())
+    server.watch_faults.extend([lambda handler: handler.reply(403, {"message": "not synced"})] * 10_000)
+    server.drop()
+
+    def refused_later() -> list[str]:
+        now[0] += 1.0
+        return cluster.refused(longer_s=5.0)
+
+    refused = eventually(refused_later)
+    server.watch_faults.clear()
+    eventually(lambda: not cluster.refused(longer_s=5.0))
+    cluster.stop()
+
+    assert ["Pod (403: not synced)"] == refused

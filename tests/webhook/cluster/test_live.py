@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from certs.serving import ServingContext
+from certs.store import SERVING_CERTIFICATE, SERVING_KEY
+from tests.certs.builders import a_folder, a_pair
+from tests.certs.tls import EchoServer
 from tests.webhook.cluster.api_server import FakeApiServer, Handler, eventually, serving
 from tests.webhook.loopback import write_kubeconfig
 from webhook.cluster import live
@@ -169,6 +175,68 @@ def test_a_watch_that_breaks_off(server: FakeApiServer, api: LiveApiServer) -> N
 
     with pytest.raises(UnreachableError, match="the connection broke off"):
         read(api)
+
+
+@contextmanager
+def accepting(answer: bytes) -> Iterator[int]:
+    """Accept one connection, say something or nothing, and keep it open; yield the port."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def accept() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.sendall(answer)
+                done.wait(10)
+
+        done = threading.Event()
+        thread = threading.Thread(target=accept)
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            done.set()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "answer", "timeout_s", "expected"),
+    [
+        pytest.param("http", b"", 0.2, "no answer within 0.2 s", id="silence"),
+        pytest.param(
+            "https", b"", 0.2, "it accepts connections and says nothing: it hangs", id="silence before TLS"
+        ),
+        pytest.param("https", b"HTTP/1.1 400 Bad\r\n\r\n", 9.0, "it does not speak TLS", id="no TLS"),
+    ],
+)
+def test_errors_are_sentences(
+    tmp_path: Path, scheme: str, answer: bytes, timeout_s: float, expected: str
+) -> None:
+    """What a library says of a socket is told as what it means."""
+    with accepting(answer) as port:
+        api = connect(kubeconfig=write_kubeconfig(tmp_path, f"{scheme}://127.0.0.1:{port}"))
+        with pytest.raises(UnreachableError) as raised:
+            api.send("GET", "/version", timeout_s=timeout_s)
+
+    assert f"{scheme}://127.0.0.1:{port}: {expected}" in str(raised.value)
+    assert "_ssl.c" not in str(raised.value)
+
+
+def test_a_certificate_of_somebody_else(tmp_path: Path) -> None:
+    """Who cannot be trusted is told with the reason of the verification."""
+    folder = a_folder(tmp_path / "pki", a_pair("127.0.0.1"))
+    serving = ServingContext(folder / SERVING_CERTIFICATE, folder / SERVING_KEY)
+    with EchoServer(serving) as server:
+        api = connect(kubeconfig=write_kubeconfig(tmp_path, f"https://127.0.0.1:{server.port}"))
+        with pytest.raises(UnreachableError, match=r"its certificate cannot be verified: [a-z -]+$"):
+            api.send("GET", "/version", timeout_s=5)
+
+
+def test_nobody_of_that_name(tmp_path: Path) -> None:
+    """A name that is mistyped is told as that."""
+    api = connect(kubeconfig=write_kubeconfig(tmp_path, "https://nobody.invalid"))
+
+    with pytest.raises(UnreachableError, match="there is no host of that name"):
+        api.send("GET", "/version", timeout_s=5)
 
 
 def test_a_watch_is_canceled_by_another_thread(server: FakeApiServer, api: LiveApiServer) -> None:

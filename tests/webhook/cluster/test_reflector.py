@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def following(
     """Follow the pods of a server, with short pauses, for as long as the block runs."""
     index = ClusterIndex()
     api = connect(kubeconfig=write_kubeconfig(folder, server.url))
-    backoff = backoff or Backoff(first_s=0.002, longest_s=0.02, lasting_s=0.02)
+    backoff = backoff or Backoff(first_s=0.002, longest_s=0.02)
     reflector = Reflector(api, PODS, index, clock=clock, backoff=backoff, watch_s=watch_s)
     thread = threading.Thread(target=reflector.run)
     thread.start()
@@ -240,7 +241,7 @@ def test_a_silent_peer_is_given_up(
 def test_it_is_never_busy(server: FakeApiServer, tmp_path: Path) -> None:
     """A server that ends every watch at once is asked less and less often."""
     server.watch_faults.extend([lines()] * 3)
-    backoff = Backoff(first_s=0.1, longest_s=0.3, lasting_s=0.3, random=lambda: 1.0)
+    backoff = Backoff(first_s=0.1, longest_s=0.3, random=lambda: 1.0)
     # On a slow machine no watch lasts long enough to begin anew with the pauses.
     with following(server, tmp_path, backoff, clock=lambda: 0.0):
         eventually(lambda: len(server.requests(watch=True)) > 3)
@@ -253,7 +254,7 @@ def test_it_is_never_busy(server: FakeApiServer, tmp_path: Path) -> None:
 def test_short_watches_that_lasted_end_a_long_pause(server: FakeApiServer, tmp_path: Path) -> None:
     """After an outage watches that are asked to be short follow each other as before it."""
     server.watch_faults.append(lasting_a_second)
-    backoff = Backoff(first_s=0.001, longest_s=5.0, lasting_s=0.02, random=lambda: 0.0)
+    backoff = Backoff(first_s=0.001, longest_s=5.0, random=lambda: 0.0)
     while not backoff.exhausted:
         backoff.pause_s(well_s=-1.0)
     with following(server, tmp_path, backoff, watch_s=1.0):
@@ -265,7 +266,7 @@ def test_short_watches_that_lasted_end_a_long_pause(server: FakeApiServer, tmp_p
 def test_it_is_not_busy_with_versions_that_are_always_too_old(server: FakeApiServer, tmp_path: Path) -> None:
     """List, 410, list, 410: each round is followed by a longer pause."""
     server.watch_faults.extend([lines(refusal(410))] * 3)
-    backoff = Backoff(first_s=0.1, longest_s=0.3, lasting_s=0.3, random=lambda: 1.0)
+    backoff = Backoff(first_s=0.1, longest_s=0.3, random=lambda: 1.0)
     # On a slow machine no watch lasts long enough to begin anew with the pauses.
     with following(server, tmp_path, backoff, clock=lambda: 0.0):
         eventually(lambda: len(server.requests(watch=True)) > 3)
@@ -279,21 +280,65 @@ def test_it_is_not_busy_with_versions_that_are_always_too_old(server: FakeApiSer
     ("fault", "least_s"),
     [
         pytest.param(status(429, Retry_After="1"), 1.0, id="Retry-After 1"),
-        pytest.param(status(403), 0.3, id="forbidden: a longer pause"),
-        pytest.param(status(404), 0.3, id="not served: a longer pause"),
+        pytest.param(status(403), 0.0, id="forbidden: no longer than otherwise"),
     ],
 )
-def test_it_waits_where_that_is_asked_or_wise(
+def test_it_waits_where_that_is_asked(
     server: FakeApiServer, tmp_path: Path, fault: Fault, least_s: float
 ) -> None:
-    """Pauses are as long as the API server asks, and long where only a person can help."""
+    """Pauses are as long as the API server asks."""
     server.list_faults.append(fault)
-    with following(server, tmp_path, Backoff(first_s=0.001, longest_s=0.02, lasting_s=0.3)) as (reflector, _):
+    with following(server, tmp_path, Backoff(first_s=0.001, longest_s=0.02)) as (reflector, _):
         eventually(lambda: reflector.status().last_error)
         eventually(lambda: reflector.synced)
     first, second = (asked.at for asked in server.requests(watch=False)[:2])
 
     assert second - first >= least_s
+
+
+@dataclass
+class Recorded(Backoff):
+    """Remembers its pauses."""
+
+    pauses: list[float] = field(default_factory=list)
+
+    def pause_s(self, *, well_s: float, least_s: float = 0.0, refused: bool = False) -> float:
+        pause = super().pause_s(well_s=well_s, least_s=least_s, refused=refused)
+        self.pauses.append(pause)
+        return pause
+
+
+def test_an_api_server_that_has_just_started(server: FakeApiServer, tmp_path: Path) -> None:
+    """After a long outage, a 403 that passes is asked about again at once, not after the longest pause."""
+    backoff = Recorded(first_s=0.01, longest_s=60.0, random=lambda: 1.0)
+    server.list_faults.extend([hang_up] * 4 + [status(403, {"message": "not synced"})] * 3)
+    with following(server, tmp_path, backoff) as (reflector, _):
+        eventually(lambda: reflector.synced)
+
+    # An outage, then refusals.
+    assert [0.01, 0.02, 0.04, 0.08, 0.01, 0.02, 0.04] == backoff.pauses[:7]
+
+
+@pytest.mark.parametrize(
+    ("fault", "refused_s"),
+    [pytest.param(hang_up, 0.0, id="silence is none"), pytest.param(status(403), 9.0, id="403, 9 s ago")],
+)
+def test_for_how_long_it_is_refused(
+    server: FakeApiServer, tmp_path: Path, fault: Fault, refused_s: float
+) -> None:
+    """A refusal counts from the first one until the kind is followed again."""
+    clock = [0.0]
+    server.watch_faults.extend([fault] * 10_000)
+    with following(server, tmp_path, clock=lambda: clock[0]) as (reflector, index):
+        eventually(lambda: reflector.status().errors > 1)
+        clock[0] += 9.0
+        told = [reflector.refused_s()]
+        server.watch_faults.clear()
+        server.put(bound("new"))
+        eventually(lambda: follows(server, index))
+        told.append(reflector.refused_s())
+
+    assert [refused_s, 0.0] == told
 
 
 @pytest.mark.parametrize(("code", "reason"), [(403, "Forbidden"), (410, "Expired"), (500, "InternalError")])
@@ -406,7 +451,7 @@ def test_stop_is_prompt(server: FakeApiServer, tmp_path: Path, where: str) -> No
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
-        pytest.param([(0, 0)] * 8, [0.5, 1, 2, 4, 8, 10, 10, 10], id="0.5 s doubles to 10 s"),
+        pytest.param([(0, 0)] * 6, [0.5, 1, 2, 4, 5, 5], id="0.5 s doubles to 5 s"),
         pytest.param([(0, 0), (0, 0), (9, 0), (0, 0)], [0.5, 1, 0.5, 1], id="9 s well: anew"),
         pytest.param([(0, 0), (0, 0), (1.5, 0)], [0.5, 1, 2], id="1.5 s well after a pause of 2: goes on"),
         pytest.param([(0, 7), (0, 0)], [7, 1], id="7 s asked"),
@@ -418,6 +463,16 @@ def test_backoff(asked: list[tuple[float, float]], expected: list[float]) -> Non
     backoff = Backoff(random=lambda: 1.0)
 
     assert expected == [backoff.pause_s(well_s=well, least_s=least) for well, least in asked]
+
+
+def test_backoff_of_refusals() -> None:
+    """What is refused is asked about less and less, up to half a minute; another trouble begins anew."""
+    backoff = Backoff(random=lambda: 1.0)
+    pauses = [backoff.pause_s(well_s=0, refused=True) for _ in range(8)]
+    backoff.restart()
+
+    assert [0.5, 1, 2, 4, 8, 16, 30, 30] == pauses
+    assert 0.5 == backoff.pause_s(well_s=0)
 
 
 @pytest.mark.parametrize(("random", "expected"), [(0.0, 0.25), (0.5, 0.375), (1.0, 0.5)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,7 @@ from webhook.doctor.facts import (
     Replica,
     Resource,
     Rule,
+    ServicePort,
     Voice,
     Webhook,
     Workload,
@@ -115,6 +117,7 @@ def a_replica(name: str = "evenkeel-1", **changes: Any) -> Replica:
         image="evenkeel:0.1.0",
         image_id="sha256:aa",
         port=8443,
+        named_ports={"https": 8443},
         service_account="evenkeel",
         settings={"live": "true", "cert-secret": "evenkeel-tls"},
     )
@@ -134,6 +137,7 @@ def healthy(**changes: Any) -> Facts:
     facts = Facts(
         names=NAMES,
         now=NOW + timedelta(hours=1),
+        skew=timedelta(0),
         tool_version="0.1.0",
         version=Known(KubernetesVersion(1, 36)),
         ours=ours(),
@@ -144,6 +148,8 @@ def healthy(**changes: Any) -> Facts:
             {Resource("", "pods"): frozenset({"v1"}), Resource("apps", "deployments"): frozenset({"v1"})}
         ),
         service=Known(value=True),
+        service_ports=Known((ServicePort(443, "https"),)),
+        through_service=Known(""),
         endpoints=Known(Endpoints(2, 0)),
         workload=Known(Workload(name="evenkeel", replicas=2, labels=LABELS)),
         replicas=Known((a_replica("evenkeel-1"), a_replica("evenkeel-2"))),
@@ -204,6 +210,9 @@ class Cluster:
     forbidden: Callable[[str, str], bool] = lambda _method, _path: False
     #: What the account under review may do.
     allows: Callable[[Mapping[str, str]], bool] = lambda _attributes: True
+    #: Whether a path is never answered.
+    hangs: Callable[[str], bool] = lambda _path: False
+    ended: threading.Event = field(default_factory=threading.Event)
     asked: list[str] = field(default_factory=list)
     headers: list[Mapping[str, str]] = field(default_factory=list)
 
@@ -238,6 +247,10 @@ class _Handler(QuietHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         cluster.asked.append(f"{method} {path}")
         cluster.headers.append(dict(self.headers.items()))
+        if cluster.hangs(path):
+            cluster.ended.wait(10)
+            self.close_connection = True
+            return None
         if cluster.forbidden(method, path):
             return self._answer(
                 403, {"kind": "Status", "message": f"{path} is forbidden", "reason": "Forbidden"}
@@ -264,7 +277,10 @@ def serving(cluster: Cluster) -> Iterator[str]:
     """Serve a cluster for as long as the block runs; yield its URL."""
     handler = type("Bound", (_Handler,), {"cluster": cluster})
     with listening(handler) as url:
-        yield url
+        try:
+            yield url
+        finally:
+            cluster.ended.set()
 
 
 def a_configuration(kind: str) -> Object:
@@ -339,7 +355,11 @@ def a_cluster() -> Cluster:
     }
     cluster.objects["/apis/apps"] = {"versions": [{"version": "v1", "groupVersion": "apps/v1"}]}
     cluster.objects["/apis/apps/v1"] = {"resources": [{"name": "deployments", "kind": "Deployment"}]}
-    cluster.put(f"{home}/services/evenkeel", spec={"selector": LABELS})
+    cluster.put(
+        f"{home}/services/evenkeel",
+        spec={"selector": LABELS, "ports": [{"name": "https", "port": 443, "targetPort": "https"}]},
+    )
+    cluster.objects[f"{home}/services/https:evenkeel:443/proxy/readyz"] = {"status": "ok"}
     cluster.put(
         "/apis/discovery.k8s.io/v1/namespaces/evenkeel/endpointslices/evenkeel-a",
         metadata={"name": "evenkeel-a", "labels": {"kubernetes.io/service-name": "evenkeel"}},

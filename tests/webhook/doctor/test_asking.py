@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from tests.webhook.doctor.installation import GAUGES, NAMES, Cluster, a_cluster, a_replica, serving
+from tests.webhook.doctor.installation import GAUGES, NAMES, Cluster, a_cluster, a_replica, ours, serving
 from tests.webhook.loopback import write_kubeconfig
 from webhook.cluster.live import connect
-from webhook.doctor.asking import ask_replica, read_metrics
+from webhook.doctor.asking import ask_replica, ask_through_service, read_metrics
 from webhook.doctor.facts import Known, Unknown, Voice
 from webhook.telemetry import Telemetry
 
@@ -135,6 +135,44 @@ def test_a_caller_who_may_make_no_token(tmp_path: Path) -> None:
     assert (Unknown(why), Unknown("evenkeel-1 does not tell its release")) == (voice.metrics, voice.version)
 
 
+def test_a_token_that_does_not_come(tmp_path: Path) -> None:
+    """Only the metrics are lacking."""
+    cluster = changed(metrics={"status_code": 401, "error": "who are you?"})
+    cluster.objects[TOKEN] = {"silent": True}
+    voice = asked(tmp_path, cluster)
+
+    assert isinstance(voice.metrics, Unknown)
+    assert Known(()) == voice.reasons
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        pytest.param({"status": "ok"}, Known(""), id="a replica that is ready"),
+        pytest.param(
+            {"status_code": 503, "status": "not ready", "reasons": ["x"]}, Known(""), id="not ready"
+        ),
+        pytest.param({"status_code": 503, **STATUS}, Known(STATUS["message"]), id="the API server's words"),
+        pytest.param(
+            {"status_code": 404, "page": "nothing here"}, Known("nothing here"), id="another server"
+        ),
+    ],
+)
+def test_through_the_service(tmp_path: Path, answer: dict[str, Any], said: Known[str]) -> None:
+    """A replica answers, whatever it says; anything else is repeated."""
+    cluster = a_cluster()
+    home = "/api/v1/namespaces/evenkeel"
+    cluster.objects[f"{home}/services/https:evenkeel:443/proxy/readyz"] = answer
+    service = Known(cluster.objects[f"{home}/services/evenkeel"])
+    with serving(cluster) as url:
+        api = connect(kubeconfig=write_kubeconfig(tmp_path, url))
+        through = ask_through_service(api, NAMES, service, ours())
+        other = ask_through_service(api, NAMES, service, ours(port=9))
+
+    assert said == through
+    assert Unknown("the Service has no port 9") == other
+
+
 def test_no_service_account_for_people(tmp_path: Path) -> None:
     """An installation by hand may lack it."""
     voice = asked(tmp_path, changed(metrics={"status_code": 403, "page": "no"}))
@@ -160,8 +198,8 @@ def test_release(tmp_path: Path, answer: dict[str, Any], expected: Known[str] | 
 def test_metrics_have_the_names_that_replicas_give_them() -> None:
     """What is looked for is what a server tells."""
     telemetry = Telemetry("0.1.0", registry=CollectorRegistry())
-    telemetry.certificate_loaded(1.0)
-    telemetry.cluster_followed([], age_s=2.0)
+    telemetry.certificate_loaded(0.0, 1.0)
+    telemetry.cluster_followed([], age_s=2.0, stale=False)
     metrics, release = read_metrics(telemetry.render().decode())
 
     assert "0.1.0" == release

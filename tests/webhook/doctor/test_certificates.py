@@ -164,6 +164,31 @@ def test_names(names: tuple[str, ...], expected: str) -> None:
     assert bool(expected) == bool(told)
 
 
+@pytest.mark.parametrize(
+    ("own_h", "replica_s", "expected"),
+    [
+        pytest.param(0.5, 1800.0, "", id="0.5 h, 1,800 s"),
+        pytest.param(2, 0.0, "warning: the clock of this machine is 2 hours ahead", id="this machine: 2 h"),
+        pytest.param(0, -7200.0, "warning: the clock of evenkeel-2 is 2 hours behind", id="a replica: -2 h"),
+    ],
+)
+def test_clocks(own_h: float, replica_s: float, expected: str) -> None:
+    """A clock that differs from the API server's signs nothing, and is no judge of certificates."""
+    said = a_voice(metrics=Known({"evenkeel_clock_skew_seconds": replica_s}))
+    facts = healthy(skew=timedelta(hours=own_h), voices={"evenkeel-1": a_voice(), "evenkeel-2": said})
+    told = evidence(CHECKS["clocks"], facts)
+
+    assert told.startswith(expected)
+    assert bool(expected) == bool(told)
+
+
+def test_clocks_that_nobody_tells() -> None:
+    """Without metrics nothing is known of the replicas' clocks."""
+    silent = a_voice(metrics=Unknown("may not get pods/proxy"))
+    with pytest.raises(UnknownError, match="may not get pods/proxy"):
+        list(CHECKS["clocks"].ask(healthy(voices=dict.fromkeys(("evenkeel-1", "evenkeel-2"), silent))))
+
+
 @pytest.mark.parametrize("certificate", [Known(None), Known(b"x")], ids=["none", "damaged"])
 def test_names_of_nothing(certificate: Known[bytes | None]) -> None:
     """What is not there has been told."""

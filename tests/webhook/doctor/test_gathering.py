@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from tests.webhook.doctor.installation import (
 from tests.webhook.loopback import write_kubeconfig
 from webhook.cluster.connection import ApiError, UnreachableError
 from webhook.cluster.live import connect
+from webhook.doctor import deadline
 from webhook.doctor.diagnosis import diagnose
 from webhook.doctor.facts import (
     Endpoints,
@@ -74,6 +77,81 @@ def test_an_empty_cluster(tmp_path: Path) -> None:
     (finding,) = diagnose(gathered(tmp_path, cluster), "https://c").findings
 
     assert "installed" == finding.check
+
+
+def test_a_wrong_clock_of_this_machine(tmp_path: Path) -> None:
+    """Certificates are judged by the API server's clock, and whose differs is told."""
+    with serving(a_cluster()) as url:
+        api = connect(kubeconfig=write_kubeconfig(tmp_path, url))
+        facts = gather(api, NAMES, now=NOW + timedelta(days=4000), tool_version="0.1.0")
+    (warning,) = [
+        finding
+        for finding in diagnose(facts, "https://c").findings
+        if finding.verdict.status is not Status.OK
+    ]
+
+    assert ("clocks", True) == (warning.check, "days ahead" in warning.verdict.evidence)
+
+
+def test_an_api_server_whose_etcd_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It tells its version, and nothing more: one request is waited for, and every check says why."""
+    monkeypatch.setattr(deadline, "EACH_S", 1.0)
+    cluster = a_cluster()
+    cluster.hangs = lambda path: path != "/version"
+    findings = diagnose(gathered(tmp_path, cluster), "https://c").findings
+
+    assert 2 == len(cluster.asked)
+    assert {Status.SKIPPED} == {finding.verdict.status for finding in findings}
+    assert all("etcd hangs" in finding.verdict.evidence for finding in findings)
+
+
+def test_a_replica_that_ended_meanwhile(tmp_path: Path) -> None:
+    """Whoever does not answer is looked at again, and told by what its pod says now."""
+    cluster = a_cluster()
+    pod = cluster.objects[f"{HOME}/pods/evenkeel-1"]
+    cluster.objects[f"{HOME}/pods/https:evenkeel-1:8443/proxy/readyz"] = {
+        "status_code": 503, "kind": "Status", "message": "dial tcp 10.0.0.1: connection refused",
+    }  # fmt: skip
+    now = copy.deepcopy(pod)
+    now["status"]["conditions"][0]["status"] = "False"
+    now["status"]["containerStatuses"][0] |= {
+        "restartCount": 2,
+        "lastState": {"terminated": {"reason": "Error", "exitCode": 137}},
+    }
+    cluster.objects[f"{HOME}/pods/evenkeel-1"] = now
+    told = [
+        finding.verdict.evidence
+        for finding in diagnose(gathered(tmp_path, cluster), "https://c").findings
+        if finding.verdict.status in (Status.PROBLEM, Status.WARNING)
+    ]
+
+    assert ["evenkeel-1 is not ready: Error, exit code 137"] == told
+
+
+def test_a_service_that_leads_astray(tmp_path: Path) -> None:
+    """A wrong targetPort shows in the Service, and as silence through it."""
+    cluster = a_cluster()
+    cluster.objects[f"{HOME}/services/evenkeel"]["spec"]["ports"][0]["targetPort"] = 9443
+    cluster.objects[f"{HOME}/services/https:evenkeel:443/proxy/readyz"] = {
+        "status_code": 503, "kind": "Status", "message": "dial tcp 10.0.0.1: connection refused",
+    }  # fmt: skip
+    found = {
+        finding.check: finding.verdict.status
+        for finding in diagnose(gathered(tmp_path, cluster), "https://c").findings
+        if finding.verdict.status is not Status.OK
+    }
+
+    assert {"service-port": Status.PROBLEM, "service-answers": Status.PROBLEM} == found
+
+
+def test_a_service_without_pods(tmp_path: Path) -> None:
+    """What is a name of DNS has no targetPort."""
+    cluster = a_cluster()
+    cluster.objects[f"{HOME}/services/evenkeel"]["spec"] = {"type": "ExternalName", "selector": LABELS}
+    facts = gathered(tmp_path, cluster)
+
+    assert isinstance(facts.service_ports, Unknown)
+    assert facts.service_ports == facts.through_service
 
 
 def nobody(_method: str, _path: str) -> bool:

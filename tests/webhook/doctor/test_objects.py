@@ -15,7 +15,16 @@ from tests.webhook.doctor.installation import (
     a_webhook,
 )
 from webhook.doctor import objects
-from webhook.doctor.facts import MUTATING, Budget, Configuration, Endpoints, Namespace, Place, Workload
+from webhook.doctor.facts import (
+    MUTATING,
+    Budget,
+    Configuration,
+    Endpoints,
+    Namespace,
+    Place,
+    ServicePort,
+    Workload,
+)
 
 
 def test_a_configuration() -> None:
@@ -103,6 +112,14 @@ def test_a_replica() -> None:
             "OOMKilled",
             id="why it ended says more than that it waits",
         ),
+        pytest.param(
+            {"state": {"running": {}}, "lastState": {"terminated": {"reason": "Error", "exitCode": 137}}},
+            "Error, exit code 137",
+            id="137: it was killed",
+        ),
+        pytest.param(
+            {"state": {"terminated": {"reason": "Completed"}}}, "Completed", id="it has ended, and stays so"
+        ),
     ],
 )
 def test_states(told: dict[str, Any], expected: str) -> None:
@@ -111,6 +128,29 @@ def test_states(told: dict[str, Any], expected: str) -> None:
     pod["status"]["containerStatuses"][0] |= told
 
     assert expected == objects.read_replica(pod).state
+
+
+@pytest.mark.parametrize(
+    ("bind", "port"),
+    [
+        pytest.param("--bind=0.0.0.0:9443", 9443, id="9443"),
+        pytest.param("--bind=rubbish", 8443, id="rubbish: the container's port"),
+    ],
+)
+def test_the_port_that_is_bound(bind: str, port: int) -> None:
+    """Where a replica listens is what it is told, not what its pod declares."""
+    pod = a_pod_object("evenkeel-1")
+    pod["spec"]["containers"][1]["args"].append(bind)
+    found = objects.read_replica(pod)
+
+    assert (port, {"https": 8443}) == (found.port, found.named_ports)
+
+
+def test_ports_of_a_service() -> None:
+    """A targetPort that is not given is the port."""
+    spec = {"ports": [{"port": 443, "targetPort": "https"}, {"port": 80}]}
+
+    assert (ServicePort(443, "https"), ServicePort(80, 80)) == objects.read_service_ports({"spec": spec})
 
 
 def test_a_pod_on_no_node() -> None:

@@ -7,8 +7,16 @@ from pathlib import Path
 import pytest
 
 from policies.documents.lint_config import FailOn, LintConfig, Rendering
-from policies.errors import DocumentError, UsageError
-from webhook.linting.options import check_all_rules, check_rules, find_config, lint_options, with_given
+from policies.errors import DocumentError, EvenkeelError, UsageError
+from webhook.linting.options import (
+    check_all_rules,
+    check_rules,
+    find_config,
+    lint_options,
+    release_of,
+    with_given,
+)
+from webhook.sources.charts import Release
 
 HEAD = "apiVersion: evenkeel.dev/v1alpha1\nkind: LintConfig\n"
 
@@ -160,3 +168,52 @@ def test_rules_of_admission() -> None:
     """A rule that only admission runs finds nothing in files, which must not look like all is well."""
     with pytest.raises(UsageError, match="admission"):
         check_all_rules(LintConfig(select=("does-not-fit",)))
+
+
+CHARTS = """\
+charts:
+- path: shop
+  releases: [{name: prod, values: [prod.yaml, 'https://a.b/c'], set: {a.b: '1'}}]
+"""
+
+
+def test_charts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paths count from the document's folder; an address stays what it is, and a text stays a text."""
+    (folder / "shop").mkdir()
+    (folder / "shop" / "Chart.yaml").write_text("")
+    (folder / "evenkeel.yaml").write_text(HEAD + CHARTS)
+    monkeypatch.chdir(folder / "a")
+    charts = lint_options((), None).tools.charts
+
+    assert {
+        folder / "shop": (
+            Release(name="prod", values=("../prod.yaml", "https://a.b/c"), settings=('--set-json=a.b="1"',)),
+        )
+    } == charts.releases
+
+
+def test_charts_that_are_none(folder: Path) -> None:
+    """A path in the document that leads to no chart is a mistake in it."""
+    (folder / "evenkeel.yaml").write_text(HEAD + CHARTS)
+
+    with pytest.raises(DocumentError, match=r"evenkeel.yaml: charts\[0\].path: no Chart.yaml in shop"):
+        lint_options((), None)
+
+
+@pytest.mark.parametrize(
+    ("paths", "values", "settings"),
+    [
+        pytest.param(("a",), (), ("x=1",), id="no chart"),
+        pytest.param(("c",), (), ("x",), id="no value"),
+        pytest.param(("c",), ("nowhere.yaml",), (), id="no such file"),
+    ],
+)
+def test_releases_that_cannot_be(
+    folder: Path, paths: tuple[str, ...], values: tuple[str, ...], settings: tuple[str, ...]
+) -> None:
+    """What the command line says of releases is checked before anything is rendered."""
+    (folder / "c" / "Chart.yaml").write_text("")
+
+    with pytest.raises(EvenkeelError):
+        release_of(paths, values, settings)
+    assert release_of(paths, (), ()) is None

@@ -79,7 +79,7 @@ def test_two_processes(texts: list[Text]) -> None:
     assert len(one.result.findings) == len(two.result.findings)
     assert one.result.workloads == two.result.workloads
     assert one.result.skipped == two.result.skipped
-    assert (one.notes, one.problems) == (two.notes, two.problems)
+    assert (one.skipped, one.problems) == (two.skipped, two.problems)
 
 
 def test_progress() -> None:

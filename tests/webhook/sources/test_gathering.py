@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from policies.documents.lint_config import Rendering
+from policies.skipped import SkipReason
 from webhook.sources.gathering import Texts, Tools, gather_texts
+from webhook.sources.rendering import Charts
 
 FILES = {
     "base/kustomization.yaml": "resources: [web.yaml]\n",
@@ -21,7 +23,7 @@ FILES = {
 }
 #: Does what helm does, as far as we look.
 HELM = """#!/bin/sh
-test "$1 $2 $3" = "template -- release" || exit 9
+test "$1 $2 $3 $4" = "template --kube-version=1.36.0 -- release" || exit 9
 for name in web b; do printf -- '---\\n# Source: shop/templates/%s.yaml\\nkind: A\\n' $name; done
 """
 KUSTOMIZE = '#!/bin/sh\ntest "$1 $2" = "build --" || exit 9\necho "kind: Built"; echo "# $3"\n'
@@ -55,15 +57,14 @@ def test_without_tools(folder: Path) -> None:
     texts = gather_texts(["."], tools=Tools())
 
     assert ["base/web.yaml", "chart/Chart.yaml", "library/Chart.yaml"] == files(texts)
-    assert 2 == len(texts.notes)
-    assert all("is on the PATH" in note or "not on the PATH" in note for note in texts.notes)
+    assert [SkipReason.TOOL_MISSING] * 2 == [entry.reason for entry in texts.skipped]
 
 
 def test_tools_switched_off(folder: Path) -> None:
     """A tool that is there is not run against the user's will."""
     install(folder, "helm", HELM)
     install(folder, "kustomize", KUSTOMIZE)
-    texts = gather_texts(["."], tools=Tools(helm=Rendering.OFF, kustomize=Rendering.OFF))
+    texts = gather_texts(["."], tools=Tools(charts=Charts(helm=Rendering.OFF), kustomize=Rendering.OFF))
 
     assert ["base/web.yaml", "chart/Chart.yaml", "library/Chart.yaml"] == files(texts)
 
@@ -75,7 +76,7 @@ def test_a_chart_is_rendered(folder: Path) -> None:
 
     assert ["chart/Chart.yaml", "chart/templates/b.yaml", "chart/templates/web.yaml"] == files(texts)
     assert [False, True, True] == [text.rendered for text in texts.texts]
-    assert [] == texts.notes
+    assert [] == texts.skipped
 
 
 def test_a_kustomization_is_built(folder: Path) -> None:
@@ -102,7 +103,7 @@ def test_a_tool_that_fails(folder: Path, script: str, expected: str) -> None:
     texts = gather_texts(["."], tools=Tools())
 
     assert ["base/web.yaml", "chart/Chart.yaml", "library/Chart.yaml"] == files(texts)
-    assert [True, True] == [expected in note for note in texts.notes]
+    assert [True, True] == [expected in entry.message for entry in texts.skipped]
 
 
 @pytest.mark.parametrize(
@@ -117,6 +118,7 @@ def test_a_tool_that_fails(folder: Path, script: str, expected: str) -> None:
         "configMapGenerator: [{name: a, files: ['a=https://example.com/a.yaml']}]",
         "openapi: {path: 'https://example.com/a.json'}",
         "helmCharts: [{name: a}]",
+        "generators: [chart.txt]",
     ],
 )
 @pytest.mark.parametrize("paths", [["over", "base"], ["over"]], ids=["both given", "the base is elsewhere"])
@@ -124,10 +126,13 @@ def test_nothing_is_downloaded(folder: Path, paths: list[str], text: str) -> Non
     """A kustomization that is made from something remote is not built, wherever that is listed."""
     install(folder, "kustomize", KUSTOMIZE)
     (folder / "base" / "kustomization.yaml").write_text(f"{text}\n")
+    generator = "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: b}\nname: a\n"
+    (folder / "base" / "chart.txt").write_text(generator)
     texts = gather_texts(paths, tools=Tools())
 
     assert (["base/web.yaml"] if "base" in paths else []) == files(texts)
-    assert "download" in texts.notes[0]
+    assert SkipReason.DOWNLOAD_NEEDED == texts.skipped[0].reason
+    assert texts.skipped[0].needs
 
 
 def test_names_that_look_remote(folder: Path) -> None:
@@ -152,9 +157,9 @@ def test_a_note_without_the_log_of_the_program(folder: Path) -> None:
 echo 'E1120 18:28:51.183882   28775 run.go:72] "command failed" err="no such file"' >&2; exit 1
 """,
     )
-    (note,) = gather_texts(["base"], tools=Tools()).notes
+    (skipped,) = gather_texts(["base"], tools=Tools()).skipped
 
-    assert note.endswith('kubectl kustomize fails: no such file"')
+    assert skipped.message.endswith("kubectl kustomize fails: no such file")
 
 
 def test_a_file_that_is_not_there(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policies.fields import FieldPath
+from policies.skipped import SkipReason, SourceKind
 from webhook.sources import parsing
 from webhook.sources.parsing import parse, pieces
 from webhook.sources.texts import Text
@@ -41,12 +42,66 @@ def test_parse(content: bytes, objects: int, notes: int, problems: int) -> None:
     """A text of a folder gives objects, notes or problems."""
     parsed = parse(Text("a.yaml", content))
 
-    assert (objects, notes, problems) == (len(parsed.objects), len(parsed.notes), len(parsed.problems))
+    assert (objects, notes, problems) == (len(parsed.objects), len(parsed.skipped), len(parsed.problems))
 
 
 def test_a_file_given_by_name_that_holds_nothing() -> None:
     """It is told, because somebody thought that it holds something."""
-    assert ["a.yaml: holds no Kubernetes object"] == parse(Text("a.yaml", b"a: 1", named=True)).notes
+    (skipped,) = parse(Text("a.yaml", b"a: 1", named=True)).skipped
+
+    assert ("a.yaml", SkipReason.NO_OBJECTS) == (skipped.location.file, skipped.reason)
+
+
+SECRET = (
+    b"apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData: {a: 'ENC[AES256_GCM,data:x]'}\n"
+    b"sops: {mac: 'ENC[AES256_GCM,data:y]', version: 3.9.0}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "tool", "title", "objects"),
+    [
+        pytest.param(b"\0GITCRYPT\0\xff\x01kind", "git-crypt", "", 0, id="git-crypt"),
+        pytest.param(b"$ANSIBLE_VAULT;1.1;AES256\n3031\n", "Ansible Vault", "", 0, id="Ansible Vault"),
+        pytest.param(b"-----BEGIN AGE ENCRYPTED FILE-----\nYWdl\n", "age", "", 0, id="age, armored"),
+        pytest.param(b"age-encryption.org/v1\n-> X25519 x\n\xff", "age", "", 0, id="age"),
+        pytest.param(b"\n-----BEGIN PGP MESSAGE-----\n\nhQ\n", "OpenPGP", "", 0, id="PGP, armored"),
+        pytest.param(b"Salted__\xff\0", "OpenSSL", "", 0, id="OpenSSL"),
+        pytest.param(SECRET, "SOPS", "Secret db", 0, id="SOPS"),
+        pytest.param(POD + b"---\n" + SECRET, "SOPS", "Secret db", 1, id="SOPS: 1 document of 2"),
+        pytest.param(POD + b"sops: {version: 1}\n", "", "", 1, id="a field of that name"),
+    ],
+)
+def test_what_is_encrypted(content: bytes, tool: str, title: str, objects: int) -> None:
+    """It is skipped as such, and is no error; what stands beside it is read."""
+    parsed = parse(Text("a.yaml", content))
+
+    assert (objects, []) == (len(parsed.objects), parsed.problems)
+    assert ([(SkipReason.ENCRYPTED, f"encrypted with {tool}", title)] if tool else []) == [
+        (entry.reason, entry.message, entry.title) for entry in parsed.skipped
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        pytest.param(b"", SkipReason.EMPTY, id="0 bytes"),
+        pytest.param(b" \n\n", SkipReason.EMPTY, id="blanks"),
+        pytest.param(b"# a\n", SkipReason.NO_OBJECTS, id="a comment"),
+    ],
+)
+def test_an_empty_pipe(content: bytes, reason: SkipReason) -> None:
+    """What should have written to it has most likely failed."""
+    (skipped,) = parse(Text("<stdin>", content, named=True, path="-")).skipped
+
+    assert (SourceKind.STDIN, reason) == (skipped.kind, skipped.reason)
+
+
+def test_the_namespace_of_a_release() -> None:
+    """Objects without a namespace are applied to that of their release; others stay where they are."""
+    text = Text("a.yaml", POD + b"---\n" + POD.replace(b"{name", b"{namespace: own, name"), namespace="prod")
+
+    assert ["prod", "own"] == [entry.value["metadata"]["namespace"] for entry in parse(text).objects]
 
 
 def test_lines_of_what_a_tool_made() -> None:
@@ -70,7 +125,7 @@ def test_problems_of_what_a_tool_made(content: bytes) -> None:
 
     assert ["chart/templates/a.yaml"] == [str(problem.location) for problem in parsed.problems]
     assert "what it renders to" in parsed.problems[0].message
-    assert not parsed.notes
+    assert not parsed.skipped
 
 
 def test_keys_that_stand_twice_in_what_a_tool_made() -> None:

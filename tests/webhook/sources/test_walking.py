@@ -42,6 +42,28 @@ def test_a_path_that_is_given(folder: Path) -> None:
     assert {"d.txt", "-", ".hidden.yaml"} == found.named
 
 
+@pytest.mark.parametrize(
+    ("path", "charts", "kustomizations", "given"),
+    [
+        pytest.param("chart/Chart.yaml", ["chart"], [], {"chart"}, id="a chart's file"),
+        pytest.param(
+            "kust/kustomization.yaml", [], ["kust/kustomization.yaml"], {"kust"}, id="a kustomization's file"
+        ),
+        pytest.param("no/Chart.yaml", [], [], set(), id="a file that is not there"),
+        pytest.param("./kust/", [], ["./kust/kustomization.yaml"], {"kust"}, id="a folder"),
+    ],
+)
+def test_files_that_stand_for_folders(
+    folder: Path, path: str, charts: list[str], kustomizations: list[str], given: set[str]
+) -> None:
+    """A chart or a kustomization is named by its file as well as by its folder."""
+    found = find([path])
+
+    assert (charts, kustomizations) == (found.charts, found.kustomizations)
+    assert ([] if given else [path]) == list(found.files)
+    assert {folder / name for name in given} == found.given
+
+
 def test_exclude(folder: Path) -> None:
     """Excluded patterns are as in .gitignore, from their own folder."""
     found = find(["."], exclude=(folder, ("chart/", "*.json", "/z", "kust")))

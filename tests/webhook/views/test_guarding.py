@@ -74,7 +74,7 @@ def test_nobody_is_let_in_where_nothing_is_said(state: ServerState) -> None:
         context=state.context,
         telemetry=state.telemetry,
         events=state.events,
-        certificate_expiry=state.certificate_expiry,
+        certificate=state.certificate,
     )
 
     assert 403 == create_app(state).test_client().get("/metrics").status_code

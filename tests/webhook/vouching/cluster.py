@@ -6,6 +6,9 @@ import copy
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from datetime import datetime
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +38,7 @@ class Objects(ApiServer):
         writes: The method and path of every write that succeeded.
         down: Nobody answers.
         forbidden: Paths whose requests are refused.
+        clock: Tells the time that answers carry; None if they carry none.
         before_write: Called once before the next write: somebody else's work.
     """
 
@@ -46,6 +50,7 @@ class Objects(ApiServer):
         self.writes: list[tuple[str, str]] = []
         self.down = False
         self.forbidden: set[str] = set()
+        self.clock: Callable[[], datetime] | None = None
         self.before_write: Callable[[], object] | None = None
         self._version = 0
         self._lock = threading.RLock()
@@ -81,7 +86,8 @@ class Objects(ApiServer):
             answer = self._answer(method, path, document)
         if method != "GET" and answer.ok:
             self.writes.append((method, path))
-        return answer
+        date = {"date": format_datetime(self.clock(), usegmt=True)} if self.clock else {}
+        return replace(answer, headers=date)
 
     def watch(self, path: str, params: Mapping[str, str], *, idle_s: float) -> AbstractContextManager[Watch]:
         """Refuse: nothing here is watched."""

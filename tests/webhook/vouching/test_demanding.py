@@ -9,7 +9,7 @@ import pytest
 from certs.rotate import Demand, signer_of
 from tests.certs.builders import NOW
 from tests.webhook.vouching.cluster import SECRET, Objects, a_cluster
-from webhook.vouching.demanding import NoSecretError, NotInTimeError, require_secret, rotate
+from webhook.vouching.demanding import ClockError, NoSecretError, NotInTimeError, require_secret, rotate
 from webhook.vouching.rotation import Place, Rotation, View
 
 
@@ -45,6 +45,20 @@ def test_a_leaf() -> None:
         "waiting until every API server trusts the active authority; it can take a minute",
         "issued a new serving certificate",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("hours", [pytest.param(2, id="2 h ahead"), pytest.param(-2, id="2 h behind")])
+@pytest.mark.parametrize("demand", [Demand.LEAF, Demand.AUTHORITY])
+def test_a_wrong_clock(demand: Demand, hours: int) -> None:
+    """A person's machine issues nothing whose dates the API server would not believe."""
+    cluster = a_cluster()
+    terminal = Terminal(cluster)
+    before = terminal.rotation.mend()[0].keyring
+    cluster.clock = lambda: terminal.now - timedelta(hours=hours)
+
+    with pytest.raises(ClockError, match="2 hours"):
+        terminal.rotate(demand)
+    assert (before, []) == (terminal.rotation.look().keyring, terminal.lines)
 
 
 def test_an_authority_twice() -> None:

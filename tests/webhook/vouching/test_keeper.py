@@ -11,21 +11,26 @@ from pathlib import Path
 import pytest
 
 from certs import store
+from certs.authority import create_authority
 from certs.inject import CONFIGURATION_KINDS, encode_bundle
 from certs.issue import issue
-from certs.keyring import keyring_data
+from certs.keyring import Keyring, keyring_data
 from certs.names import parse_names
 from certs.pair import Pair
-from certs.rotate import Lifetimes
+from certs.rotate import Lifetimes, Publication, Step, carry_out
 from tests.certs.builders import AUTHORITY, NOW, read_serving
 from tests.webhook.cluster.api_server import eventually
 from tests.webhook.vouching.cluster import MUTATING, SECRET, VALIDATING, Objects, a_cluster, a_configuration
 from webhook.cluster.connection import ApiError, UnreachableError
+from webhook.vouching.demanding import ClockError
 from webhook.vouching.keeper import CertificateKeeper
 from webhook.vouching.rotation import Place, Rotation
 
 #: Publication counts at once, so that nobody waits for seconds.
 LIFETIMES = Lifetimes(settle=timedelta(0), adopt=timedelta(0))
+
+
+LONG_AGO = create_authority(NOW - timedelta(days=400))
 
 
 class Election:
@@ -49,6 +54,8 @@ class Keepers:
 
     def __init__(self, cluster: Objects, folder: Path) -> None:
         self.cluster = cluster
+        #: How far the replicas' clock is ahead.
+        self.ahead = timedelta(0)
         self.election = Election()
         self.made: list[CertificateKeeper] = []
         self._folder = folder
@@ -57,7 +64,10 @@ class Keepers:
         """Return a keeper that looks all the time, by default with a folder of its own."""
         keeper = CertificateKeeper(
             Rotation(
-                self.cluster, Place(namespace="evenkeel"), now=lambda: datetime.now(UTC), lifetimes=lifetimes
+                self.cluster,
+                Place(namespace="evenkeel"),
+                now=lambda: datetime.now(UTC) + self.ahead,
+                lifetimes=lifetimes,
             ),
             folder or self._folder / str(len(self.made)),
             elect=self.election,
@@ -114,6 +124,20 @@ class TestProvision:
         assert served(first) == served(second)
         assert [path for _, path in keepers.cluster.writes] == [SECRET.rpartition("/")[0]]
         assert "evenkeel.evenkeel.svc" in served(second).names
+
+    def test_a_wrong_clock_makes_nothing(self, keepers: Keepers) -> None:
+        """Whoever starts 2 h ahead takes what there is, and where nothing is, ends with the reason."""
+        keepers.cluster.clock = lambda: datetime.now(UTC)
+        keepers.ahead = timedelta(hours=2)
+        with pytest.raises(ClockError, match="2 hours ahead"):
+            keepers.make().provision()
+        keepers.ahead = timedelta(0)
+        first, second = keepers.make(), keepers.make()
+        first.provision()
+        keepers.ahead = timedelta(days=3650)
+        second.provision()
+
+        assert served(first) == served(second)
 
     def test_it_waits_for_the_api_server(self, keepers: Keepers) -> None:
         """An API server that comes back in time is waited for."""
@@ -197,8 +221,12 @@ class TestFollowing:
             ),
             pytest.param(issue(AUTHORITY, parse_names(["other"]), now=NOW), id="for 1 other name"),
             pytest.param(
-                issue(AUTHORITY, Place(namespace="evenkeel").names(), now=NOW - timedelta(days=400)),
+                issue(LONG_AGO, Place(namespace="evenkeel").names(), now=NOW - timedelta(days=400)),
                 id="ended 35 days ago",
+            ),
+            pytest.param(
+                issue(AUTHORITY, Place(namespace="evenkeel").names(), now=NOW + timedelta(days=250)),
+                id="begins in 250 days",
             ),
         ],
     )
@@ -225,6 +253,42 @@ class TestFollowing:
         eventually(lambda: served(leader) == served(follower) != before)
 
         assert (leader.problem(), follower.problem()) == ("", "")
+
+    def test_all_was_made_by_a_clock_that_is_ahead(self, keepers: Keepers) -> None:
+        """A Secret that another release filled 250 days ahead never reaches a client, and is mended."""
+        leader, follower = keepers.started(leads=True), keepers.started()
+        eventually(lambda: not leader.problem() and not follower.problem())
+        names = Place(namespace="evenkeel").names()
+        before = served(leader)
+        ahead = carry_out(Step.MAKE, Keyring(), Publication(), names=names, now=NOW + timedelta(days=250))
+        data = {key: base64.b64encode(value).decode() for key, value in keyring_data(ahead).items()}
+        keepers.cluster.put(SECRET, {**keepers.cluster.objects[SECRET], "data": data})
+        eventually(lambda: ("PUT", SECRET) in keepers.cluster.writes)
+        eventually(lambda: leader._view is not None and leader._view.keyring.serving == served(follower))
+
+        # Who signed it is lost, and still trusted: better than another that nobody trusts yet.
+        assert before == served(leader) == served(follower)
+        assert (leader.problem(), follower.problem()) == ("", "")
+
+    def test_a_wrong_clock(self, keepers: Keepers, caplog: pytest.LogCaptureFixture) -> None:
+        """A replica 250 days ahead judges by the API server's clock, signs nothing, and lets others lead."""
+        keepers.cluster.clock = lambda: datetime.now(UTC)
+        leader = keepers.started(leads=True)
+        eventually(lambda: not leader.problem() and not leader.warnings())
+        keepers.ahead = timedelta(days=250)
+        eventually(lambda: keepers.election.resigned == 1)
+        keepers.cluster.put(SECRET, {**keepers.cluster.objects[SECRET], "data": {}})
+        view = leader._view
+        eventually(lambda: leader._view is not view and "certificate_secret_broken" in caplog.messages)
+        written = ("PUT", SECRET) in keepers.cluster.writes
+        told, problem = leader.warnings(), leader.problem()
+        keepers.ahead = timedelta(0)
+        eventually(lambda: len(keepers.election.callbacks) == 2)
+        eventually(lambda: ("PUT", SECRET) in keepers.cluster.writes and not leader.warnings())
+
+        assert (False, "") == (written, problem)
+        assert ["the clock of this machine is 250 days ahead of the API server's"] == told
+        assert 1 == caplog.messages.count("clock_differs")
 
     def test_an_overwritten_bundle_is_put_back(self, keepers: Keepers) -> None:
         """It is told until it is mended."""
@@ -297,6 +361,8 @@ class TestFollowing:
         eventually(lambda: "webhook_configuration_missing" in caplog.messages)
 
         assert leader.problem() == ""
+        assert {"mutate": False, "validate": False} == leader.registered()
+        assert [True, True] == ["does not exist" in line for line in leader.warnings()]
 
     def test_the_end(self, keepers: Keepers) -> None:
         """The Lease is given back, the thread ends, and what is served stays."""

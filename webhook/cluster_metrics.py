@@ -1,0 +1,124 @@
+"""The metrics of what a replica knows of its cluster: the objects it follows, the certificates it keeps.
+
+They are made when there is something to tell: a gauge says 0 from its first moment on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter as Counts
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Literal
+
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
+if TYPE_CHECKING:
+    from webhook.cluster.reflector import KindStatus
+
+
+def _gauge(
+    registry: CollectorRegistry,
+    name: str,
+    text: str,
+    labels: tuple[str, ...] = (),
+    *,
+    mode: Literal["livemax", "livemin", "livemostrecent"] = "livemostrecent",
+) -> Gauge:
+    """Return a gauge that tells what living workers found, by default what the one found that looked last."""
+    return Gauge(name, text, labels, registry=registry, multiprocess_mode=mode)
+
+
+class ClusterMetrics:
+    """How a live cluster is followed."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._synced = _gauge(
+            registry, "evenkeel_cluster_synced", "Whether the live cluster has been listed.", mode="livemin"
+        )
+        self._age = _gauge(
+            registry,
+            "evenkeel_cluster_age_seconds",
+            "How old the picture of the live cluster may be.",
+            mode="livemax",
+        )
+        self._stale = _gauge(
+            registry,
+            "evenkeel_cluster_cache_stale",
+            "Whether what is known of the live cluster is too old to be used.",
+            mode="livemax",
+        )
+        self._objects = _gauge(
+            registry,
+            "evenkeel_cluster_objects",
+            "Objects in the picture of the cluster, by kind: pods on a node, Services with a selector.",
+            ("kind",),
+        )
+        self._counters = {
+            name: Counter(f"evenkeel_cluster_{name}_total", text, ["kind"], registry=registry)
+            for name, text in (
+                ("events", "Events of watches, by kind."),
+                ("lists", "Whole lists that were read, by kind."),
+                ("errors", "Lists and watches that failed, by kind."),
+            )
+        }
+        self._counted = Counts[tuple[str, str]]()
+
+    def update(self, kinds: Iterable[KindStatus], *, age_s: float, stale: bool) -> None:
+        """Take over what each kind has counted since this process began."""
+        synced = True
+        for kind in kinds:
+            synced = synced and kind.synced
+            self._objects.labels(kind.kind).set(kind.objects)
+            for name, counter in self._counters.items():
+                count: int = getattr(kind, name)
+                counter.labels(kind.kind).inc(count - self._counted[name, kind.kind])
+                self._counted[name, kind.kind] = count
+        self._synced.set(synced)
+        self._age.set(age_s)
+        self._stale.set(stale)
+
+
+class KeptCertificates:
+    """How the certificates of a cluster stand."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._authority_expiry = _gauge(
+            registry,
+            "evenkeel_authority_expiry_timestamp_seconds",
+            "When the authority that signs expires, as seconds since 1970.",
+        )
+        self._current = _gauge(
+            registry,
+            "evenkeel_ca_bundle_current",
+            "Whether both webhook configurations trust the served certificate.",
+            mode="livemin",
+        )
+        self._leading = _gauge(
+            registry,
+            "evenkeel_leader",
+            "Whether this replica renews the certificates of all.",
+            mode="livemax",
+        )
+        self._skew = _gauge(
+            registry,
+            "evenkeel_clock_skew_seconds",
+            "How far the clock of this replica is ahead of the API server's.",
+        )
+        self._registered = _gauge(
+            registry,
+            "evenkeel_webhook_registered",
+            "Whether a webhook configuration has the API server call this webhook (mutate, validate).",
+            ("webhook",),
+        )
+
+    def update(self, authority_expires_at: float | None, *, current: bool, leading: bool) -> None:
+        """Take over how they stand now."""
+        if authority_expires_at is not None:
+            self._authority_expiry.set(authority_expires_at)
+        self._current.set(current)
+        self._leading.set(leading)
+
+    def observe(self, *, skew_s: float, registered: Mapping[str, bool]) -> None:
+        """Take over what else the last look has seen: the API server's clock, and whom it is told to call."""
+        self._skew.set(skew_s)
+        for webhook, told in registered.items():
+            self._registered.labels(webhook).set(told)

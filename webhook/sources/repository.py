@@ -1,0 +1,38 @@
+"""The repository that a file lies in: paths of GitOps tools count from its root."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def repository_root(path: str | Path) -> Path:
+    """Return the root of the Git repository that a path lies in; without one, the working folder."""
+    start = Path(os.path.normpath(Path(path).absolute()))
+    for folder in (start, *start.parents):
+        if (folder / ".git").exists():
+            return folder
+    return Path.cwd()
+
+
+def is_within(path: Path, beside: str | Path) -> bool:
+    """Tell whether a path leads into the repository that another file lies in, links followed."""
+    try:
+        return path.resolve().is_relative_to(repository_root(beside).resolve())
+    except (OSError, RuntimeError, ValueError):
+        # Links that lead to each other, and names that no file can have.
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Tell whether there is a file of a name, which may be one that no file can have."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def shown_path(path: Path) -> str:
+    """Return a path as people would type it here: relative below the working folder, else whole."""
+    shown = os.path.relpath(path)
+    return os.path.abspath(path) if shown.startswith(f"..{os.sep}..") else shown  # noqa: PTH100  # without ".."
