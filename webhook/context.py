@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from policies.defaults.scheduler_config import load_scheduler_config
 from policies.documents.loading import load_policies
@@ -52,6 +52,7 @@ def build_context(
     *,
     live: ClusterIndex | None = None,
     live_version: KubernetesVersion = KNOWN_VERSION,
+    seen: Callable[[dict[str, Any]], None] = lambda _obj: None,
 ) -> AdmissionContext:
     """Read every file once, and refuse to start on one that cannot be used.
 
@@ -60,6 +61,7 @@ def build_context(
         warn: Told, a line at a time, what was left out of them.
         live: The picture of a cluster that is followed, in place of a file.
         live_version: The release where the settings name none.
+        seen: Shown every object of the snapshot file.
 
     Raises:
         OSError: A file cannot be opened.
@@ -84,7 +86,7 @@ def build_context(
         # Only who has a cluster pays for numpy.
         from webhook.cluster.snapshot_file import SnapshotFile  # noqa: PLC0415
 
-        source = SnapshotFile(Path(settings.cluster))
+        source = SnapshotFile(Path(settings.cluster), seen)
         cluster = source.index
         for problem in source.problems:
             warn(problem)

@@ -91,6 +91,12 @@ _SCREEN: Final[list[dict[str, Any]]] = [
         "description": "Whether a text has a terminal's colors.",
         "schema": {"type": "boolean", "default": False},
     },
+    {
+        "name": "wide",
+        "in": "query",
+        "description": "Whether all nodes are named, however many: in a text, and of an explanation in JSON.",
+        "schema": {"type": "boolean", "default": False},
+    },
 ]
 
 

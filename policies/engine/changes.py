@@ -1,4 +1,7 @@
-"""Changes of a pod, or of a constraint in force for it, that could make it fit; and what they give up."""
+"""Changes of a pod, of a constraint in force for it, or of the cluster, with which it could fit.
+
+And what they give up, by which they are ordered.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,22 @@ from policies.model.taints import Taint
 class What(StrEnum):
     """What is changed, by how little it gives up.
 
-    A gate that goes decides nothing. Then come the inclusion policies, with which nodes that the pod cannot
-    use anyway no longer count; then numbers; then the guarantee, which is softened; then nodes that somebody
-    reserved; last what somebody asked for and would no longer get.
+    A gate that goes decides nothing. Then come mistakes: a misspelled key, and pods that were never meant to
+    count. Then nodes that will be free anyway; the inclusion policies, with which nodes that the pod cannot
+    use no longer count; further nodes; numbers; then the guarantee, which is softened; then nodes that
+    somebody reserved; last what somebody asked for and would no longer get.
     """
 
     SCHEDULING_GATES = "schedulingGates"
+    TOPOLOGY_KEY = "topologyKey"
+    LABEL_SELECTOR = "labelSelector"
+    MATCH_LABEL_KEYS = "matchLabelKeys"
+    TERMINATION = "termination"
+    CORDON = "cordon"
     NODE_TAINTS_POLICY = "nodeTaintsPolicy"
     NODE_AFFINITY_POLICY = "nodeAffinityPolicy"
+    NODE_LABEL = "nodeLabel"
+    NEW_NODE = "newNode"
     MIN_DOMAINS = "minDomains"
     MAX_SKEW = "maxSkew"
     REQUESTS = "requests"
@@ -34,7 +45,36 @@ class What(StrEnum):
     CONSTRAINT = "topologySpreadConstraints"
 
 
+#: What is changed in the cluster; all else is in the manifest, or where a constraint comes from.
+IN_CLUSTER: Final = frozenset({What.TERMINATION, What.CORDON, What.NODE_LABEL, What.NEW_NODE})
+
 _RANK: Final = {what: rank for rank, what in enumerate(What)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterChange:
+    """One change of the cluster.
+
+    Attributes:
+        what: What is changed, one of ``IN_CLUSTER``.
+        nodes: The names of the nodes that change, of new nodes those that they are like.
+        count: How many nodes change.
+        key: The label that nodes get; the topology key whose domain new nodes are in, empty for any domain.
+        value: The value of the label; None for a domain that there is not yet.
+        without: The keys of taints that new nodes must not have, though those that they are like have them.
+    """
+
+    what: What
+    nodes: tuple[str, ...]
+    count: int = 1
+    key: str = ""
+    value: str | None = None
+    without: tuple[str, ...] = ()
+
+    @property
+    def cost(self) -> tuple[float, float]:
+        """What changes are ordered by, the least given up first."""
+        return _RANK[self.what], self.count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +88,8 @@ class Change:
         taints: The taints to tolerate.
         requests: At most how much the pod may ask for, of the resources of which it must ask for less.
         given_up: How much of a number is given up; compares changes of one kind.
+        hollow: Whether so little is left of what the field is for that the next kind of change, or even
+            taking it away, is better: a maxSkew that allows nearly everything, a node that runs the cluster.
     """
 
     what: What
@@ -56,10 +98,15 @@ class Change:
     taints: tuple[Taint, ...] = ()
     requests: Requests = ()
     given_up: float = 0
+    hollow: bool = False
 
     @property
-    def cost(self) -> tuple[int, float]:
+    def cost(self) -> tuple[float, float]:
         """What changes are ordered by, the least given up first."""
+        if self.hollow:
+            # Softened, the constraint still spreads where it can; the control plane comes after everything.
+            behind = What.WHEN_UNSATISFIABLE if self.what is What.MAX_SKEW else What.CONSTRAINT
+            return _RANK[behind] + 0.5, self.given_up
         # Nodes that the pod cannot use count towards minDomains then: it is minDomains that is given up.
         what = What.MAX_SKEW if self.value == NodeInclusionPolicy.IGNORE else self.what
         return _RANK[what], self.given_up
@@ -77,6 +124,8 @@ class Change:
 
     def _fields(self) -> dict[str, Any]:
         match self.what:
+            case What.TOPOLOGY_KEY:
+                return {"topology_key": str(self.value)}
             case What.NODE_TAINTS_POLICY:
                 return {"node_taints_policy": NodeInclusionPolicy(str(self.value))}
             case What.NODE_AFFINITY_POLICY:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, Final
 
 import numpy as np
@@ -41,6 +42,12 @@ class Column:
         """Return the entries; valid until the next event."""
         return self.data[: self.size]
 
+    def copy(self) -> Column:
+        """Return a column of its own with the same entries."""
+        twin = copy(self)
+        twin.data = self.data.copy()
+        return twin
+
 
 class Table:
     """Rows of a column each, added as they are needed, all with the same number of entries.
@@ -73,6 +80,12 @@ class Table:
     def clear(self, column: int) -> None:
         """Make every row zero at one entry."""
         self.data[:, column] = 0
+
+    def copy(self) -> Table:
+        """Return a table of its own with the same amounts."""
+        twin = Table()
+        twin.data, twin._rows = self.data.copy(), dict(self._rows)
+        return twin
 
     def reserve(self, size: int) -> None:
         """Make room for so many entries a row."""

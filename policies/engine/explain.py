@@ -62,29 +62,30 @@ class Explanation:
         return self.tiers[0].points - self.tiers[1].points if len(self.tiers) > 1 else None
 
 
-def explain(verdict: Verdict, index: ClusterIndex) -> Explanation:
+def explain(verdict: Verdict, index: ClusterIndex, *, examples: int = EXAMPLES) -> Explanation:
     """Return what a verdict comes down to.
 
     Args:
         verdict: The verdict.
         index: The cluster that it was made on. Nothing may have changed since: ask for both in one
             ``ClusterIndex.reading``.
+        examples: How many nodes of a group are named.
     """
     with index.reading():
         view = NodeView(index.nodes, verdict.question.pod)
         return Explanation(
             standings=standings(verdict),
-            refusing=tuple(refusing_nodes(verdict, view)),
-            tiers=tuple(_tiers(verdict)),
+            refusing=tuple(refusing_nodes(verdict, view, examples=examples)),
+            tiers=tuple(_tiers(verdict, examples)),
         )
 
 
-def _tiers(verdict: Verdict) -> Iterator[Tier]:
+def _tiers(verdict: Verdict, named: int) -> Iterator[Tier]:
     feasible = np.flatnonzero(verdict.feasible)
     # Where there is one feasible node, or none, the scheduler scores nothing: schedulePod, schedule_one.go.
     scores = verdict.scores[feasible] if verdict.scores is not None and len(feasible) > 1 else None
     best_first = [None] if scores is None else np.unique(scores)[::-1].tolist()
     for score in best_first if len(feasible) else ():
         nodes = feasible if scores is None else feasible[scores == score]
-        examples = tuple(verdict.names[node] for node in nodes[:EXAMPLES].tolist())
+        examples = tuple(verdict.names[node] for node in nodes[:named].tolist())
         yield Tier(score=score, count=len(nodes), examples=examples)

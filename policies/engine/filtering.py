@@ -5,6 +5,8 @@ Source: ``podtopologyspread/filtering.go``, Kubernetes 1.36.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from policies.engine.counting import PodCounts, by_node, count_domains, eligible
@@ -12,6 +14,7 @@ from policies.engine.node_table import MISSING
 from policies.engine.node_view import NodeView
 from policies.engine.question import AppliedConstraint
 from policies.engine.verdict import Code, Domains, HardResult, Plugin, Reason, Refusals
+from policies.model.constraint import NodeInclusionPolicy
 
 #: The reasons of the plugin: ``ErrReasonConstraintsNotMatch`` and ``ErrReasonNodeLabelNotMatch``,
 #: ``podtopologyspread/plugin.go``, Kubernetes 1.36.
@@ -21,11 +24,14 @@ MISSING_KEY = Reason(
 )
 
 
-def check_hard(hard: list[AppliedConstraint], view: NodeView, counts: PodCounts) -> list[HardResult]:
+def check_hard(
+    hard: list[AppliedConstraint], view: NodeView, counts: PodCounts, *, pinned: bool = False
+) -> list[HardResult]:
     """Check every node against each hard constraint.
 
     ``skew = matching + self match - minimum``, and a node satisfies the constraint if it has the key and
     ``skew <= maxSkew``. Every node is checked, also one that the inclusion policies left out of the counts.
+    Where a pod is made for each node, with an affinity to it that is honored, that node alone counts for it.
     """
     carriers = view.having([applied.constraint.topology_key for applied in hard])
     results = []
@@ -34,7 +40,13 @@ def check_hard(hard: list[AppliedConstraint], view: NodeView, counts: PodCounts)
         taking_part = eligible(applied, view, carriers)
         domains = count_domains(label, taking_part, counts.on_nodes(applied.selector))
         minimum = global_minimum(domains, applied.constraint.min_domains)
-        skew = by_node(domains.matching, domains.of_node) + applied.self_match - minimum
+        if pinned and applied.constraint.node_affinity_policy is NodeInclusionPolicy.HONOR:
+            # What a node has counts against it only where its one domain is fewer than minDomains.
+            here = counts.on_nodes(applied.selector)
+            domains, minimum = replace(domains, matching=np.zeros_like(domains.matching)), 0
+            skew = applied.self_match + (here if applied.constraint.min_domains > 1 else np.zeros_like(here))
+        else:
+            skew = by_node(domains.matching, domains.of_node) + applied.self_match - minimum
         satisfied = (skew <= applied.constraint.max_skew) & label.present
         results.append(
             HardResult(applied=applied, domains=domains, minimum=minimum, skew=skew, satisfied=satisfied)

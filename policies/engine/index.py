@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
+import numpy as np
+
 from policies.engine.node_table import NodeTable
 from policies.engine.pod_table import PodTable
 from policies.fields import ErrorList, FieldError
+from policies.model.labels import LabelSelector
 from policies.model.node import read_node
-from policies.model.pod import DEFAULT_NAMESPACE, BoundPod, read_bound_pod
+from policies.model.pod import DEFAULT_NAMESPACE, BoundPod, PendingPod, read_bound_pod
 from policies.model.resources import Requests
 from policies.model.snapshot import SNAPSHOT_KINDS, Snapshot, kind_of
 
@@ -39,6 +42,9 @@ class ClusterIndex:
         self.snapshot = Snapshot()
         self._pods: dict[str, PodTable] = {}
         self._requests = _RequestNumbers()
+        # Of a fork: what pods that are being deleted hold, wherever they are.
+        self._terminating: list[tuple[int, Requests]] = []
+        self._is_fork = False
         # Reentrant, so that who asks several questions can ask them of one picture.
         self._lock = threading.RLock()
 
@@ -70,6 +76,66 @@ class ClusterIndex:
             with self._lock:
                 self.snapshot.apply(obj, found)
         return found.errors
+
+    def fork(self, namespace: str) -> ClusterIndex:
+        """Return a copy to see what would be: its nodes, and its pods of one namespace, may change.
+
+        It has no pods of other namespaces, only what they take of their nodes. Whoever asks it needs no
+        ``reading`` of this index, which goes on meanwhile.
+        """
+        twin = ClusterIndex()
+        with self._lock:
+            twin.nodes, twin._requests = self.nodes.copy(), self._requests.copy()
+            twin.snapshot = self.snapshot if self._is_fork else self.snapshot.copy()
+            twin._terminating = self._terminating or [
+                (slot, self._requests.find(number))
+                for table in self._pods.values()
+                for slot, number in table.terminating()
+            ]
+            if (table := self._pods.get(namespace)) is not None:
+                twin._pods[namespace] = table.copy()
+        twin._is_fork = True
+        return twin
+
+    def bind(self, pod: PendingPod, name: str, node_name: str) -> None:
+        """Add a pod, as if it had been scheduled to a node."""
+        bound = BoundPod(
+            namespace=pod.namespace,
+            name=name,
+            labels=dict(pod.labels),
+            node_name=node_name,
+            finished=False,
+            terminating=False,
+            requests=pod.requests,
+        )
+        with self._lock:
+            self._apply_pod(bound, broken=False)
+
+    def count_pods(self, namespace: str, selector: LabelSelector) -> int:
+        """Count the selected pods of a namespace that are bound and not being deleted."""
+        table = self._pods.get(namespace)
+        return 0 if table is None else len(table.names_of(selector))
+
+    def count_nodes(self, namespace: str, selector: LabelSelector) -> int:
+        """Count the nodes with selected pods of a namespace that are not being deleted."""
+        table = self._pods.get(namespace)
+        if table is None:
+            return 0
+        pods = table.count_by_node(selector, slots=self.nodes.slots)
+        return int(np.count_nonzero(pods[self.nodes.order()]))
+
+    def unbind(self, namespace: str, selector: LabelSelector) -> None:
+        """Remove the selected pods of a namespace; of a fork, the namespace that it was made for."""
+        table = self._pods.get(namespace)
+        with self._lock:
+            for name in () if table is None else table.names_of(selector):
+                self._take_pod(namespace, name)
+
+    def free_terminating(self) -> set[str]:
+        """Give back what pods that are being deleted hold, in a fork; return the names of their nodes."""
+        for slot, requests in self._terminating:
+            self.nodes.unbind(slot, requests)
+        return {self.nodes.name_of(slot) for slot, _ in self._terminating}
 
     def remove(self, api_version: str, kind: str, namespace: str, name: str) -> None:
         """Remove an object; one that is not there, or of another kind, is passed over."""
@@ -166,6 +232,17 @@ class _RequestNumbers:
             self._numbers[requests] = number
         self._counts[number] += 1
         return number
+
+    def copy(self) -> _RequestNumbers:
+        """Return numbers of their own for the same requests."""
+        twin = _RequestNumbers()
+        twin._numbers, twin._requests = dict(self._numbers), list(self._requests)
+        twin._counts, twin._free = list(self._counts), list(self._free)
+        return twin
+
+    def find(self, number: int) -> Requests:
+        """Return what a number stands for."""
+        return self._requests[number]
 
     def release(self, number: int) -> Requests:
         """Take back a number; return what it stood for."""

@@ -26,7 +26,7 @@ def _judge(question: Question, index: ClusterIndex) -> Verdict:
     counts = PodCounts(question, index, view)
     hard = [applied for applied in question.constraints if applied.is_hard]
     soft = [applied for applied in question.constraints if not applied.is_hard]
-    hard_results = check_hard(hard, view, counts)
+    hard_results = check_hard(hard, view, counts, pinned=question.pinned)
     refusals = [*other_refusals(question, view), spread_refusals(hard_results, len(view.names))]
     feasible = np.ones(len(view.names), np.bool_)
     for plugin in refusals:
@@ -34,7 +34,8 @@ def _judge(question: Question, index: ClusterIndex) -> Verdict:
     soft_results, scores = score_soft(
         soft, view, counts, feasible=feasible, requires_all_keys=question.requires_all_keys
     )
-    scoring = bool(soft and view.names)
+    # Of pods that are made for a node each, every one has a single feasible node.
+    scoring = bool(soft and view.names and not question.pinned)
     return Verdict(
         question=question,
         names=tuple(view.names),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, KeysView
 from typing import Any, Final
 
 import numpy as np
@@ -41,6 +41,12 @@ class LabelColumn:
             self.texts.append(value)
         return number
 
+    def copy(self) -> LabelColumn:
+        """Return a column of its own with the same values."""
+        twin = LabelColumn()
+        twin.column, twin.numbers, twin.texts = self.column.copy(), dict(self.numbers), list(self.texts)
+        return twin
+
 
 class NodeTable:
     """The nodes by slot. A name keeps its slot while the node, or a pod bound to it, exists.
@@ -70,6 +76,18 @@ class NodeTable:
         self._positions: dict[str, int] = {}
         self._cordoned.append(0)
         self._taints.append(0)
+
+    def copy(self) -> NodeTable:
+        """Return a table of its own with the same nodes, for the same slots."""
+        twin = NodeTable()
+        twin.used, twin.allocatable = self.used.copy(), self.allocatable.copy()
+        twin._cordoned, twin._taints = self._cordoned.copy(), self._taints.copy()
+        twin._slots, twin._slot_names = dict(self._slots), list(self._slot_names)
+        twin._nodes, twin._free, twin._pods = list(self._nodes), list(self._free), list(self._pods)
+        twin._taint_numbers, twin._carriers = dict(self._taint_numbers), dict(self._carriers)
+        twin._labels = {key: label.copy() for key, label in self._labels.items()}
+        # What is left out is made anew when it is asked for.
+        return twin
 
     @property
     def slots(self) -> int:
@@ -152,6 +170,14 @@ class NodeTable:
             for node in self._nodes:
                 found.column.append(found.number(None if node is None else node.labels.get(key)))
         return found
+
+    def name_of(self, slot: int) -> str:
+        """Return the name of the node, known or not, that a slot stands for."""
+        return self._slot_names[slot]
+
+    def label_keys(self) -> KeysView[str]:
+        """Return the keys of the labels that nodes carry; they change with the table."""
+        return self._carriers.keys()
 
     def cordoned(self) -> NDArray[np.bool_]:
         """Return which slots are unschedulable, shape ``(s,)``."""

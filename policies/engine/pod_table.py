@@ -35,6 +35,15 @@ class PodTable:
         self._label_set = Column(np.int32)
         self._requests = Column(np.int32)
 
+    def copy(self) -> PodTable:
+        """Return a table of its own with the same pods, for the same slots of nodes."""
+        twin = PodTable()
+        twin.label_sets = self.label_sets.copy()
+        twin._slots, twin._free = dict(self._slots), list(self._free)
+        twin._node, twin._label_set = self._node.copy(), self._label_set.copy()
+        twin._requests = self._requests.copy()
+        return twin
+
     def __len__(self) -> int:
         return len(self._slots)
 
@@ -77,6 +86,16 @@ class PodTable:
         selected = self.label_sets.select(selector)
         nodes = self._node.view()[selected[self._label_set.view()]]
         return np.bincount(nodes, minlength=slots)
+
+    def names_of(self, selector: LabelSelector) -> list[str]:
+        """Return the names of the selected pods."""
+        selected = self.label_sets.select(selector)[self._label_set.view()]
+        return [name for name, slot in self._slots.items() if selected[slot]]
+
+    def terminating(self) -> list[tuple[int, int]]:
+        """Return the node slot and the number of the requests of each pod that is being deleted."""
+        held = (self._label_set.view() == UNCOUNTED) & (self._node.view() != NOWHERE)
+        return list(zip(self._node.view()[held].tolist(), self._requests.view()[held].tolist(), strict=True))
 
     def _renumber(self) -> None:
         new = self.label_sets.renumber()

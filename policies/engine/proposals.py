@@ -8,7 +8,8 @@ tolerated taint may bring a domain into the counts) only another verdict tells.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
 from typing import Final
 
 import numpy as np
@@ -22,12 +23,36 @@ from policies.engine.node_view import NodeView
 from policies.engine.verdict import HardResult, Plugin, Verdict
 from policies.model.constraint import NodeInclusionPolicy, WhenUnsatisfiable
 from policies.model.taints import SCHEDULING_EFFECTS, Taint, first_untolerated
+from policies.model.topology_keys import MISNAMED, RENAMED
 
 #: Lists of taints for which tolerations are proposed, those of most nodes first. Arbitrary.
 MOST_TAINT_LISTS: Final = 3
 #: What the names of taints start with that tell a node's condition. A pod that tolerated one would run where
-#: it cannot. Source: ``well_known_taints.go`` and ``cloud-provider/api``, Kubernetes 1.36.
-CONDITION_TAINTS: Final = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
+#: it cannot, or not for long. Source: ``well_known_taints.go`` and ``cloud-provider/api``, Kubernetes 1.36;
+#: autoscalers, which take the node away; agents without which no pod starts there.
+CONDITION_TAINTS: Final = (
+    "node.kubernetes.io/",
+    "node.cloudprovider.kubernetes.io/",
+    "node.cluster.x-k8s.io/",
+    "ToBeDeletedByClusterAutoscaler",
+    "DeletionCandidateOfClusterAutoscaler",
+    "karpenter.sh/",
+    "node.cilium.io/agent-not-ready",
+    "ebs.csi.aws.com/agent-not-ready",
+    "efs.csi.aws.com/agent-not-ready",
+)
+#: The taints of nodes that run the cluster itself. Source: ``well_known_taints.go`` and kubeadm.
+CONTROL_PLANE_TAINTS: Final = (
+    "node-role.kubernetes.io/control-plane",
+    "node-role.kubernetes.io/master",
+    "node-role.kubernetes.io/etcd",
+)
+#: How alike two keys must be to be taken for one, of 1. Arbitrary; one letter of ten.
+CLOSE: Final = 0.85
+#: Labels of nodes that a key is compared with, and those of them that are tried. Arbitrary.
+MOST_KEYS, MOST_MEANT = 500, 2
+#: How many times as large ``maxSkew`` may become before it is said that little is left of it. Arbitrary.
+HOLLOW_TIMES: Final = 4
 
 
 def propose(verdict: Verdict, index: ClusterIndex, *, others: int) -> list[Change]:
@@ -41,7 +66,8 @@ def propose(verdict: Verdict, index: ClusterIndex, *, others: int) -> list[Chang
     if is_waiting(verdict.question):
         return [Change(what=What.SCHEDULING_GATES)]
     with index.reading():
-        obstacles = _Obstacles(verdict, NodeView(index.nodes, verdict.question.pod), others)
+        view = NodeView(index.nodes, verdict.question.pod)
+        obstacles = _Obstacles(verdict, view, index.nodes.label_keys(), others)
         changes = [*_of_constraints(obstacles), *_of_pod(obstacles, index)]
     return sorted(changes, key=lambda change: change.cost)
 
@@ -49,9 +75,11 @@ def propose(verdict: Verdict, index: ClusterIndex, *, others: int) -> list[Chang
 class _Obstacles:
     """How many obstacles each node has, and which nodes have one of them and few others."""
 
-    def __init__(self, verdict: Verdict, view: NodeView, others: int) -> None:
+    def __init__(self, verdict: Verdict, view: NodeView, keys: Collection[str], others: int) -> None:
         self.verdict = verdict
         self.view = view
+        #: The labels that nodes carry.
+        self.keys = keys
         self._others = others
         self._refused: dict[Plugin, NDArray[np.bool_]] = {
             refusals.plugin: refusals.of_node != 0
@@ -69,6 +97,12 @@ class _Obstacles:
         """Return the nodes that a plugin refuses and few others do, shape ``(n,)``."""
         return self.fewest(self._refused[plugin])
 
+    def lacks_key(self, result: HardResult) -> bool:
+        """Tell whether a topology key may be mistaken: nodes without it have few other obstacles."""
+        key = result.applied.constraint.topology_key
+        mistaken = key in RENAMED or key not in self.keys
+        return mistaken and bool(self.fewest(result.domains.of_node == MISSING).any())
+
     def fewest(self, nodes: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return those of some nodes that have the fewest obstacles, none if these are too many."""
         least = min(int(self._counts[nodes].min(initial=self._others + 2)), self._others + 1)
@@ -78,6 +112,9 @@ class _Obstacles:
 def _of_constraints(obstacles: _Obstacles) -> Iterator[Change]:
     for position, result in enumerate(obstacles.verdict.results):
         if isinstance(result, HardResult):
+            key = result.applied.constraint.topology_key
+            for meant in meant_keys(key, obstacles.keys) if obstacles.lacks_key(result) else ():
+                yield Change(what=What.TOPOLOGY_KEY, constraint=position, value=meant)
             present = result.domains.of_node != MISSING
             within_reach = obstacles.fewest(present & ~result.satisfied)
             if within_reach.any():
@@ -86,6 +123,29 @@ def _of_constraints(obstacles: _Obstacles) -> Iterator[Change]:
                 soft = str(WhenUnsatisfiable.SCHEDULE_ANYWAY)
                 yield Change(what=What.WHEN_UNSATISFIABLE, constraint=position, value=soft)
                 yield Change(what=What.CONSTRAINT, constraint=position)
+
+
+def meant_keys(key: str, carried: Collection[str]) -> Iterator[str]:
+    """Yield the labels of nodes that a topology key may have been meant to be, the likeliest first.
+
+    Args:
+        key: The key as it is written.
+        carried: The labels that nodes carry.
+
+    >>> list(meant_keys("topology.kubernetes.io/zones", ["topology.kubernetes.io/zone", "zone-id"]))
+    ['topology.kubernetes.io/zone']
+    >>> list(meant_keys("rack", ["example.com/rack", "arch"]))
+    ['example.com/rack']
+    """
+    known = {RENAMED.get(key), MISNAMED.get(key)}
+    word = key.rpartition("/")[2]
+    same_word = sorted(other for other in carried if other.rpartition("/")[2] == word)
+    # Keys that no one carries are compared with a bounded number of others, each of bounded length.
+    close = get_close_matches(key, sorted(carried)[:MOST_KEYS], n=1, cutoff=CLOSE)
+    found = dict.fromkeys((*filter(None, known), *same_word, *close))
+    yield from [other for other in found if other in carried and other != key and other not in RENAMED][
+        :MOST_MEANT
+    ]
 
 
 def _of_counts(
@@ -104,9 +164,18 @@ def _of_counts(
     if 1 <= existing < constraint.min_domains:
         given_up = constraint.min_domains - existing
         yield Change(what=What.MIN_DOMAINS, constraint=position, value=existing, given_up=given_up)
-    skew = int(result.skew[nodes].min())
-    given_up = skew - constraint.max_skew
-    yield Change(what=What.MAX_SKEW, constraint=position, value=skew, given_up=given_up)
+    yield max_skew_change(result, position, int(result.skew[nodes].min()))
+
+
+def max_skew_change(result: HardResult, position: int, value: int) -> Change:
+    """Return the change of a constraint's ``maxSkew``.
+
+    It is hollow if all pods that count could stand in one domain, or if it is far from what was asked for.
+    """
+    old, domains = result.applied.constraint.max_skew, result.domains
+    pods = int(domains.matching[domains.exists].sum()) + result.applied.self_match
+    hollow = value >= max(pods, 2) or value > HOLLOW_TIMES * old
+    return Change(what=What.MAX_SKEW, constraint=position, value=value, given_up=value - old, hollow=hollow)
 
 
 def _of_pod(obstacles: _Obstacles, index: ClusterIndex) -> Iterator[Change]:
@@ -141,7 +210,8 @@ def _of_tolerations(obstacles: _Obstacles, index: ClusterIndex) -> Iterator[Chan
         if not any(taint.key.startswith(CONDITION_TAINTS) for taint in taints)
     )
     for taints, _ in zip(usable, range(MOST_TAINT_LISTS), strict=False):
-        yield Change(what=What.TOLERATIONS, taints=taints, given_up=len(taints))
+        reserved = any(taint.key in CONTROL_PLANE_TAINTS for taint in taints)
+        yield Change(what=What.TOLERATIONS, taints=taints, given_up=len(taints), hollow=reserved)
 
 
 def _lower_requests(obstacles: _Obstacles) -> Change | None:

@@ -51,11 +51,14 @@ class Question:
         pod: The incoming pod.
         constraints: Those in force, in the order that the scheduler looks at them.
         behavior: What its release of kube-scheduler does.
+        pinned: Whether a pod is made for each node, as a DaemonSet's are: every node is judged as the only
+            one to which the node affinity of its pod holds it.
     """
 
     pod: PendingPod
     constraints: tuple[AppliedConstraint, ...]
     behavior: Behavior
+    pinned: bool = False
 
     @property
     def requires_all_keys(self) -> bool:

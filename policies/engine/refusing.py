@@ -16,6 +16,8 @@ from policies.model.taints import Taint
 
 #: Names that stand for a group of nodes. Arbitrary; as many as fit a line.
 EXAMPLES: Final = 3
+#: As many names as there may be. Arbitrary; more than any cluster has nodes.
+EVERY_NODE: Final = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,12 +96,13 @@ class RefusingNodes:
     examples: tuple[str, ...]
 
 
-def refusing_nodes(verdict: Verdict, view: NodeView) -> Iterator[RefusingNodes]:
+def refusing_nodes(verdict: Verdict, view: NodeView, *, examples: int = EXAMPLES) -> Iterator[RefusingNodes]:
     """Yield the nodes that refuse the pod, the largest group first.
 
     Args:
         verdict: The verdict.
         view: The nodes that it was made on.
+        examples: How many nodes of a group are named.
     """
     refused = np.flatnonzero(~verdict.feasible)
     hard = [(at, result) for at, result in enumerate(verdict.results) if isinstance(result, HardResult)]
@@ -111,7 +114,7 @@ def refusing_nodes(verdict: Verdict, view: NodeView) -> Iterator[RefusingNodes]:
         yield RefusingNodes(
             refusals=tuple(_refusals(verdict, view, hard, nodes)),
             count=len(nodes),
-            examples=tuple(verdict.names[node] for node in nodes[:EXAMPLES].tolist()),
+            examples=tuple(verdict.names[node] for node in nodes[:examples].tolist()),
         )
 
 

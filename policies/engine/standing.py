@@ -30,6 +30,7 @@ class DomainStanding:
         counted: Whether any node counts; otherwise the domain does not exist for the minimum.
         skew: What the domain would be above the minimum with the pod; None for a soft constraint.
         fits: Whether that is within maxSkew; None for a soft constraint.
+        feasible: Nodes of the domain that every plugin lets pass.
     """
 
     value: str
@@ -38,14 +39,22 @@ class DomainStanding:
     counted: bool
     skew: int | None
     fits: bool | None
+    feasible: int
 
 
 @dataclass(frozen=True, slots=True)
 class DomainsAlike:
-    """Counted domains with equally many matching pods, and how many these domains are."""
+    """Counted domains with equally many matching pods.
+
+    Attributes:
+        matching: How many matching pods each has.
+        domains: How many these domains are.
+        feasible: How many of them have a node that every plugin lets pass.
+    """
 
     matching: int
     domains: int
+    feasible: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +98,10 @@ def _standing(verdict: Verdict, result: HardResult | SoftResult) -> Standing:
     lacking = int(np.count_nonzero(domains.of_node == MISSING))
     carried = np.bincount(domains.of_node[domains.of_node != MISSING], minlength=len(domains.values))
     existing = np.flatnonzero(domains.exists)
-    amounts, counts = np.unique(domains.matching[existing], return_counts=True)
+    labeled = verdict.feasible & (domains.of_node != MISSING)
+    feasible = np.bincount(domains.of_node[labeled], minlength=len(domains.values))
+    amounts, group, counts = np.unique(domains.matching[existing], return_inverse=True, return_counts=True)
+    usable = np.bincount(group[feasible[existing] > 0], minlength=len(amounts))
     present = np.flatnonzero((carried > 0) | domains.exists)
     all_told = len(present) <= TOLD_DOMAINS
     told = present if all_told else _extremes(result, existing)
@@ -102,8 +114,8 @@ def _standing(verdict: Verdict, result: HardResult | SoftResult) -> Standing:
         lacking_nodes=lacking,
         # Under the system defaults the empty domain takes in nodes without the key.
         left_out_nodes=len(verdict.names) - lacking - int(np.minimum(domains.nodes, carried).sum()),
-        histogram=tuple(map(DomainsAlike, amounts.tolist(), counts.tolist())),
-        domains=tuple(_domains(result, told, by_value=all_told)),
+        histogram=tuple(map(DomainsAlike, amounts.tolist(), counts.tolist(), usable.tolist())),
+        domains=tuple(_domains(result, told, feasible, by_value=all_told)),
         all_told=all_told,
     )
 
@@ -118,7 +130,7 @@ def _extremes(result: HardResult | SoftResult, existing: NDArray[np.intp]) -> ND
 
 
 def _domains(
-    result: HardResult | SoftResult, told: NDArray[np.intp], *, by_value: bool
+    result: HardResult | SoftResult, told: NDArray[np.intp], feasible: NDArray[np.intp], *, by_value: bool
 ) -> Iterator[DomainStanding]:
     values, domains = result.domains.values, result.domains
     numbers = told.tolist()
@@ -135,4 +147,5 @@ def _domains(
             counted=bool(domains.exists[domain]),
             skew=skew,
             fits=fits,
+            feasible=int(feasible[domain]),
         )

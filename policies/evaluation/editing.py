@@ -9,6 +9,7 @@ from policies.edits import Edit
 from policies.engine.changes import Change, What
 from policies.evaluation.lowering import lower_requests
 from policies.fields import ErrorList, FieldPath
+from policies.model.labels import LabelSelector
 from policies.model.taints import Taint
 from policies.model.workload import WorkloadKind, descend
 
@@ -27,7 +28,7 @@ def edits_of(change: Change, manifest: Mapping[str, Any], kind: WorkloadKind) ->
     path = FieldPath((*kind.template, "spec"))
     spec = descend(manifest, (*kind.template, "spec"), ErrorList())
     if change.constraint is not None:
-        return _constraint_edits(change, change.constraint, spec, path)
+        return _constraint_edits(change, change.constraint, spec, path, kind.read_selector(manifest))
     match change.what:
         case What.REQUESTS:
             return lower_requests(spec, path, change.requests)
@@ -40,8 +41,9 @@ def edits_of(change: Change, manifest: Mapping[str, Any], kind: WorkloadKind) ->
 
 
 def _constraint_edits(
-    change: Change, position: int, spec: Mapping[str, Any], path: FieldPath
+    change: Change, position: int, spec: Mapping[str, Any], path: FieldPath, own: LabelSelector | None
 ) -> tuple[Edit, ...]:
+    new: Any
     entries, where = spec["topologySpreadConstraints"], path.child("topologySpreadConstraints")
     if change.what is What.CONSTRAINT and len(entries) == 1:
         # An empty list is not the same as none: it opts out of injected defaults.
@@ -49,7 +51,12 @@ def _constraint_edits(
     where, entry = where.index(position), entries[position]
     if change.what is What.CONSTRAINT:
         return (Edit(where, entry, None),)
-    field = Edit(where.child(change.what), entry.get(change.what), change.value)
+    old, new = entry.get(change.what), change.value
+    if change.what is What.LABEL_SELECTOR and own is not None:
+        new = own.to_dict()
+    elif change.what is What.MATCH_LABEL_KEYS:
+        new = [*(old or ()), new]
+    field = Edit(where.child(change.what), old, new)
     if change.what is What.WHEN_UNSATISFIABLE and entry.get("minDomains") is not None:
         # The API server wants minDomains with DoNotSchedule only.
         return field, Edit(where.child("minDomains"), entry["minDomains"], None)

@@ -1,15 +1,17 @@
-"""Why the next pod of an object would go where it goes, or fits nowhere, and what would help."""
+"""Why the next pods of an object would go where they go, or fit nowhere, and what would help."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from policies.engine.explain import Explanation, explain
+from policies.engine.refusing import EXAMPLES
 from policies.evaluation.context import AdmissionContext
-from policies.evaluation.placement import Placement, place
+from policies.evaluation.placement import Placement, namespace_of, place
 from policies.evaluation.remedies import Remedies, find_remedies
+from policies.evaluation.replicas import Replicas, count_replicas
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,21 +21,28 @@ class Explained:
     Attributes:
         placement: Where the pod would go.
         explanation: What the verdict comes down to.
-        remedies: What would make the pod fit, if it fits nowhere.
+        remedies: What would make the pod fit if it fits nowhere; otherwise the first replica that does not.
+        replicas: How many replicas of the workload fit; None where their number is not known.
+        stuck_message: The condition of the first replica that does not fit; empty if all do.
     """
 
     placement: Placement
     explanation: Explanation
     remedies: Remedies
+    stuck_message: str = ""
+    replicas: Replicas | None = None
 
 
-def explain_object(obj: Mapping[str, Any], context: AdmissionContext, *, namespace: str = "") -> Explained:
+def explain_object(
+    obj: Mapping[str, Any], context: AdmissionContext, *, namespace: str = "", examples: int = EXAMPLES
+) -> Explained:
     """Judge the next pod of an object as ``place`` does, and explain the verdict.
 
     Args:
         obj: The object, of any shape.
         context: What it is judged by; its cluster must be there.
         namespace: Where the object goes if it names no namespace itself.
+        examples: How many nodes of a group are named.
 
     Raises:
         PlacementError: Kubernetes would refuse the object or its pods; holds every error.
@@ -41,10 +50,22 @@ def explain_object(obj: Mapping[str, Any], context: AdmissionContext, *, namespa
     """
     if context.cluster is None:
         raise ValueError("there is no cluster to place anything in")
-    with context.cluster.reading():
-        placement = place(obj, context, namespace=namespace)
-        return Explained(
-            placement=placement,
-            explanation=explain(placement.verdict, context.cluster),
-            remedies=find_remedies(placement, context),
-        )
+    # Counting replicas may take seconds, for which nobody else should wait.
+    fork = context.cluster.fork(namespace_of(obj, namespace))
+    context = replace(context, cluster=fork)
+    placement = place(obj, context, namespace=namespace)
+    counted = count_replicas(placement)
+    replicas, stuck = None, placement
+    if counted is not None:
+        replicas, fork = counted
+        if placement.verdict.feasible_count and not replicas.enough:
+            # The next pod fits, but a later one will not: what helps is judged beside those that fit.
+            context = replace(context, cluster=fork)
+            stuck = place(obj, context, namespace=namespace, revision_of=placement)
+    return Explained(
+        placement=placement,
+        explanation=explain(placement.verdict, placement.cluster, examples=examples),
+        remedies=find_remedies(stuck, context, replicas),
+        stuck_message=stuck.verdict.message,
+        replicas=replicas,
+    )

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from policies.defaults.effective import NoConstraints, default_constraints, own_constraints
+from policies.defaults.effective import NoConstraints, PodIdentity, default_constraints, own_constraints
 from policies.defaults.scheduler_config import DEFAULT_CONFIG
 from policies.engine.index import ClusterIndex
 from policies.engine.judging import judge
 from policies.engine.question import AppliedConstraint, Origin, Question
 from policies.engine.releases import Behavior, behavior_of
+from policies.engine.terrain import REVISION_LABELS
 from policies.engine.verdict import Verdict
 from policies.errors import EvenkeelError
 from policies.evaluation.context import AdmissionContext
@@ -28,6 +29,9 @@ from policies.model.workload import KNOWN_KINDS, WorkloadKind
 
 #: The rule that an object breaks which makes no pods, as far as is known.
 HOLDS_NO_POD = "holds-no-pod"
+
+#: The kind whose controller makes a pod for each node, and replaces those that run.
+DAEMON_SET = "DaemonSet"
 
 _POD = next(kind for kind in KNOWN_KINDS if kind.is_pod)
 
@@ -48,18 +52,24 @@ class Placement:
         verdict: What the engine says.
         subject: The object as it was read.
         pod: The pod that was judged, as the object's controller would make it.
+        identity: Whose pod it is, as the scheduler sees it.
         version: The release of Kubernetes.
         why_none: Why no constraint is in force; None if there is one.
         policy: The name of the SpreadPolicy that gave the constraints; None if none did.
+        cluster: What it was judged on: of a DaemonSet, the cluster without its pods.
+        running: On how many nodes pods of a DaemonSet are; None for other objects.
         revision: The revision that the pod was judged as; None for what has no revisions.
     """
 
     verdict: Verdict
     subject: Subject
     pod: Mapping[str, Any]
+    identity: PodIdentity
     version: KubernetesVersion
+    cluster: ClusterIndex
     why_none: NoConstraints | None = None
     policy: str | None = None
+    running: int | None = None
     revision: PodRevision | None = None
 
 
@@ -78,6 +88,7 @@ def place(
     *,
     namespace: str = "",
     tolerated: frozenset[str] = frozenset(),
+    revision_of: Placement | None = None,
 ) -> Placement:
     """Judge the pod, or the next pod of a workload, against the cluster of a context.
 
@@ -87,6 +98,8 @@ def place(
             scheduler's configuration, kube-scheduler's own where there is none.
         namespace: Where the object goes if it names no namespace itself.
         tolerated: Rules of the API server that the object may break.
+        revision_of: Where the object was placed before it was edited: its pods are then judged as pods of
+            that revision, beside those of it that run.
 
     Raises:
         PlacementError: Kubernetes would refuse the object or its pods; holds every error.
@@ -97,9 +110,12 @@ def place(
         raise ValueError("there is no cluster to place anything in")
     behavior = behavior_of(context.kubernetes_version)
     kind = _kind(obj, context)
-    subject = Subject.read(obj, kind, _namespace(obj, namespace))
+    subject = Subject.read(obj, kind, namespace_of(obj, namespace))
+    running = None
     with cluster.reading():
         made = _next_pod(subject, cluster)
+        if revision_of is not None and not kind.is_pod:
+            made = _as_revision(made, revision_of)
         found = ErrorList()
         pending = read_pending_pod(made.pod, FieldPath(kind.template), found)
         errors = [*subject.errors(subject.merge_state(subject), strict=context.strict), *found.errors]
@@ -108,22 +124,51 @@ def place(
             raise PlacementError(tuple(dict.fromkeys(errors)))
         pod = Subject.read(made.pod, _POD, subject.namespace)
         pod = pod._replace(owner=made.owner, owner_selector=made.owner_selector)
+        if kind.kind == DAEMON_SET:
+            cluster, running = _without_own_pods(cluster, obj, kind, subject.namespace)
         in_force = _in_force(subject, pod, context, cluster, behavior)
         question = Question(
             pod=replace(pending, namespace=subject.namespace),
             constraints=in_force.constraints,
             behavior=behavior,
+            pinned=kind.kind == DAEMON_SET,
         )
         verdict = judge(question, cluster)
     return Placement(
         verdict=verdict,
         subject=subject,
         pod=made.pod,
+        identity=pod.identity,
         version=context.kubernetes_version,
+        cluster=cluster,
+        running=running,
         why_none=in_force.why_none,
         policy=in_force.policy,
         revision=made.revision,
     )
+
+
+def _without_own_pods(
+    cluster: ClusterIndex, obj: Mapping[str, Any], kind: WorkloadKind, namespace: str
+) -> tuple[ClusterIndex, int]:
+    """Return a cluster without the pods of a DaemonSet, and on how many nodes they were."""
+    selector = kind.read_selector(obj)
+    if selector is None:
+        return cluster, 0
+    running = cluster.count_nodes(namespace, selector)
+    fork = cluster.fork(namespace)
+    fork.unbind(namespace, selector)
+    return fork, running
+
+
+def _as_revision(made: NextPod, placement: Placement) -> NextPod:
+    """Return a pod with the labels and the owner that tell the revision of another."""
+    labels = placement.identity.labels
+    revision = {key: labels[key] for key in REVISION_LABELS if key in labels}
+    metadata = made.pod["metadata"]
+    metadata = {**metadata, "labels": {**(metadata.get("labels") or {}), **revision}}
+    pod, identity = {**made.pod, "metadata": metadata}, placement.identity
+    return NextPod(pod, identity.owner, identity.owner_selector, placement.revision)
 
 
 def _next_pod(subject: Subject, cluster: ClusterIndex) -> NextPod:
@@ -147,7 +192,8 @@ def _kind(obj: Mapping[str, Any], context: AdmissionContext) -> WorkloadKind:
     return kind
 
 
-def _namespace(obj: Mapping[str, Any], namespace: str) -> str:
+def namespace_of(obj: Mapping[str, Any], namespace: str) -> str:
+    """Return the namespace that an object names, else a given one, else the default."""
     metadata = obj.get("metadata")
     own = metadata.get("namespace") if isinstance(metadata, dict) else None
     return own if isinstance(own, str) and own else namespace or DEFAULT_NAMESPACE

@@ -1,4 +1,7 @@
-"""The smallest changes with which a pod that fits nowhere would fit, each judged before it is proposed."""
+"""The smallest changes with which a pod that fits nowhere would fit, each judged before it is proposed.
+
+The pod is one of several replicas as a rule, so that of each change it is counted how many of them fit.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +12,30 @@ from typing import Final
 import numpy as np
 
 from policies.edits import Edit, apply_edits, merge_edits
-from policies.engine.changes import Change, What
+from policies.engine.changes import Change, ClusterChange, What
 from policies.engine.feasibility import is_waiting
 from policies.engine.index import ClusterIndex
 from policies.engine.judging import judge
-from policies.engine.proposals import propose
+from policies.engine.proposals import max_skew_change, propose
 from policies.engine.refusing import EXAMPLES
-from policies.engine.verdict import Verdict
+from policies.engine.verdict import HardResult, Verdict
+from policies.evaluation.cluster_remedies import Changed, cluster_remedies
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.editing import edits_of
+from policies.evaluation.own_changes import own_changes
 from policies.evaluation.placement import Placement, PlacementError, place
+from policies.evaluation.replicas import Replicas, fill
 from policies.fields import FieldPath
 from policies.model.constraint import Constraint
 
 #: Verdicts that a search may take. Arbitrary; some milliseconds each where nodes are thousands.
 MOST_VERDICTS: Final = 48
 #: Remedies after which a search ends. Arbitrary; nobody reads more.
-MOST_REMEDIES: Final = 6
-#: The same where each takes two changes. Arbitrary.
+MOST_REMEDIES: Final = 8
+#: Missing replicas up to which the least maxSkew is looked for that lets in all. Arbitrary; each step places
+#: all of them.
+MOST_WIDENED: Final = 50
+#: Remedies of two changes each after which a search ends. Arbitrary.
 MOST_PAIRS: Final = 3
 
 
@@ -48,16 +57,34 @@ class Remedy:
     """Changes that together make the pod fit; one, or two if no single one does.
 
     Attributes:
+        changes: The changes.
         edits: What to edit in the manifest, in the order of its parts.
         elsewhere: What to change where constraints come from that stand in no manifest.
         feasible: How many nodes could take the pod then.
         examples: The first of their names.
+        replicas: How many replicas of the workload fit then; None where their number is not known.
     """
 
-    edits: tuple[Edit, ...]
-    elsewhere: tuple[Elsewhere, ...]
+    changes: tuple[Change | ClusterChange, ...]
+    edits: tuple[Edit, ...] = ()
+    elsewhere: tuple[Elsewhere, ...] = ()
     feasible: int
     examples: tuple[str, ...]
+    replicas: Replicas | None = None
+
+    @property
+    def in_cluster(self) -> ClusterChange | None:
+        """The change, if it is one of the cluster."""
+        return next((change for change in self.changes if isinstance(change, ClusterChange)), None)
+
+    @property
+    def cost(self) -> tuple[bool, list[tuple[float, float]]]:
+        """What remedies are ordered by: enough for every replica or not, then the gravest of their changes.
+
+        More of the same would do in the cluster, where it is not enough.
+        """
+        short = self.replicas is not None and not self.replicas.enough and self.in_cluster is None
+        return short, sorted((change.cost for change in self.changes), reverse=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,44 +126,95 @@ class _State:
     def fits(self) -> bool:
         return self.verdict.feasible_count > 0
 
-    @property
-    def cost(self) -> list[tuple[int, float]]:
-        """What states are ordered by: the gravest of their changes first."""
-        return sorted((change.cost for change in self.changes), reverse=True)
 
-
-def find_remedies(placement: Placement, context: AdmissionContext) -> Remedies:
+def find_remedies(
+    placement: Placement, context: AdmissionContext, replicas: Replicas | None = None
+) -> Remedies:
     """Return what would make a pod fit; nothing for one that fits.
 
     Scheduling gates are taken away first, since nothing else helps while there are any.
 
     Args:
         placement: Of a manifest, in that context.
-        context: Its cluster must not have changed since: ask for both in one ``ClusterIndex.reading``.
+        context: Its cluster must not have changed since, as a fork does not.
+        replicas: How many replicas the workload has in that cluster, of which the pod is the next.
     """
     if placement.verdict.feasible_count or context.cluster is None:
         return Remedies()
-    with context.cluster.reading():
-        return _Search(placement, context, context.cluster).run()
+    return _Search(placement, context, replicas).run()
 
 
 class _Search:
     """Tries changes, then pairs of them, those that give up least first."""
 
-    def __init__(self, placement: Placement, context: AdmissionContext, cluster: ClusterIndex) -> None:
+    def __init__(self, placement: Placement, context: AdmissionContext, replicas: Replicas | None) -> None:
         self._manifest = placement.subject.obj
-        self._namespace = placement.subject.namespace
+        self._placed = placement
         self._start = _State(placement=placement, verdict=placement.verdict)
         self._context = context
-        self._cluster = cluster
+        self._cluster = placement.cluster
+        self._replicas = replicas
         self._verdicts = 0
         self._complete = True
 
     def run(self) -> Remedies:
         """Search, once."""
-        states = self._search()
-        found = tuple(map(_remedy, sorted(states, key=lambda state: state.cost)))
-        return Remedies(found=found, verdicts=self._verdicts, complete=self._complete)
+        found = [self._remedy(self._wide_enough(state)) for state in self._search()]
+        found += map(self._in_cluster, cluster_remedies(self._start.verdict, self._cluster))
+        found.sort(key=lambda remedy: remedy.cost)
+        return Remedies(found=tuple(found), verdicts=self._verdicts, complete=self._complete)
+
+    def _remedy(self, state: _State) -> Remedy:
+        return Remedy(
+            changes=state.changes,
+            edits=tuple(sorted(state.edits, key=lambda edit: edit.path.segments[:-1])),
+            elsewhere=state.elsewhere,
+            feasible=state.verdict.feasible_count,
+            examples=_examples(state.verdict),
+            replicas=self._count(state.verdict, self._cluster),
+        )
+
+    def _in_cluster(self, changed: Changed) -> Remedy:
+        return Remedy(
+            changes=(changed.change,),
+            feasible=changed.verdict.feasible_count,
+            examples=_examples(changed.verdict),
+            replicas=self._count(changed.verdict, changed.cluster),
+        )
+
+    def _count(self, verdict: Verdict, cluster: ClusterIndex) -> Replicas | None:
+        return None if self._replicas is None else fill(self._replicas, verdict.question, cluster)[0]
+
+    def _wide_enough(self, state: _State) -> _State:
+        """Return a state with the least maxSkew with which all replicas fit, if that is what is changed."""
+        if len(state.changes) != 1 or state.changes[0].what is not What.MAX_SKEW:
+            return state
+        (change,) = state.changes
+        start, at = self._start, change.constraint
+        result = None if at is None else start.verdict.results[at]
+        before = self._count(state.verdict, self._cluster)
+        if before is None or before.enough or not isinstance(result, HardResult) or at is None:
+            return state
+        if before.wanted - before.fitting > MOST_WIDENED:
+            return state
+        # One pod more in a domain is one more of skew at most.
+        low, high = int(change.value or 0), int(change.value or 0) + before.wanted - before.fitting
+        widest = self._try(start, max_skew_change(result, at, high))
+        if widest is None or not self._fits_more(widest, before):
+            return state
+        wanted = self._count(widest.verdict, self._cluster)
+        while high - low > 1:
+            middle = (low + high) // 2
+            tried = self._try(start, max_skew_change(result, at, middle))
+            if tried is not None and self._count(tried.verdict, self._cluster) == wanted:
+                high, widest = middle, tried
+            else:
+                low = middle
+        return widest
+
+    def _fits_more(self, state: _State, before: Replicas) -> bool:
+        after = self._count(state.verdict, self._cluster)
+        return after is not None and after.fitting > before.fitting
 
     def _search(self) -> list[_State]:
         start = self._start
@@ -161,7 +239,8 @@ class _Search:
         return list(found.values())
 
     def _singles(self, start: _State, *, others: int) -> Iterator[_State]:
-        for change in propose(start.verdict, self._cluster, others=others):
+        changes = propose(start.verdict, self._cluster, others=others)
+        for change in sorted([*changes, *own_changes(start.placement)], key=lambda change: change.cost):
             state = self._try(start, change)
             if state is not None:
                 yield state
@@ -190,7 +269,9 @@ class _Search:
         self._verdicts += 1
         try:
             edited = apply_edits(self._manifest, after.edits)
-            placement = place(edited, self._context, namespace=self._namespace)
+            placement = place(
+                edited, self._context, namespace=self._placed.subject.namespace, revision_of=self._placed
+            )
         except PlacementError:
             return None  # Kubernetes would refuse it: with the same key and action twice, say.
         verdict = placement.verdict
@@ -228,11 +309,6 @@ def _moved(edit: Edit, depth: int, taken: int) -> Edit:
     return replace(edit, path=FieldPath((*segments[:depth], position + 1, *segments[depth + 1 :])))
 
 
-def _remedy(state: _State) -> Remedy:
-    feasible = np.flatnonzero(state.verdict.feasible)
-    return Remedy(
-        edits=tuple(sorted(state.edits, key=lambda edit: edit.path.segments[:-1])),
-        elsewhere=state.elsewhere,
-        feasible=len(feasible),
-        examples=tuple(state.verdict.names[node] for node in feasible[:EXAMPLES].tolist()),
-    )
+def _examples(verdict: Verdict) -> tuple[str, ...]:
+    feasible = np.flatnonzero(verdict.feasible)[:EXAMPLES]
+    return tuple(verdict.names[node] for node in feasible.tolist())

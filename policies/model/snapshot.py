@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from policies.fields import ErrorList, FieldPath, wrong_type
@@ -151,6 +151,17 @@ class Snapshot:
                 return self._services.keys()
             case _:
                 return self._controllers.get(kind, {}).keys()
+
+    def copy(self) -> Snapshot:
+        """Return a snapshot of its own of the same objects."""
+        tables: dict[str, Any] = {
+            entry.name: {
+                key: dict(held) if isinstance(held, dict) else held
+                for key, held in getattr(self, entry.name).items()
+            }
+            for entry in fields(self)
+        }
+        return Snapshot(**tables)
 
     def _remove_controller(self, kind: tuple[str, str], namespace: str, name: str) -> None:
         gone = self._controllers.get(kind, {}).pop((namespace, name), None)

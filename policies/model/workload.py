@@ -123,6 +123,10 @@ class WorkloadKinds:
         """Return a kind, or None for one that holds no pod template as far as is known."""
         return self._by_name.get((group, kind))
 
+    def known(self) -> Iterable[WorkloadKind]:
+        """Return every kind that is looked at."""
+        return self._by_name.values()
+
 
 def parse_workload_kind(text: str) -> WorkloadKind:
     """Read the setting that adds a kind: ``GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]]``, paths with dots.

@@ -58,7 +58,9 @@ def _domains(standing: Standing, room: int) -> Table:
 def _verdict(domain: DomainStanding) -> tuple[Text, ...]:
     if domain.skew is None:
         return ()
-    return Text(f"{domain.skew:,}"), _fits(fits=domain.fits)
+    return Text(f"{domain.skew:,}"), _fits(
+        fits=bool(domain.fits), domains=1, feasible=min(domain.feasible, 1)
+    )
 
 
 def _histogram(standing: Standing, room: int) -> Table:
@@ -85,7 +87,9 @@ def _histogram(standing: Standing, room: int) -> Table:
         ]
         if minimum is not None:
             added = applied.self_match - minimum
-            cells += [Text(_span(least + added, most + added)), _fits(fits=fits)]
+            feasible = sum(alike.feasible for alike in line)
+            fitting = _fits(fits=bool(fits), domains=domains, feasible=feasible)
+            cells += [Text(_span(least + added, most + added)), fitting]
         table.add_row(*cells)
     return table
 
@@ -113,8 +117,13 @@ def _table(first: str, *, hard: bool, nodes: bool = True) -> Table:
     return table
 
 
-def _fits(*, fits: bool | None) -> Text:
-    return Text("yes", "green") if fits else Text("no", "red")
+def _fits(*, fits: bool, domains: int, feasible: int) -> Text:
+    """Return whether the pod can go to domains: by the constraint, and by everything else."""
+    if not fits:
+        return Text("no", "red")
+    if not feasible:
+        return Text("no, other reasons", "red")
+    return Text("yes" if feasible == domains else f"{feasible:,} of {domains:,}", "green")
 
 
 def _bar(share: float, room: int, *, fits: bool | None) -> Text:

@@ -7,14 +7,18 @@ from typing import Any
 import orjson
 
 from policies.edits import Edit
+from policies.engine.changes import Change, ClusterChange
 from policies.engine.explain import Explanation, Tier
 from policies.engine.refusing import Breach, Refusal, RefusingNodes, Shortage
 from policies.engine.standing import DomainStanding, Standing
 from policies.evaluation.explaining import Explained
 from policies.evaluation.placement import Placement
-from policies.evaluation.remedies import Elsewhere, Remedies
+from policies.evaluation.remedies import Elsewhere, Remedy
+from policies.evaluation.replicas import Replicas
 from policies.fields import shown
 from policies.reports import explain_text
+from policies.reports.remedy_cost import cost_of, how_edited
+from policies.reports.remedy_text import in_cluster
 from policies.reports.score_json import constraint_fields, revision_fields
 
 #: Columns of the text. Arbitrary; what terminals have had for long.
@@ -35,11 +39,15 @@ def render(explained: Explained) -> bytes:
         "fits": bool(verdict.feasible_count),
         "nodes": len(verdict.names),
         "feasibleNodes": verdict.feasible_count,
+        "atMost": bool(verdict.question.pod.unmodeled),
+        "runningNodes": placement.running,
+        "replicas": _replicas(explained.replicas),
         "message": verdict.message,
+        "replicaMessage": explained.stuck_message,
         "policy": placement.policy,
         "whyNoConstraints": None if placement.why_none is None else str(placement.why_none),
         **_explanation(explained.explanation),
-        **_remedies(explained.remedies),
+        **_remedies(explained),
         "notModeled": list(verdict.question.pod.unmodeled),
         "text": text.splitlines(),
     }
@@ -74,7 +82,10 @@ def _standing(standing: Standing) -> dict[str, Any]:
         "domainCount": standing.domain_count,
         "nodesWithoutKey": standing.lacking_nodes,
         "nodesLeftOut": standing.left_out_nodes,
-        "histogram": [{"matching": bar.matching, "domains": bar.domains} for bar in standing.histogram],
+        "histogram": [
+            {"matching": bar.matching, "domains": bar.domains, "feasibleDomains": bar.feasible}
+            for bar in standing.histogram
+        ],
         "domains": list(map(_domain, standing.domains)),
         "allDomains": standing.all_told,
     }
@@ -88,6 +99,7 @@ def _domain(domain: DomainStanding) -> dict[str, Any]:
         "counted": domain.counted,
         "skew": domain.skew,
         "fits": domain.fits,
+        "feasibleNodes": domain.feasible,
     }
 
 
@@ -138,17 +150,55 @@ def _tier(tier: Tier) -> dict[str, Any]:
     return {"score": tier.score, "points": points, "nodes": tier.count, "examples": list(tier.examples)}
 
 
-def _remedies(remedies: Remedies) -> dict[str, Any]:
-    changes = [
-        {
-            "edits": list(map(_edit, remedy.edits)),
-            "elsewhere": list(map(_elsewhere, remedy.elsewhere)),
-            "feasibleNodes": remedy.feasible,
-            "examples": list(remedy.examples),
-        }
-        for remedy in remedies.found
-    ]
-    return {"changes": changes, "changesComplete": remedies.complete}
+def _replicas(replicas: Replicas | None) -> dict[str, Any] | None:
+    if replicas is None:
+        return None
+    return {
+        "wanted": replicas.wanted,
+        "placed": replicas.placed,
+        "fitting": replicas.fitting,
+        "complete": replicas.complete,
+    }
+
+
+def _remedies(explained: Explained) -> dict[str, Any]:
+    remedies = explained.remedies
+    changes = [_remedy(remedy, explained) for remedy in remedies.found]
+    return {
+        "changes": changes,
+        "changesComplete": remedies.complete,
+        "editing": how_edited(explained.placement) if any(remedy.edits for remedy in remedies.found) else "",
+    }
+
+
+def _remedy(remedy: Remedy, explained: Explained) -> dict[str, Any]:
+    before = explained.replicas
+    return {
+        "kinds": [str(change.what) for change in remedy.changes],
+        "edits": list(map(_edit, remedy.edits)),
+        "elsewhere": list(map(_elsewhere, remedy.elsewhere)),
+        "inCluster": _in_cluster(remedy.in_cluster),
+        "feasibleNodes": remedy.feasible,
+        "examples": list(remedy.examples),
+        "replicasBefore": None if before is None else before.fitting,
+        "replicasAfter": None if remedy.replicas is None else remedy.replicas.fitting,
+        "enough": remedy.replicas is None or remedy.replicas.enough,
+        "costs": [cost_of(change, explained.placement) for change in remedy.changes],
+        "caution": any(isinstance(change, Change) and change.hollow for change in remedy.changes),
+    }
+
+
+def _in_cluster(change: ClusterChange | None) -> dict[str, Any] | None:
+    if change is None:
+        return None
+    return {
+        "text": in_cluster(change),
+        "nodes": list(change.nodes),
+        "count": change.count,
+        "key": change.key or None,
+        "value": change.value,
+        "withoutTaints": list(change.without),
+    }
 
 
 def _edit(edit: Edit) -> dict[str, Any]:

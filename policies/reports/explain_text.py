@@ -10,13 +10,23 @@ from rich.padding import Padding
 from rich.text import Text
 
 from policies.engine.explain import Explanation
-from policies.engine.refusing import Breach, Refusal, RefusingNodes, Shortage
+from policies.engine.refusing import EVERY_NODE, Breach, Refusal, RefusingNodes, Shortage
 from policies.engine.verdict import Plugin, Verdict
 from policies.evaluation.explaining import Explained
+from policies.evaluation.placement import Placement
 from policies.evaluation.shortfall import written
 from policies.reports.remedy_text import remedies_text
 from policies.reports.standing_text import standing_text
-from policies.reports.wording import constraint_title, headline, item, named, nodes, plain, print_all
+from policies.reports.wording import (
+    constraint_title,
+    headline,
+    item,
+    named,
+    nodes,
+    plain,
+    print_all,
+    replicas_text,
+)
 
 #: Groups of refusing nodes, and tiers of feasible ones, that are told. Arbitrary.
 MOST_GROUPS: Final = 8
@@ -32,30 +42,38 @@ OTHER_SCORES: Final = {
 }
 
 
-def render(explained: Explained, *, width: int, color: bool) -> str:
+def render(explained: Explained, *, width: int, color: bool, wide: bool = False) -> str:
     """Return what a person reads.
 
     Args:
         explained: What to tell.
         width: Columns of the terminal; no line is longer.
         color: Whether to use the terminal's colors.
+        wide: Whether all groups of nodes are told, however many.
     """
-    return print_all(_parts(explained, width), width=width, color=color)
+    groups = EVERY_NODE if wide else MOST_GROUPS
+    return print_all(_parts(explained, width, groups), width=width, color=color)
 
 
-def _parts(explained: Explained, width: int) -> Iterator[RenderableType]:
+def _parts(explained: Explained, width: int, groups: int) -> Iterator[RenderableType]:
     placement, explanation = explained.placement, explained.explanation
     verdict = placement.verdict
     yield headline(placement)
+    yield from replicas_text(placement, explained.replicas)
     if verdict.message:
         yield Text(plain(verdict.message))
     yield from _constraints(explained, width)
     if explanation.refusing:
-        yield from _section("Why nodes refuse it", _refusing(verdict, explanation.refusing))
+        yield from _section("Why nodes refuse it", _refusing(verdict, explanation.refusing, groups))
     if explanation.tiers:
-        yield from _section("Where it would go", _outlook(explanation))
-    elif verdict.names:
-        yield from _section("What would make it fit", remedies_text(explained.remedies, placement))
+        yield from _section("Where it would go", _outlook(explanation, placement, groups))
+    if explained.stuck_message and verdict.names:
+        title = "What would make it fit"
+        if verdict.feasible_count:
+            title = "What would make the other replicas fit"
+            text = f"The first that does not fit: {plain(explained.stuck_message)}"
+            yield from _section("Why not all replicas fit", [Text(text)])
+        yield from _section(title, remedies_text(explained.remedies, placement, explained.replicas))
     if verdict.question.pod.unmodeled:
         asked = ", ".join(verdict.question.pod.unmodeled)
         text = f"Not modeled, and may refuse more nodes: the pod's {asked}."
@@ -80,13 +98,13 @@ def _constraints(explained: Explained, width: int) -> Iterator[RenderableType]:
         yield from standing_text(standing, placement, indent=3, width=width)
 
 
-def _refusing(verdict: Verdict, groups: tuple[RefusingNodes, ...]) -> Iterator[RenderableType]:
-    for group in groups[:MOST_GROUPS]:
+def _refusing(verdict: Verdict, groups: tuple[RefusingNodes, ...], most: int) -> Iterator[RenderableType]:
+    for group in groups[:most]:
         yield Text(named(group.examples, group.count))
         for refusal in group.refusals:
             for line in _refusal(verdict, refusal):
                 yield Padding(Text(line), (0, 0, 0, 3))
-    if rest := groups[MOST_GROUPS:]:
+    if rest := groups[most:]:
         yield Text(f"and {nodes(sum(group.count for group in rest))} for {len(rest):,} other sets of reasons")
 
 
@@ -128,16 +146,19 @@ def _breach(verdict: Verdict, breach: Breach) -> str:
     return f"{where}: {operands} = skew {breach.least:,}, {limit}"
 
 
-def _outlook(explanation: Explanation) -> Iterator[RenderableType]:
+def _outlook(explanation: Explanation, placement: Placement, most: int) -> Iterator[RenderableType]:
     tiers = explanation.tiers
+    if placement.verdict.question.pinned:
+        yield Text(f"{named(tiers[0].examples, tiers[0].count)}: a pod each.")
+        return
     if tiers[0].score is None:
         text = named(tiers[0].examples, tiers[0].count)
         yield Text(f"{text}: {_unscored(tiers[0].count)}")
         return
-    for tier in tiers[:MOST_GROUPS]:
+    for tier in tiers[:most]:
         text = f"score {tier.score}, {tier.points} points: {named(tier.examples, tier.count)}"
         yield Padding(Text(text), (0, 0, 0, 3))
-    if rest := tiers[MOST_GROUPS:]:
+    if rest := tiers[most:]:
         yield Padding(Text(f"lower: {nodes(sum(tier.count for tier in rest))}"), (0, 0, 0, 3))
     others = ", ".join(f"{plugin} {points}" for plugin, points in OTHER_SCORES.items())
     lead = explanation.lead

@@ -10,12 +10,14 @@ from rich.padding import Padding
 from rich.text import Text
 
 from policies.edits import Edit
-from policies.engine.changes import What
+from policies.engine.changes import ClusterChange, What
 from policies.engine.question import Origin
 from policies.evaluation.placement import Placement
 from policies.evaluation.remedies import Elsewhere, Remedies, Remedy
+from policies.evaluation.replicas import Replicas
 from policies.fields import shown
-from policies.reports.wording import item, named, plain
+from policies.reports.remedy_cost import cost_of, how_edited
+from policies.reports.wording import at_most, item, named, nodes, plain
 
 #: Entries of an object or a list that are repeated. Arbitrary; a toleration has four.
 MOST_ENTRIES: Final = 5
@@ -28,30 +30,92 @@ REMOVED_LENGTH: Final = 40
 _DEFAULTS: Final = {"nodeAffinityPolicy": "Honor", "nodeTaintsPolicy": "Ignore"}
 
 
-def remedies_text(remedies: Remedies, placement: Placement) -> Iterator[RenderableType]:
-    """Yield what would make a pod fit, the smallest change first, or that nothing that was tried would."""
-    if not remedies.found:
+def remedies_text(
+    remedies: Remedies, placement: Placement, before: Replicas | None
+) -> Iterator[RenderableType]:
+    """Yield what would make a pod fit, the smallest change first, or that nothing that was tried would.
+
+    Args:
+        remedies: What was found.
+        placement: Of the pod.
+        before: How many replicas fit without any change.
+    """
+    found = remedies.found
+    if not found:
         tried = f"{remedies.verdicts:,} tried" if remedies.verdicts else "nothing is left to try"
-        yield Text(f"No one or two changes of the manifest that Evenkeel knows ({tried}).")
-    for number, remedy in enumerate(remedies.found, start=1):
-        yield from _remedy(number, remedy, placement)
-    if len(remedies.found) > 1:
-        yield Text("Any one of these is enough, as judged on this cluster; the first gives up least.", "dim")
+        yield Text(f"No one or two changes of the manifest or the cluster that Evenkeel knows ({tried}).")
+    for number, remedy in enumerate(found, start=1):
+        yield from _remedy(number, remedy, placement, before)
+    if len(found) > 1:
+        yield Text(_enough(found, placement), "dim")
+    if any(remedy.edits for remedy in found):
+        # A pod that is in the cluster has no manifest to be edited.
+        hint = "" if placement.subject.owner else " With --diff N suggestion N is printed as a diff."
+        yield Text(f"{how_edited(placement)}{hint}", "dim")
     if not remedies.complete:
         yield Text(f"There may be more: the search ended after {remedies.verdicts:,} verdicts.")
 
 
-def _remedy(number: int, remedy: Remedy, placement: Placement) -> Iterator[RenderableType]:
+def _enough(found: tuple[Remedy, ...], placement: Placement) -> str:
+    """Return which of several remedies are enough for every replica."""
+    short = [remedy for remedy in found if remedy.replicas is not None and not remedy.replicas.enough]
+    if not short:
+        if at_most(placement):
+            return "As far as the pod is modeled any one of these is enough; the first gives up least."
+        return "Any one of these is enough, as judged on this cluster; the first gives up least."
+    wanted = f"all {short[0].replicas.wanted:,} replicas" if short[0].replicas is not None else ""
+    numbers = [str(number) for number, remedy in enumerate(found, start=1) if remedy not in short]
+    if not numbers:
+        return f"Each was judged alone on this cluster; none is enough for {wanted}."
+    return f"Each was judged alone on this cluster; enough for {wanted}: {', '.join(numbers)}."
+
+
+def _remedy(
+    number: int, remedy: Remedy, placement: Placement, before: Replicas | None
+) -> Iterator[RenderableType]:
     lines = [*map(_edit, remedy.edits)]
     lines += (_elsewhere(entry, placement) for entry in remedy.elsewhere)
+    lines += [in_cluster(remedy.in_cluster)] if remedy.in_cluster else []
     head, *more = (Text(line, "bold" if number == 1 else "") for line in lines)
     yield item(number, head)
     for line in more:
         yield Padding(Text.assemble("and ", line), (0, 0, 0, 3))
-    yield Padding(Text(f"then it fits {named(remedy.examples, remedy.feasible)}"), (0, 0, 0, 3))
+    for sentence in _outcome(remedy, placement, before):
+        yield Padding(Text(sentence), (0, 0, 0, 3))
+
+
+def _outcome(remedy: Remedy, placement: Placement, before: Replicas | None) -> Iterator[str]:
+    """Yield where the pod fits then, how many replicas do, and what it costs."""
+    most = at_most(placement)
+    fits = f"then it fits {most}{named(remedy.examples, remedy.feasible)}"
+    after = remedy.replicas
+    if after is not None and before is not None and after.wanted > max(before.placed, 1):
+        fits += f"; {most}{after.fitting:,} of {after.wanted:,} replicas fit, now {before.fitting:,}"
+    yield fits
+    yield f"costs: {'; '.join(dict.fromkeys(cost_of(change, placement) for change in remedy.changes))}"
     if remedy.elsewhere:
-        text = "or give the pod constraints of its own, which replace all of these"
-        yield Padding(Text(text), (0, 0, 0, 3))
+        yield "or give the pod constraints of its own, which replace all of these"
+
+
+def in_cluster(change: ClusterChange) -> str:
+    """Return what to do in the cluster, with the command where there is one."""
+    names = ", ".join(map(plain, change.nodes))
+    key, value = plain(change.key), None if change.value is None else plain(change.value)
+    match change.what:
+        case What.TERMINATION:
+            which = f"{nodes(change.count)}{': ' if change.count == len(change.nodes) else ', such as '}"
+            return f"wait until pods that are being deleted are gone from {which}{names}"
+        case What.CORDON:
+            return f"uncordon {names}, or wait until its drain is over: kubectl uncordon {names}"
+        case What.NODE_LABEL:
+            command = f"kubectl label node {names} {key}={value}"
+            return f"give {names} the label {key} that it lacks; if {value} is true: {command}"
+    taints = f"taint{'' if len(change.without) == 1 else 's'} {', '.join(map(plain, change.without))}"
+    without = f", without the {taints}" if change.without else ""
+    if change.key and value is None:
+        each = "a new domain" if change.count == 1 else "a new domain each"
+        return f"add {nodes(change.count)} like {names}, in {each} of {key}{without}"
+    return f"add a node like {names}{f' with {key} {value}' if key else ''}{without}"
 
 
 def _edit(edit: Edit) -> str:

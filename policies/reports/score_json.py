@@ -35,6 +35,7 @@ def render(placement: Placement) -> bytes:
             "nodes": _nodes(verdict),
             "feasibleNodes": verdict.feasible_count,
             "message": verdict.message,
+            "notModeled": list(verdict.question.pod.unmodeled),
         }
     )
 

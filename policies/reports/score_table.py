@@ -24,6 +24,8 @@ MOST_NODES = 20
 MOST_GROUPS = 30
 #: Domains of a constraint that are told. Arbitrary; a cloud region has three to six zones.
 MOST_DOMAINS = 6
+#: Topology keys that get a column. Arbitrary; people spread over zones, racks and hosts.
+MOST_KEYS = 4
 
 
 class _Row(NamedTuple):
@@ -32,25 +34,28 @@ class _Row(NamedTuple):
     feasible: bool
     score: int | None
     reasons: tuple[str, ...]
+    domains: tuple[str, ...]
+    raw: int | None
 
 
-def render(placement: Placement, *, width: int, color: bool) -> str:
+def render(placement: Placement, *, width: int, color: bool, wide: bool = False) -> str:
     """Return what a person reads.
 
     Args:
         placement: What to tell.
         width: Columns of the terminal; no line is longer.
         color: Whether to use the terminal's colors.
+        wide: Whether every node gets a line, with its raw score.
     """
-    return print_all(_parts(placement), width=width, color=color)
+    return print_all(_parts(placement, wide=wide), width=width, color=color)
 
 
-def _parts(placement: Placement) -> Iterator[RenderableType]:
+def _parts(placement: Placement, *, wide: bool) -> Iterator[RenderableType]:
     yield headline(placement)
     yield from _constraints(placement)
     if placement.verdict.names:
         yield ""
-        yield _nodes(placement.verdict)
+        yield _nodes(placement.verdict, wide=wide)
     for note in _notes(placement.verdict):
         yield ""
         yield note
@@ -62,6 +67,10 @@ def _constraints(placement: Placement) -> Iterator[RenderableType]:
     if placement.why_none:
         yield Text(f"No constraint is in force: {placement.why_none}.")
         return
+    if placement.verdict.question.pinned:
+        yield Text(
+            "Each pod is made for one node, so that constraints only refuse nodes without their label."
+        )
     for number, result in enumerate(placement.verdict.results, start=1):
         yield item(number, constraint_title(result.applied, placement.policy))
         for line in _operands(result):
@@ -99,24 +108,44 @@ def _standing(domains: Domains) -> str:
     )
 
 
-def _nodes(verdict: Verdict) -> Table:
-    grouping = len(verdict.names) > MOST_NODES
+def _nodes(verdict: Verdict, *, wide: bool) -> Table:
+    grouping = len(verdict.names) > MOST_NODES and not wide
+    most = len(verdict.names) if wide else MOST_GROUPS
+    keys = _keys(verdict)
     groups: dict[tuple[_Row, str], list[str]] = {}
-    for name, row in zip(verdict.names, _rows(verdict), strict=True):
+    for name, row in zip(verdict.names, _rows(verdict, keys, wide=wide), strict=True):
         groups.setdefault((row, "" if grouping else name), []).append(name)
     lines = sorted(groups.items(), key=lambda entry: (*_rank(entry[0][0]), -len(entry[1])))
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("NODES" if grouping else "NODE", overflow="fold")
+    for key in keys:
+        table.add_column(_heading(key, keys), overflow="fold")
     table.add_column("FITS")
     table.add_column("SCORE", justify="right")
+    if wide:
+        table.add_column("RAW", justify="right")
     table.add_column("WHY NOT", overflow="fold")
-    for (row, _), names in lines[:MOST_GROUPS]:
+    for (row, _), names in lines[:most]:
         fits = Text("yes", "green") if row.feasible else Text("no", "red")
-        score = "" if row.score is None else str(row.score)
-        table.add_row(Text(_named(names, grouping=grouping)), fits, score, Text("\n".join(row.reasons)))
-    if rest := sum(len(names) for _, names in lines[MOST_GROUPS:]):
+        scores = ["" if score is None else str(score) for score in (row.score, row.raw)[: 1 + wide]]
+        first, domains = Text(_named(names, grouping=grouping)), map(Text, row.domains)
+        table.add_row(first, *domains, fits, *scores, Text("\n".join(row.reasons)))
+    if rest := sum(len(names) for _, names in lines[most:]):
         table.add_row(f"and {rest:,} more")
     return table
+
+
+def _keys(verdict: Verdict) -> list[str]:
+    """Return the topology keys that get a column; a node's name tells its host."""
+    keys = dict.fromkeys(result.applied.constraint.topology_key for result in verdict.results)
+    return [key for key in keys if key != HOSTNAME][:MOST_KEYS]
+
+
+def _heading(key: str, keys: list[str]) -> str:
+    """Return the last word of a key if that tells it from the others."""
+    word = key.rpartition("/")[2]
+    alone = [other.rpartition("/")[2] for other in keys].count(word) == 1
+    return plain(word.upper() if alone else key)
 
 
 def _rank(row: _Row) -> tuple[bool, int]:
@@ -124,12 +153,21 @@ def _rank(row: _Row) -> tuple[bool, int]:
     return not row.feasible, -(row.score or 0)
 
 
-def _rows(verdict: Verdict) -> Iterator[_Row]:
+def _rows(verdict: Verdict, keys: list[str], *, wide: bool) -> Iterator[_Row]:
     """Yield what there is to tell of each node, in their order."""
-    scores = verdict.scores
+    scores, raw_scores = verdict.scores, verdict.raw_scores if wide else None
+    by_key = {result.applied.constraint.topology_key: result.domains for result in verdict.results}
     for node, feasible in enumerate(verdict.feasible.tolist()):
         score = int(scores[node]) if feasible and scores is not None else None
-        yield _Row(feasible, score, () if feasible else tuple(_reasons(verdict, node)))
+        raw = int(raw_scores[node]) if feasible and raw_scores is not None else None
+        domains = tuple(_domain(by_key[key], node) for key in keys)
+        yield _Row(feasible, score, () if feasible else tuple(_reasons(verdict, node)), domains, raw)
+
+
+def _domain(domains: Domains, node: int) -> str:
+    """Return the value of a topology key that a node carries, as kubectl shows an absent one."""
+    number = int(domains.of_node[node])
+    return "<none>" if number == MISSING else plain(domains.values[number]) or "(empty)"
 
 
 def _reasons(verdict: Verdict, node: int) -> Iterator[str]:
@@ -167,6 +205,9 @@ def _notes(verdict: Verdict) -> Iterator[Text]:
     if any(isinstance(result, HardResult) and not result.satisfied.all() for result in verdict.results):
         legend = "constraint N: matching pods + this one - global minimum = skew, above maxSkew"
         yield Text(legend, style="dim")
+    if verdict.scores is not None:
+        text = "SCORE is PodTopologySpread's alone, 0 to 100; other plugins add their own"
+        yield Text(text, style="dim")
     if verdict.message:
         yield Text(verdict.message)
     unmodeled = verdict.question.pod.unmodeled

@@ -29,7 +29,8 @@ def standing_text(
     """
     for line in _lines(standing, placement):
         yield Padding(Text(line), (0, 0, 0, indent))
-    yield from domain_bars(standing, indent=indent, width=width)
+    if not _is_of_one_node(standing, placement):
+        yield from domain_bars(standing, indent=indent, width=width)
 
 
 def _lines(standing: Standing, placement: Placement) -> Iterator[str]:
@@ -37,8 +38,19 @@ def _lines(standing: Standing, placement: Placement) -> Iterator[str]:
     narrowed = _narrowed(standing, placement)
     if narrowed:
         yield narrowed
+    if _is_of_one_node(standing, placement):
+        effect = "refuses only nodes without the label" if standing.applied.is_hard else "decides nothing"
+        yield f"each pod is made for one node, which alone counts: the constraint {effect}"
+        return
     yield _operands(standing)
     yield from _aside(standing, placement)
+
+
+def _is_of_one_node(standing: Standing, placement: Placement) -> bool:
+    """Tell whether each pod has a single node that counts for a constraint, as a DaemonSet's have."""
+    applied = standing.applied
+    honors = applied.constraint.node_affinity_policy is NodeInclusionPolicy.HONOR
+    return placement.verdict.question.pinned and (honors or not applied.is_hard)
 
 
 def _selected(standing: Standing, placement: Placement) -> str:
@@ -77,6 +89,8 @@ def _operands(standing: Standing) -> str:
         return f"raw score = matching x weight {standing.weight:.2f} + {plus}; the lowest sum is best"
     skew = f"skew = matching + self match {applied.self_match} - global minimum {standing.minimum:,}"
     check = f"{skew}; above maxSkew {constraint.max_skew:,} it refuses"
+    if not standing.domain_count:
+        return f"{check}; the minimum is 0 because no node that counts has the label"
     if standing.domain_count < constraint.min_domains:
         found = f"{standing.domain_count:,} domain{'' if standing.domain_count == 1 else 's'}"
         return (

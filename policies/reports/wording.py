@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from io import StringIO
 from typing import Final
 
@@ -12,6 +12,7 @@ from rich.text import Text
 
 from policies.engine.question import AppliedConstraint, Origin
 from policies.evaluation.placement import Placement
+from policies.evaluation.replicas import MOST_PLACED, Replicas
 from policies.fields import shown
 from policies.model.constraint import NodeInclusionPolicy
 
@@ -66,11 +67,39 @@ def headline(placement: Placement) -> Text:
     name = subject.metadata.get("name") or subject.metadata.get("generateName") or "without a name"
     whose = f"{subject.kind.name} {plain(subject.namespace)}/{plain(str(name))}"
     count, size = verdict.feasible_count, len(verdict.names)
-    fits = f"fits {count:,} of {nodes(size)}" if count else f"fits none of {nodes(size)}"
+    verb = "fits" if placement.running is None else "would run on"
+    number = f"{at_most(placement)}{count:,}" if count else "none"
+    fits = f"{verb} {number} of {nodes(size)}"
     text = Text.assemble(whose, " ", (fits, "bold green" if count else "bold red"))
     text.append(f" (Kubernetes {placement.version})")
     revision = placement.revision
     return text.append(", judged as a new revision") if revision is not None and revision.is_new else text
+
+
+def at_most(placement: Placement) -> str:
+    """Return what stands before numbers while something that the pod asks for is not modeled."""
+    return "at most " if placement.verdict.question.pod.unmodeled else ""
+
+
+def replicas_text(placement: Placement, replicas: Replicas | None) -> Iterator[Text]:
+    """Yield how many of the workload's pods have a node or would get one; nothing for a single pod."""
+    if placement.running is not None:
+        yield Text(
+            f"{nodes(placement.running)} run{'s' if placement.running == 1 else ''} one of its pods now."
+        )
+    if replicas is None or replicas.wanted < 2:
+        return
+    wanted, placed = f"{replicas.wanted:,}", f"{replicas.placed:,}"
+    if replicas.placed >= replicas.wanted:
+        yield Text(f"All {wanted} replicas have a node; this is about one more.")
+        return
+    more = replicas.fitting - replicas.placed
+    revision = " of this revision" if placement.subject.kind.revision_label else ""
+    so_far = "" if replicas.complete else f" (only {MOST_PLACED:,} were tried)"
+    text = f"{at_most(placement)}{replicas.fitting:,} of {wanted} replicas fit"
+    yield Text(
+        f"{text[0].upper()}{text[1:]}: {placed}{revision} have a node, {more:,} more would get one{so_far}."
+    )
 
 
 def constraint_title(applied: AppliedConstraint, policy: str | None) -> Text:

@@ -2,67 +2,119 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 import click
+import orjson
 
+from policies.engine.refusing import EVERY_NODE, EXAMPLES
 from policies.errors import DocumentError, UsageError
 from policies.evaluation.explaining import explain_object
+from policies.manifests import ManifestObject
 from policies.reports import explain_json, explain_text
-from webhook.cli.placement import PlacementOptions, judge_file, placement_options, show
+from webhook.cli.answers import Printer, answer_printer
+from webhook.cli.placement import PlacementOptions, judge_object, placement_options, show
 from webhook.cli.score import BAD_INPUT, FITS, FITS_NOWHERE
+from webhook.cli.suggestion import kubectl_patch, manifest_diff, suggestion
 
 #: Columns of the text where there is no terminal. Arbitrary; what terminals have had for long.
 PIPED: Final = 80
 
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
-evenkeel explain -f web.yaml --live
-kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json
-evenkeel explain -f web.yaml --cluster cluster.json
-helm template shop | evenkeel explain -f - --name Deployment/web --cluster cluster.json
+evenkeel explain deploy/web -n shop
+evenkeel explain pod/web-7d9f-x2x -n shop -o wide
+evenkeel explain -f web.yaml --diff 1 --live | patch -p1
+kubectl get nodes,pods,services,rc,rs,sts,ns,deploy -A -o json > cluster.json
+evenkeel explain deploy/web --cluster cluster.json
+helm template shop | evenkeel explain -f - --name deploy/web --cluster cluster.json
 """
 
 
 @click.command(epilog=_EXAMPLES)
 @placement_options
 @click.option(
-    "-o", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True
+    "-o",
+    "--format",
+    "form",
+    type=click.Choice(["text", "wide", "json", "yaml"]),
+    default="text",
+    show_default=True,
+    help="wide is the text with the names of all nodes.",
+)
+@click.option(
+    "--diff",
+    "number",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Print suggestion N alone: a diff of the manifest, or for KIND/NAME a patch for kubectl.",
 )
 @click.pass_context
-def command(context: click.Context, /, *, form: str, **values: Any) -> None:
-    """Explain where a pod would go, or why it fits nowhere.
+def command(
+    context: click.Context, /, *, form: str, number: int | None, **values: Any
+) -> None:  # the common options
+    """Explain where the pods of a workload would go, or why they fit nowhere.
 
     Tells which constraints are in force and where they come from, how each domain stands, why each group of
-    nodes refuses the pod, and which changes of the manifest would make it fit, the smallest first; each is
-    judged before it is told.
+    nodes refuses the pod, and which changes of the manifest or the cluster would make it fit, with how many
+    of the replicas fit after each, placed one after another; each is judged before it is told.
 
-    The file holds a Pod, or a workload whose next pod is meant. Services and Namespaces in it count as
-    part of the cluster.
+    KIND/NAME is an object of the cluster, such as deploy/web: read with your own rights, or found in the
+    snapshot. A file holds a Pod, or a workload whose next pod is meant. Services and Namespaces in it count
+    as part of the cluster.
 
-    Exit codes: 0 it fits some node, 1 it fits none, 2 bad usage or input, 3 could not run.
+    Exit codes: 0 it fits some node, 1 it fits none, 2 bad usage or input, 3 could not run. With --diff: 0
+    printed, 2 there is no such suggestion, or it cannot be written.
     """
-    options = PlacementOptions(**values)
-    if not options.file:
-        raise UsageError("give the manifest with the pod or workload: --file FILE")
+    options = PlacementOptions(**values).with_default_cluster()
+    tell = answer_printer(form)
+    if number is not None:
+        tell = partial(_print_suggestion, number, options)
     try:
-        if options.live:
-            # Only who asks for a live cluster waits for what talks to it.
-            from webhook.cli.live_placement import show_asked  # noqa: PLC0415
-
-            fits = show_asked(context, options, "/v1/explain", as_json=form == "json", piped=PIPED)
-            if fits is not None:
-                context.exit(FITS if fits else FITS_NOWHERE)
-        explained = judge_file(options, explain_object)
+        fits = _explain(context, options, wide=form == "wide", tell=tell)
     except DocumentError as error:
         click.echo("\n".join(error.problems), err=True)
         context.exit(BAD_INPUT)
-    if form == "json":
-        click.echo(explain_json.render(explained))
+    context.exit(FITS if fits or number is not None else FITS_NOWHERE)
+
+
+def _explain(context: click.Context, options: PlacementOptions, *, wide: bool, tell: Printer | None) -> bool:
+    """Print an explanation, or what is made of it; return whether the pod fits some node."""
+    if options.live:
+        # Only who asks for a live cluster waits for what talks to it.
+        from webhook.cli.live_placement import show_asked  # noqa: PLC0415
+
+        fits = show_asked(context, options, "/v1/explain", piped=PIPED, wide=wide, tell=tell)
+        if fits is not None:
+            return fits
+    judge = partial(explain_object, examples=EVERY_NODE if wide else EXAMPLES)
+    explained, entry = judge_object(options, judge)
+    if tell is not None:
+        tell(explain_json.render(explained), entry)
     else:
         show(
             context,
-            lambda width, color: explain_text.render(explained, width=width, color=color),
+            lambda width, color: explain_text.render(explained, width=width, color=color, wide=wide),
             piped=PIPED,
         )
-    context.exit(FITS if explained.placement.verdict.feasible_count else FITS_NOWHERE)
+    return bool(explained.placement.verdict.feasible_count)
+
+
+def _print_suggestion(number: int, options: PlacementOptions, body: bytes, entry: ManifestObject) -> None:
+    """Print what makes a suggestion come true.
+
+    Raises:
+        UsageError: There is none of that number, or it is none of a manifest.
+        DocumentError: The file cannot be edited there.
+    """
+    report = orjson.loads(body)
+    edits = suggestion(report, number)
+    target = options.target(options.kinds())
+    if target is not None and target.kind.kind in {"Pod", "Job"}:
+        text = f"a {target.kind.kind} cannot be edited so"
+        raise UsageError(report.get("editing") or text)
+    if target is None:
+        click.echo(manifest_diff(options.file, entry, edits), nl=False)
+    else:
+        click.echo(kubectl_patch(target, entry, edits))

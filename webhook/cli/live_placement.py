@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,17 +17,10 @@ from policies.fields import shown_name
 from policies.manifests import ManifestObject
 from policies.model.snapshot import kind_of
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.model.workload import WorkloadKinds, parse_workload_kind
 from webhook.cli.live import api_server, reading_progress
-from webhook.cli.placement import (
-    APPLIED_ALONG,
-    PlacementOptions,
-    choose,
-    note,
-    read_objects,
-    show,
-    told,
-)
+from webhook.cli.manifest import read_objects, told
+from webhook.cli.placement import APPLIED_ALONG, PlacementOptions, bound_to, choose_by, note, show
+from webhook.cli.targets import fetch
 from webhook.cluster.asking import Installation, NotInstalledError
 from webhook.cluster.connection import Answer
 from webhook.cluster.reading import read_index
@@ -44,6 +37,8 @@ class Question:
     installation: Installation
     route: str
     body: bytes
+    entry: ManifestObject
+    wide: bool
 
     def text(self, columns: int, *, color: bool) -> Answer:
         """Return the answer for a person.
@@ -53,24 +48,36 @@ class Question:
             DocumentError: The question is none.
         """
         query = {"columns": str(max(1, min(columns, MOST_COLUMNS))), "color": str(color).lower()}
+        query |= self._query
         return self.installation.post(self.route, self.body, accept=TEXT.partition(";")[0], query=query)
 
     def json(self) -> Answer:
         """Return the answer for a program; fails as ``text``."""
-        return self.installation.post(self.route, self.body, accept=JSON)
+        return self.installation.post(self.route, self.body, accept=JSON, query=self._query)
+
+    @property
+    def _query(self) -> dict[str, str]:
+        return {"wide": "true"} if self.wide else {}
 
 
 def show_asked(
-    context: click.Context, options: PlacementOptions, route: str, *, as_json: bool, piped: int
+    context: click.Context,
+    options: PlacementOptions,
+    route: str,
+    *,
+    piped: int,
+    wide: bool = False,
+    tell: Callable[[bytes, ManifestObject], None] | None = None,
 ) -> bool | None:
-    """Print what the Evenkeel of the cluster says of the object in a file.
+    """Print what the Evenkeel of the cluster says of the object that is asked about.
 
     Args:
         context: The command's.
         options: What is asked about, and where.
         route: The route that answers.
-        as_json: Whether its JSON is printed, else its text.
         piped: Columns of the text where there is no terminal.
+        wide: Whether the text leaves out nothing.
+        tell: Prints the JSON of the answer, and is given the object, too; None for the text.
 
     Returns:
         Whether the pod fits some node; None if nobody can be asked, so that the cluster must be read.
@@ -81,11 +88,13 @@ def show_asked(
         UsageError: Options that do not go together.
         ClusterError: There is no answer.
     """
-    options.check_cluster()
+    options.check()
     if local := _judged_here(options):
         note(f"{local}: what it says is judged here, so the cluster is read with your own credentials")
         return None
-    question = _question(options, route)
+    question = _question(options, route, wide=wide)
+    if question is None:
+        return None
     answers = []
 
     def render(columns: int, color: bool) -> str:  # noqa: FBT001  # show calls it
@@ -93,9 +102,9 @@ def show_asked(
         return harmless(answers[0].body.decode(errors="replace"))
 
     try:
-        if as_json:
+        if tell is not None:
             answers.append(question.json())
-            click.echo(answers[0].body)
+            tell(answers[0].body, question.entry)
         else:
             show(context, render, piped=piped)
     except NotInstalledError as error:
@@ -137,17 +146,32 @@ def _judged_here(options: PlacementOptions) -> str:
     return next((name for name, value in given.items() if value), "")
 
 
-def _question(options: PlacementOptions, route: str) -> Question:
-    """Return what is asked about the object in a file.
+def fetch_target(options: PlacementOptions) -> ManifestObject:
+    """Return the object of the cluster that is asked about, read with the user's own rights.
+
+    Raises:
+        UsageError: It is named wrongly.
+        ClusterError: It cannot be read, or is not there.
+    """
+    target = options.target(options.kinds())
+    if target is None:
+        raise ValueError("no object of the cluster is asked about")
+    return fetch(target, in_context(options).namespace, api_server(options.context))
+
+
+def _question(options: PlacementOptions, route: str, *, wide: bool) -> Question | None:
+    """Return what is asked about an object; None for a pod that has a node, which counts in the cluster.
 
     Raises:
         OSError: The file cannot be opened.
         DocumentError: It is not what it should be; every problem is ``file:line: field: problem``.
         UsageError: Options that do not go together.
     """
-    found = read_objects(options.file)
-    kinds = WorkloadKinds(map(parse_workload_kind, options.workload_kind))
-    entry = choose(found, options, kinds)
+    kinds = options.kinds()
+    found = read_objects(options.file) if options.file else []
+    entry = choose_by(options, found, kinds) if options.file else fetch_target(options)
+    if options.words and bound_to(entry.value):
+        return None
     options = in_context(options)
     version = options.kubernetes_version
     context = AdmissionContext(
@@ -165,13 +189,13 @@ def _question(options: PlacementOptions, route: str) -> Question:
     except PlacementError as error:
         raise DocumentError(told(entry, error.errors)) from error
     except TypeError as error:
-        raise DocumentError([f"{shown_name(options.file)}: cannot be sent as JSON: {error}"]) from error
+        raise DocumentError([f"{entry.document.file}: cannot be sent as JSON: {error}"]) from error
     for other in _left_out(found):
         note(f"{other} in the file does not count: Evenkeel judges by what is in the cluster")
     installation = Installation(
         api_server(options.context), options.evenkeel_namespace, service=options.evenkeel_service
     )
-    return Question(installation, route, body)
+    return Question(installation, route, body, entry, wide)
 
 
 def _named(obj: dict[str, Any], namespace: str) -> dict[str, Any]:

@@ -4,45 +4,38 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 import click
 
 from policies.errors import DocumentError, UsageError
 from policies.evaluation.context import AdmissionContext
-from policies.evaluation.placement import Placement, PlacementError, place
-from policies.fields import FieldError, FieldPath, shown, shown_name
-from policies.manifests import ManifestObject, load, objects
+from policies.evaluation.placement import PlacementError
+from policies.manifests import ManifestObject
 from policies.model.pod import DEFAULT_NAMESPACE
 from policies.model.snapshot import kind_of
 from policies.model.version import KNOWN_VERSION
-from policies.model.workload import WorkloadKinds
+from policies.model.workload import WorkloadKinds, parse_workload_kind
 from policies.reports.printable import one_line
 from webhook.cli.completing import complete_policies
 from webhook.cli.live import check_cluster, context_option
+from webhook.cli.manifest import STDIN, choose, read_objects, shown_file, told
+from webhook.cli.targets import Finder, Target, as_manifest, parse_target
 from webhook.cluster.asking import DEFAULT_NAMESPACE as DEFAULT_EVENKEEL_NAMESPACE
 from webhook.cluster.asking import DEFAULT_SERVICE as DEFAULT_EVENKEEL_SERVICE
 from webhook.context import build_context
 
 #: What bars and lines are made of where a terminal cannot show them.
 STAND_INS: Final = str.maketrans("█─", "#-")
-#: The name that means standard input.
-STDIN: Final = "-"
 #: Standard input as a file that can be opened.
 STDIN_FILE: Final = "/dev/stdin"
 #: Objects in the same file that would be in the cluster, too.
 APPLIED_ALONG: Final = frozenset({("v1", "Service"), ("v1", "Namespace")})
-#: Objects that an error lists. Arbitrary.
-MOST_LISTED: Final = 10
 
 #: What is found out of an object.
 _Found = TypeVar("_Found", covariant=True)  # noqa: PLC0105  # the usual suffix says less
-
-_NAMESPACE = FieldPath(("metadata", "namespace"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +43,7 @@ class PlacementOptions:
     """The common options; what was not given is empty.
 
     Attributes:
+        words: The object of the cluster that is asked about, ``KIND/NAME`` or both by themselves.
         file: The manifest, ``-`` for standard input.
         name: Which object of it, ``KIND/NAME``.
         namespace: The namespace of objects that name none.
@@ -64,6 +58,7 @@ class PlacementOptions:
         workload_kind: Descriptions of further kinds with a pod template.
     """
 
+    words: tuple[str, ...] = ()
     file: str = ""
     name: str = ""
     namespace: str = ""
@@ -85,8 +80,47 @@ class PlacementOptions:
         """
         check_cluster(live=self.live, context=self.context, cluster=self.cluster)
 
+    def with_default_cluster(self) -> PlacementOptions:
+        """Return the same with the live cluster, as for kubectl, if an object of no cluster is named."""
+        return replace(self, live=True) if self.words and not self.cluster else self
+
+    def check(self) -> None:
+        """Make sure that one object and one cluster are given.
+
+        Raises:
+            UsageError: It is not so.
+        """
+        self.check_cluster()
+        if bool(self.file) == bool(self.words):
+            text = "give either a manifest, --file FILE, or an object of the cluster, such as deploy/web"
+            raise UsageError(f"{text}; --name chooses one in a manifest" if self.file else text)
+        if not self.cluster and not self.live:
+            text = "evenkeel snapshot -o cluster.json"
+            raise UsageError(
+                f"give the cluster to judge by: --live, or --cluster FILE; this makes one: {text}"
+            )
+        if self.file == self.cluster == STDIN:
+            raise UsageError("only one of --file and --cluster can be standard input")
+
+    def kinds(self) -> WorkloadKinds:
+        """Return the kinds that make pods.
+
+        Raises:
+            UsageError: One of them is described wrongly.
+        """
+        return WorkloadKinds(map(parse_workload_kind, self.workload_kind))
+
+    def target(self, kinds: WorkloadKinds) -> Target | None:
+        """Return the object of the cluster that is asked about; None for one in a file.
+
+        Raises:
+            UsageError: It is named wrongly.
+        """
+        return parse_target(self.words, kinds)
+
 
 _OPTIONS: Final = (
+    click.argument("words", metavar="[KIND/NAME]", nargs=-1),
     click.option(
         "-f", "--file", default="", metavar="FILE", help="Manifest with the pod or workload; - for stdin."
     ),
@@ -95,7 +129,8 @@ _OPTIONS: Final = (
     ),
     click.option(
         "-n", "--namespace", default="",
-        help="Namespace of objects that name none.  [default: default, or with --live the context's]",
+        help="Namespace of KIND/NAME, and of objects that name none.  [default: default, or with --live the "
+        "context's]",
     ),
     click.option(
         "--cluster", default="", metavar="FILE",
@@ -103,7 +138,8 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--live", is_flag=True,
-        help="Ask the Evenkeel of the live cluster; where there is none, read the cluster yourself.",
+        help="Ask the Evenkeel of the live cluster; where there is none, read the cluster yourself. So it is "
+        "without --cluster, too, where KIND/NAME is given.",
     ),
     context_option(),
     click.option(
@@ -140,8 +176,14 @@ def placement_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def read_context(options: PlacementOptions) -> AdmissionContext:
+def read_context(
+    options: PlacementOptions, seen: Callable[[dict[str, Any]], None] = lambda _obj: None
+) -> AdmissionContext:
     """Return what the options say to judge by; what is left out of its files is told on stderr.
+
+    Args:
+        options: The options.
+        seen: Shown every object of the snapshot file.
 
     Raises:
         OSError: A file cannot be opened.
@@ -156,7 +198,7 @@ def read_context(options: PlacementOptions) -> AdmissionContext:
         return read_live_context(options)
     if options.cluster == STDIN:
         options = replace(options, cluster=STDIN_FILE)
-    return build_context(options, note)
+    return build_context(options, note, seen=seen)
 
 
 def note(text: str) -> None:
@@ -171,13 +213,20 @@ class Judge(Protocol[_Found]):
         """Judge an object, in a namespace if it names none itself."""
 
 
-def place_file(options: PlacementOptions) -> Placement:
-    """Return where the next pod of the object in a file would go: see ``judge_file``."""
-    return judge_file(options, place)
+class Judged(NamedTuple, Generic[_Found]):
+    """What was found out of an object.
+
+    Attributes:
+        found: What.
+        entry: The object.
+    """
+
+    found: _Found
+    entry: ManifestObject
 
 
-def judge_file(options: PlacementOptions, judge: Judge[_Found]) -> _Found:
-    """Return what is to be found out of the object in a file.
+def judge_object(options: PlacementOptions, judge: Judge[_Found]) -> Judged[_Found]:
+    """Return what is to be found out of the object in a file, or in the cluster.
 
     Raises:
         OSError: A file cannot be opened.
@@ -186,22 +235,18 @@ def judge_file(options: PlacementOptions, judge: Judge[_Found]) -> _Found:
         UsageError: Options that do not go together.
         ClusterError: The live cluster cannot be read.
     """
-    options.check_cluster()
-    if not options.cluster and not options.live:
-        text = "evenkeel snapshot -o cluster.json"
-        raise UsageError(f"give the cluster to judge by: --live, or --cluster FILE; this makes one: {text}")
-    if options.file == options.cluster == STDIN:
-        raise UsageError("only one of --file and --cluster can be standard input")
-    context = read_context(options)
-    found = read_objects(options.file)
-    entry = choose(found, options, context.kinds)
-    for key in entry.document.repeated:
-        note(f"{entry.document.location(key.path)}: {key.path}: duplicate key: the last value counts")
+    options.check()
+    target = options.target(options.kinds())
+    finder = None
+    if target is not None and not options.live:
+        finder = Finder(target, options.namespace or DEFAULT_NAMESPACE)
+    context = read_context(options) if finder is None else read_context(options, finder)
+    entry, along = _object(options, context, finder)
     if options.live:
         from webhook.cli.live_placement import in_context  # noqa: PLC0415
 
         options = in_context(options)
-    problems = _apply_along(found, options, context)
+    problems = _apply_along(along, options, context)
     try:
         judged = judge(entry.value, context, namespace=options.namespace)
     except PlacementError as error:
@@ -209,84 +254,53 @@ def judge_file(options: PlacementOptions, judge: Judge[_Found]) -> _Found:
         raise DocumentError(problems) from error
     if problems:
         raise DocumentError(problems)
-    return judged
+    return Judged(judged, entry)
 
 
-def read_objects(file: str) -> list[ManifestObject]:
-    """Return the Kubernetes objects of a file.
+def _object(
+    options: PlacementOptions, context: AdmissionContext, finder: Finder | None
+) -> tuple[ManifestObject, list[ManifestObject]]:
+    """Return the object that is asked about, and everything in its file."""
+    if options.file:
+        found = read_objects(options.file)
+        return choose_by(options, found, context.kinds), found
+    if finder is not None:
+        entry = finder.entry(shown_file(options.cluster))
+    else:
+        from webhook.cli.live_placement import fetch_target  # noqa: PLC0415
 
-    Raises:
-        OSError: It cannot be opened.
-        DocumentError: It is neither YAML nor JSON.
-    """
-    content = _standard_input() if file == STDIN else Path(file).read_bytes()
-    shown_file = "<stdin>" if file == STDIN else shown_name(file)
-    return [entry for document in load(content, shown_file) for entry in objects(document)]
-
-
-@cache
-def _standard_input() -> bytes:
-    """Return standard input, which can be read only once, also to who asks again."""
-    return sys.stdin.buffer.read()
+        entry = fetch_target(options)
+    return _without_itself(entry, context), []
 
 
-def choose(found: list[ManifestObject], options: PlacementOptions, kinds: WorkloadKinds) -> ManifestObject:
-    """Return the one object that is to be placed.
-
-    Raises:
-        DocumentError: There is none, or more than one.
-    """
-    file = "<stdin>" if options.file == STDIN else shown_name(options.file)
-    making = [entry for entry in found if _makes_pods(entry, kinds)]
-    chosen = [entry for entry in making if _is_named(entry, options.name)] if options.name else making
-    if len(chosen) == 1:
-        _check_namespace(chosen[0], options.namespace)
-        return chosen[0]
-    if not making:
-        held = f"; it holds {_listed(found)}" if found else ""
-        raise DocumentError([f"{file}: holds no Pod and no workload that makes some{held}"])
-    if not chosen:
-        raise DocumentError([f"{file}: holds no {shown(options.name)}; it holds {_listed(making)}"])
-    raise DocumentError(
-        [f"{file}: holds {len(chosen)} to choose from, say which with --name: {_listed(chosen)}"]
-    )
+def choose_by(options: PlacementOptions, found: list[ManifestObject], kinds: WorkloadKinds) -> ManifestObject:
+    """Return the object of a file that the options name: see ``choose``; tell of keys that stand twice."""
+    entry = choose(found, kinds, file=options.file, name=options.name, namespace=options.namespace)
+    for key in entry.document.repeated:
+        note(f"{entry.document.location(key.path)}: {key.path}: duplicate key: the last value counts")
+    return entry
 
 
-def _makes_pods(entry: ManifestObject, kinds: WorkloadKinds) -> bool:
-    version, kind = kind_of(entry.value)
-    return kinds.find(version.rpartition("/")[0], kind) is not None
+def _without_itself(entry: ManifestObject, context: AdmissionContext) -> ManifestObject:
+    """Return a pod as it was before it had a node, and take it out of the cluster; anything else as it is."""
+    node, value = bound_to(entry.value), entry.value
+    if not node:
+        return entry
+    metadata, spec = value["metadata"], value["spec"]
+    name, namespace = str(metadata.get("name")), metadata.get("namespace") or DEFAULT_NAMESPACE
+    note(f"Pod {namespace}/{name} is on {node}: judged as if it were to be scheduled anew")
+    if context.cluster is not None:
+        context.cluster.remove("v1", "Pod", namespace, name)
+    spec = {key: field for key, field in spec.items() if key != "nodeName"}
+    return as_manifest(value | {"spec": spec}, entry.document.file)
 
 
-def _is_named(entry: ManifestObject, wanted: str) -> bool:
-    """Tell whether an object is meant by ``KIND/NAME``, ``KIND.GROUP/NAME`` or ``NAME``."""
-    version, kind = kind_of(entry.value)
-    wanted_kind, _, name = wanted.rpartition("/")
-    kinds = {"", kind.lower(), f"{kind}.{version.rpartition('/')[0]}".lower()}
-    return _name(entry) == name and wanted_kind.lower() in kinds
-
-
-def _name(entry: ManifestObject) -> str:
-    metadata = entry.value.get("metadata")
-    names = metadata if isinstance(metadata, dict) else {}
-    name = names.get("name") or names.get("generateName")
-    return name if isinstance(name, str) else ""
-
-
-def _listed(entries: list[ManifestObject]) -> str:
-    titles = [
-        f"{shown_name(kind_of(e.value)[1])}/{shown_name(_name(e))} (line {e.location(FieldPath()).line})"
-        for e in entries[:MOST_LISTED]
-    ]
-    rest = len(entries) - MOST_LISTED
-    return ", ".join(titles) + (f" and {rest} more" if rest > 0 else "")
-
-
-def _check_namespace(entry: ManifestObject, namespace: str) -> None:
-    metadata = entry.value.get("metadata")
-    own = metadata.get("namespace") if isinstance(metadata, dict) else None
-    if namespace and own and own != namespace:
-        text = f"is {shown(own)}, but --namespace says {shown(namespace)}"
-        raise DocumentError([f"{entry.location(_NAMESPACE)}: {_NAMESPACE}: {text}"])
+def bound_to(obj: dict[str, Any]) -> str:
+    """Return the node that a Pod is on; empty for one that waits, and for any other object."""
+    spec = obj.get("spec")
+    is_pod = kind_of(obj) == ("v1", "Pod") and isinstance(obj.get("metadata"), dict)
+    node = spec.get("nodeName") if is_pod and isinstance(spec, dict) else ""
+    return node if isinstance(node, str) else ""
 
 
 def _apply_along(
@@ -302,12 +316,6 @@ def _apply_along(
             obj = obj | {"metadata": metadata | {"namespace": options.namespace or DEFAULT_NAMESPACE}}
         problems += told(entry, context.cluster.apply(obj))
     return problems
-
-
-def told(entry: ManifestObject, errors: list[FieldError] | tuple[FieldError, ...]) -> Iterator[str]:
-    """Yield a line for each error of an object, in the order of its lines."""
-    for error in sorted(errors, key=lambda error: entry.location(error.path).line):
-        yield f"{entry.location(error.path)}: {error}"
 
 
 def show(context: click.Context, render: Callable[[int, bool], str], *, piped: int) -> None:

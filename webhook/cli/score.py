@@ -9,15 +9,11 @@ import click
 
 from policies.errors import DocumentError, UsageError
 from policies.evaluation.context import AdmissionContext
+from policies.evaluation.placement import place
 from policies.reports import score_json, score_table
-from webhook.cli.placement import (
-    STDIN,
-    PlacementOptions,
-    place_file,
-    placement_options,
-    read_context,
-    show,
-)
+from webhook.cli.answers import Printer, answer_printer
+from webhook.cli.manifest import STDIN
+from webhook.cli.placement import PlacementOptions, judge_object, placement_options, read_context, show
 from webhook.scoring.placing import place_request
 from webhook.scoring.request import RequestError
 from webhook.serving.problems import problem
@@ -30,6 +26,7 @@ PIPED: Final = 120
 
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
+evenkeel score deploy/web -n shop -o wide
 evenkeel score -f web.yaml --live
 kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json
 evenkeel score -f web.yaml --cluster cluster.json
@@ -41,7 +38,13 @@ evenkeel score --jsonl --cluster cluster.json < requests.jsonl > answers.jsonl
 @click.command(epilog=_EXAMPLES)
 @placement_options
 @click.option(
-    "-o", "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
+    "-o",
+    "--format",
+    "form",
+    type=click.Choice(["table", "wide", "json", "yaml"]),
+    default="table",
+    show_default=True,
+    help="wide is the table with a line for every node, and raw scores.",
 )
 @click.option("--jsonl", is_flag=True, help="Read a score request a line from stdin, write an answer a line.")
 @click.pass_context
@@ -50,8 +53,9 @@ def command(
 ) -> None:  # the common options
     """Score every node for one pod, as kube-scheduler would.
 
-    The file holds a Pod, or a workload whose next pod is meant. Services and Namespaces in it count as
-    part of the cluster.
+    KIND/NAME is an object of the cluster, such as deploy/web: read with your own rights, or found in the
+    snapshot. A file holds a Pod, or a workload whose next pod is meant. Services and Namespaces in it count
+    as part of the cluster.
 
     With --jsonl each line of stdin is a score request, as POST /v1/score takes it, and gets one line on
     stdout, in order: the answer, or {"error", "details"} for a bad line, an empty one too. A request
@@ -60,33 +64,41 @@ def command(
     Exit codes: 0 it fits some node, 1 it fits none, 2 bad usage or input, 3 could not run. With --jsonl:
     2 if a line was bad, else 1 if some pod fits no node.
     """
-    options = PlacementOptions(**values)
-    if jsonl == bool(options.file):
-        raise UsageError("give either --file or --jsonl")
+    options = PlacementOptions(**values).with_default_cluster()
+    if jsonl and (options.file or options.words):
+        raise UsageError("give either --file or KIND/NAME, or --jsonl")
     if jsonl and options.cluster == STDIN:
         raise UsageError("standard input has the requests: --cluster must be a file")
     options.check_cluster()
     if jsonl:
         context.exit(_answer_lines(sys.stdin.buffer, read_context(options)))
     try:
-        if options.live:
-            # Only who asks for a live cluster waits for what talks to it.
-            from webhook.cli.live_placement import show_asked  # noqa: PLC0415
-
-            fits = show_asked(context, options, "/v1/score", as_json=form == "json", piped=PIPED)
-            if fits is not None:
-                context.exit(FITS if fits else FITS_NOWHERE)
-        placement = place_file(options)
+        fits = _score(context, options, wide=form == "wide", tell=answer_printer(form))
     except DocumentError as error:
         click.echo("\n".join(error.problems), err=True)
         context.exit(BAD_INPUT)
-    if form == "json":
-        click.echo(score_json.render(placement))
+    context.exit(FITS if fits else FITS_NOWHERE)
+
+
+def _score(context: click.Context, options: PlacementOptions, *, wide: bool, tell: Printer | None) -> bool:
+    """Print the verdict on every node; return whether the pod fits some node."""
+    if options.live:
+        # Only who asks for a live cluster waits for what talks to it.
+        from webhook.cli.live_placement import show_asked  # noqa: PLC0415
+
+        fits = show_asked(context, options, "/v1/score", piped=PIPED, wide=wide, tell=tell)
+        if fits is not None:
+            return fits
+    placement, entry = judge_object(options, place)
+    if tell is not None:
+        tell(score_json.render(placement), entry)
     else:
         show(
-            context, lambda width, color: score_table.render(placement, width=width, color=color), piped=PIPED
+            context,
+            lambda width, color: score_table.render(placement, width=width, color=color, wide=wide),
+            piped=PIPED,
         )
-    context.exit(FITS if placement.verdict.feasible_count else FITS_NOWHERE)
+    return bool(placement.verdict.feasible_count)
 
 
 def _answer_lines(lines: BinaryIO, context: AdmissionContext) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from policies.engine.index import INDEXED_KINDS, ClusterIndex
 from policies.errors import DocumentError
@@ -37,8 +37,12 @@ class SnapshotFile:
         problems: A line for each object that was left out because it is broken; for many, only their number.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, seen: Callable[[dict[str, Any]], None] = lambda _obj: None) -> None:
         """Read the file.
+
+        Args:
+            path: The file.
+            seen: Shown every object that it holds, also of other kinds.
 
         Raises:
             OSError: It cannot be opened.
@@ -48,6 +52,7 @@ class SnapshotFile:
         self.problems: tuple[str, ...] = ()
         left_out, useful, others = 0, False, dict[tuple[str, str], None]()
         for entry in stream_objects(_blocks(path), str(path)):
+            seen(entry.value)
             if (kind := kind_of(entry.value)) not in INDEXED_KINDS:
                 if len(others) < _TOLD_KINDS:
                     others[kind] = None

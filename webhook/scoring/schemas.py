@@ -182,6 +182,11 @@ SCHEMAS: Final[dict[str, Schema]] = {
         message=described(
             TEXT, "The condition of a pod that fits nowhere, up to where preemption begins; else empty."
         ),
+        notModeled={
+            "type": "array",
+            "items": TEXT,
+            "description": "What else a scheduler looks at in this pod, which may refuse more nodes.",
+        },
     ),
     "Constraint": _CONSTRAINT,
     "Domain": closed(

@@ -33,10 +33,12 @@ class Screen:
     Attributes:
         columns: How many it has.
         color: Whether it has colors.
+        wide: Whether nothing is left out, however much it is.
     """
 
     columns: int = DEFAULT_COLUMNS
     color: bool = False
+    wide: bool = False
 
 
 def read_screen(query: Mapping[str, str]) -> Screen:
@@ -46,13 +48,18 @@ def read_screen(query: Mapping[str, str]) -> Screen:
         RequestError: A number of columns that is none, or too large.
 
     >>> read_screen({"columns": "120", "color": "true"})
-    Screen(columns=120, color=True)
+    Screen(columns=120, color=True, wide=False)
     """
     columns = query.get("columns", str(DEFAULT_COLUMNS))
     if not (columns.isascii() and columns.isdecimal() and 0 < int(columns[:9]) <= MOST_COLUMNS):
         text = f"must be a number from 1 to {MOST_COLUMNS}, got {shown(columns)}"
         raise RequestError((FieldError(FieldPath(("columns",)), text, ErrorKind.INVALID, QUERY_INVALID),))
-    return Screen(int(columns), color=query.get("color") == "true")
+    return Screen(int(columns), color=query.get("color") == "true", wide=is_wide(query))
+
+
+def is_wide(query: Mapping[str, str]) -> bool:
+    """Tell whether a request asks for everything, however much it is."""
+    return query.get("wide") == "true"
 
 
 def harmless(text: str) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from typing import Any, TypeVar
 
 from flask import Blueprint, Response, request
 
+from policies.engine.refusing import EVERY_NODE, EXAMPLES
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.explaining import Explained, explain_object
 from policies.evaluation.placement import Placement
@@ -16,7 +18,7 @@ from policies.reports import explain_json, explain_text, score_json, score_table
 from webhook.logs import LOGGER
 from webhook.scoring.placing import judge_request, place_for_scores
 from webhook.scoring.request import CLUSTER, RequestError
-from webhook.scoring.screen import FEASIBLE_NODES, TEXT, Screen, read_screen
+from webhook.scoring.screen import FEASIBLE_NODES, TEXT, Screen, is_wide, read_screen
 from webhook.serving.body import RefusalError, announced_length
 from webhook.serving.gate import BusyError
 from webhook.serving.problems import JSON
@@ -36,7 +38,8 @@ def score() -> Response:
 
     def render(placement: Placement, screen: Screen | None) -> tuple[Placement, str | bytes]:
         if screen is not None:
-            return placement, score_table.render(placement, width=screen.columns, color=screen.color)
+            text = score_table.render(placement, width=screen.columns, color=screen.color, wide=screen.wide)
+            return placement, text
         return placement, score_json.render(placement)
 
     return _answer(place_for_scores, render)
@@ -48,11 +51,12 @@ def explain() -> Response:
 
     def render(explained: Explained, screen: Screen | None) -> tuple[Placement, str | bytes]:
         if screen is not None:
-            text = explain_text.render(explained, width=screen.columns, color=screen.color)
+            text = explain_text.render(explained, width=screen.columns, color=screen.color, wide=screen.wide)
             return explained.placement, text
         return explained.placement, explain_json.render(explained)
 
-    return _answer(explain_object, render)
+    examples = EVERY_NODE if is_wide(request.args) else EXAMPLES
+    return _answer(partial(explain_object, examples=examples), render)
 
 
 def _answer(

@@ -25,6 +25,7 @@ def _question() -> Question:
         (What.NODE_AFFINITY_POLICY, "Ignore", {"node_affinity_policy": "Ignore"}),
         (What.MIN_DOMAINS, 2, {"min_domains": 2}),
         (What.MAX_SKEW, 9, {"max_skew": 9}),
+        (What.TOPOLOGY_KEY, "zone", {"topology_key": "zone"}),
         (
             What.WHEN_UNSATISFIABLE,
             "ScheduleAnyway",
@@ -51,6 +52,9 @@ def test_apply_takes_a_constraint_away() -> None:
 def test_what_gives_up_less_comes_first() -> None:
     """Honest counts, then numbers by the least, then softer, then removed; Ignore is like a number."""
     changes = [
+        Change(what=What.TOPOLOGY_KEY, constraint=0, value="zone"),
+        Change(what=What.LABEL_SELECTOR, constraint=0),
+        Change(what=What.MATCH_LABEL_KEYS, constraint=0, value="pod-template-hash"),
         Change(what=What.NODE_TAINTS_POLICY, constraint=1, value="Honor"),
         Change(what=What.MIN_DOMAINS, constraint=0, value=2, given_up=1),
         Change(what=What.NODE_AFFINITY_POLICY, constraint=0, value="Ignore"),
@@ -58,9 +62,11 @@ def test_what_gives_up_less_comes_first() -> None:
         Change(what=What.MAX_SKEW, constraint=0, value=5, given_up=4),
         Change(what=What.REQUESTS, given_up=0.5),
         Change(what=What.WHEN_UNSATISFIABLE, constraint=0, value="ScheduleAnyway"),
+        Change(what=What.MAX_SKEW, constraint=0, value=1668, given_up=1667, hollow=True),
         Change(what=What.TOLERATIONS, given_up=1),
         Change(what=What.NODE_SELECTOR),
         Change(what=What.CONSTRAINT, constraint=0),
+        Change(what=What.TOLERATIONS, given_up=1, hollow=True),
     ]
     costs = [change.cost for change in changes]
 

@@ -55,7 +55,8 @@ def test_domains() -> None:
         standing.lacking_nodes,
         standing.left_out_nodes,
     )
-    assert (DomainsAlike(0, 1), DomainsAlike(2, 1)) == standing.histogram
+    assert (DomainsAlike(0, 1, 1), DomainsAlike(2, 1, 0)) == standing.histogram
+    assert [1, 0, 0] == [domain.feasible for domain in standing.domains]
 
 
 def test_the_domain_of_nodes_without_the_label() -> None:

@@ -14,7 +14,7 @@ from policies.model.taints import Taint
 from policies.model.version import KubernetesVersion
 from tests.builders import a_constraint, a_pod
 from tests.policies.engine.clusters import a_question, an_index
-from tests.policies.reports.verdicts import a_node, on
+from tests.policies.reports.verdicts import ZONE, a_node, on
 
 FULL = [a_node("n1", "a"), a_node("n2", "b"), *on("n1", 2), *on("n2", 2), a_node("n3", unschedulable=True)]
 
@@ -89,6 +89,8 @@ def test_tolerations_by_how_many_nodes_they_open() -> None:
         a_node("n2", taints=[_taint("team", "y"), _taint("gpu")]),
         a_node("n3", taints=[_taint("team", "x")]),
         a_node("n4", taints=[_taint("node.kubernetes.io/not-ready")]),
+        a_node("n5", taints=[_taint("ToBeDeletedByClusterAutoscaler", "1")]),
+        a_node("n6", taints=[_taint("karpenter.sh/disrupted")]),
     ]
     found = proposed(a_pod(), nodes)
 
@@ -96,6 +98,65 @@ def test_tolerations_by_how_many_nodes_they_open() -> None:
         (Taint("team", "x", "NoSchedule"),),
         (Taint("team", "y", "NoSchedule"), Taint("gpu", "", "NoSchedule")),
     ] == [change.taints for change in found]
+
+
+def test_the_control_plane_comes_last() -> None:
+    """A toleration of its taint is offered after everything else, and marked."""
+    nodes = [
+        a_node("n1", "a"),
+        *on("n1", 2),
+        a_node("n2", "b", taints=[_taint("node-role.kubernetes.io/control-plane")]),
+    ]
+    last = proposed(_pod(a_constraint()), nodes)[-1]
+
+    assert (What.TOLERATIONS, True) == (last.what, last.hollow)
+
+
+@pytest.mark.parametrize(
+    ("zones", "max_skew", "value", "hollow"),
+    [
+        pytest.param((2, 2), 1, 3, False, id="1 to 3, of 5 pods"),
+        pytest.param((3, 3), 1, 4, False, id="1 to 4: four times"),
+        pytest.param((9, 9), 1, 10, True, id="1 to 10: another promise"),
+        pytest.param((1667, 1667), 1, 1668, True, id="1 to 1668: none"),
+        pytest.param((3, 0), 2, 4, True, id="4 of 4 pods: all in one zone"),
+    ],
+)
+def test_a_max_skew_that_allows_nearly_everything(
+    zones: tuple[int, int], max_skew: int, value: int, *, hollow: bool
+) -> None:
+    """It comes after ScheduleAnyway, which still spreads where it can."""
+    big = {"allocatable": {"pods": "9999"}}
+    nodes = [{**a_node("n1", "a"), "status": big}, {**a_node("n2", "b"), "status": big}]
+    cordoned = [a_node("n3", "c", unschedulable=True), a_node("n2", "b", unschedulable=True)]
+    nodes = nodes if zones[1] else nodes[:1] + cordoned[1:]
+    pods = [*on("n1", zones[0]), *on("n2", zones[1])]
+    changes = proposed(_pod(a_constraint(maxSkew=max_skew)), [*nodes, cordoned[0], *pods])
+    kinds = [change.what for change in changes]
+    (change,) = (change for change in changes if change.what is What.MAX_SKEW)
+
+    assert (value, hollow) == (change.value, change.hollow)
+    assert hollow == (kinds.index(What.MAX_SKEW) > kinds.index(What.WHEN_UNSATISFIABLE))
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        pytest.param("topology.kubernetes.io/zones", [ZONE], id="a letter too many"),
+        pytest.param("zone", [ZONE], id="a short name"),
+        pytest.param("failure-domain.beta.kubernetes.io/zone", [ZONE], id="a deprecated name"),
+        pytest.param("rack", [], id="nothing like it"),
+        pytest.param(ZONE, [], id="right, though a node lacks it"),
+    ],
+)
+def test_topology_keys_as_they_were_meant(key: str, expected: list[str]) -> None:
+    """Only a key that no node carries, or that has a new name, can be a mistake."""
+    nodes = [a_node("n1", "a"), a_node("n2")]
+    for node in nodes:
+        node["metadata"]["labels"]["failure-domain.beta.kubernetes.io/region"] = "r"
+    changes = proposed(_pod(a_constraint(topologyKey=key)), [*nodes, *on("n1", 2)], others=1)
+
+    assert expected == [change.value for change in changes if change.what is What.TOPOLOGY_KEY]
 
 
 def test_requests_go_down_to_the_roomiest_node() -> None:

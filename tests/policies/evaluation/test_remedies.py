@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from policies.defaults.scheduler_config import (
     build_profile,
 )
 from policies.edits import apply_edits
-from policies.engine.changes import Change, What
+from policies.engine.changes import Change, ClusterChange, What
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.placement import place
 from policies.evaluation.remedies import (
@@ -27,6 +28,7 @@ from policies.evaluation.remedies import (
     find_remedies,
 )
 from policies.model.constraint import Constraint, NodeInclusionPolicy, WhenUnsatisfiable
+from policies.model.taints import CORDON_TAINT
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
 from tests.policies.engine.clusters import an_index, objects_of
 from tests.policies.engine.strategies import cases
@@ -47,25 +49,29 @@ def remedies_of(obj: Object, context: AdmissionContext) -> Remedies:
 
 
 def told(remedy: Remedy) -> str:
-    """Return the edits of a remedy without the way to the constraints."""
+    """Return the edits of a remedy without the way to the constraints, or the change of the cluster."""
+    if remedy.in_cluster:
+        change = remedy.in_cluster
+        where = f" {change.key.rpartition('/')[2]}={change.value}" if change.key else ""
+        return f"{change.what} {','.join(change.nodes)}{where}"
     texts = [f"{edit.path}={edit.new}" for edit in remedy.edits]
     return " ".join(texts).replace("spec.template.", "").replace("spec.topologySpreadConstraints", "")
 
 
 #: The first remedies for each recorded pod that stayed pending.
 SCENARIOS = {
-    "cordon-zone3-donotschedule": ["[0].nodeTaintsPolicy=Honor", "[0].maxSkew=2"],
+    "cordon-zone3-donotschedule": ["cordon n3", "[0].nodeTaintsPolicy=Honor"],
     "docs-03-conflicting": ["[0].maxSkew=2", "[1].maxSkew=2"],
     "docs-04c-affinity-policy-ignore": ["[0].nodeAffinityPolicy=Honor", "[0].maxSkew=2"],
-    "docs-05b-missing-label-only-free": ["[0].maxSkew=2", "[0].whenUnsatisfiable=ScheduleAnyway"],
+    "docs-05b-missing-label-only-free": ["nodeLabel node5 zone=zoneB", "newNode node3 zone=zoneB"],
     "gated": ["spec.schedulingGates=None"],
     "label-missing-everywhere": ["[0].whenUnsatisfiable=ScheduleAnyway", "=None"],
-    "mindomains-3-of-2": ["[0].minDomains=2", "[0].maxSkew=2"],
+    "mindomains-3-of-2": ["newNode n1 zone=None", "[0].minDomains=2"],
     "no-nodes": [],
-    "notready-zone3": ["[0].nodeTaintsPolicy=Honor", "[0].maxSkew=2"],
-    "taint-330-donotschedule": ["[0].nodeTaintsPolicy=Honor", "[0].maxSkew=4"],
-    "zone-cpu-full": ["[0].maxSkew=2", "[0].whenUnsatisfiable=ScheduleAnyway"],
-    "zone-full-donotschedule": ["[0].maxSkew=2", "[0].whenUnsatisfiable=ScheduleAnyway"],
+    "notready-zone3": ["[0].nodeTaintsPolicy=Honor", "newNode n3 zone=zone3"],
+    "taint-330-donotschedule": ["[0].nodeTaintsPolicy=Honor", "newNode n3 zone=zone3"],
+    "zone-cpu-full": ["newNode n3 zone=zone3", "[0].maxSkew=2"],
+    "zone-full-donotschedule": ["newNode n3 zone=zone3", "[0].maxSkew=2"],
 }
 
 
@@ -92,7 +98,8 @@ def test_what_helps_in_real_scenarios(name: str) -> None:
 
     assert SCENARIOS[name] == [told(remedy) for remedy in found][:2]
     for remedy in found:
-        assert remedy.feasible == _feasible_after(placement.subject.obj, remedy, context)
+        if remedy.in_cluster is None:
+            assert remedy.feasible == _feasible_after(placement.subject.obj, remedy, context)
 
 
 def _replay_with_context(scenario: Object) -> Iterator[tuple[Object, Any, AdmissionContext]]:
@@ -122,8 +129,41 @@ def test_every_remedy_makes_the_manifest_fit(case: Object) -> None:
     assert remedies.verdicts <= MOST_VERDICTS
     for remedy in remedies.found:
         changed = SchedulerConfig({}, fallback=_with_changes(profile, remedy))
-        after = _feasible_after(case["pod"], remedy, replace(context, scheduler=changed))
-        assert remedy.feasible == after > 0
+        edited = replace(context, scheduler=changed)
+        if remedy.in_cluster:
+            edited = replace(context, cluster=an_index(_in_changed_cluster(case, remedy.in_cluster)))
+        assert remedy.feasible == _feasible_after(case["pod"], remedy, edited) > 0
+
+
+def _in_changed_cluster(case: Object, change: ClusterChange) -> Iterator[Object]:
+    """Yield the objects of a case after a change, as somebody would have made it."""
+    for obj in deepcopy([dict(obj) for obj in objects_of(case)]):
+        if obj["kind"] == "Node" and obj["metadata"]["name"] in change.nodes:
+            match change.what:
+                case What.NEW_NODE:
+                    yield from _further_nodes(obj, change)
+                case What.CORDON:
+                    obj["spec"] = _without_cordon(obj["spec"])
+                case What.NODE_LABEL:
+                    obj["metadata"].setdefault("labels", {})[change.key] = change.value
+        if change.what is What.TERMINATION and obj["metadata"].get("deletionTimestamp"):
+            continue
+        yield obj
+
+
+def _without_cordon(spec: Object) -> Object:
+    taints = [taint for taint in spec.get("taints") or () if taint["key"] != CORDON_TAINT.key]
+    return {**spec, "unschedulable": False, "taints": taints}
+
+
+def _further_nodes(obj: Object, change: ClusterChange) -> Iterator[Object]:
+    """Yield new nodes, without taints: one that the pod tolerates would make no difference."""
+    for number in range(change.count):
+        name = f"new node {number + 1}"
+        labels = {**(obj["metadata"].get("labels") or {}), HOSTNAME: name}
+        if change.key and change.value is None:
+            labels[change.key] = f"new {number + 1}"
+        yield {**obj, "metadata": {"name": name, "labels": labels}, "spec": {}}
 
 
 def _size(remedy: Remedy) -> int:
@@ -262,7 +302,8 @@ def test_what_is_proposed(obj: Object, nodes: list[Object], expected: list[str])
     """Changes come by how little they give up; pairs only where no single one is enough."""
     found = remedies_of(obj, context_of(*nodes)).found
 
-    assert expected == [told(remedy) for remedy in found][: max(len(expected), 1)]
+    in_manifest = [told(remedy) for remedy in found if remedy.in_cluster is None]
+    assert expected == in_manifest[: max(len(expected), 1)]
 
 
 def test_constraints_of_a_policy_are_changed_there() -> None:
@@ -270,7 +311,8 @@ def test_constraints_of_a_policy_are_changed_there() -> None:
     constraint = {"maxSkew": 1, "topologyKey": HOSTNAME, "whenUnsatisfiable": "DoNotSchedule"}
     policy = a_policy(defaults={"at": "workloads", "constraints": [constraint]})
     context = a_context(policy, cluster=[*FULL, a_node("n3", "c", unschedulable=True)])
-    first = remedies_of(a_workload("StatefulSet"), context).found[0]
+    found = remedies_of(a_workload("StatefulSet"), context).found
+    first = next(remedy for remedy in found if remedy.elsewhere)
 
     assert () == first.edits
     assert (What.MAX_SKEW, 3, HOSTNAME) == _place_of(first.elsewhere[0])

@@ -41,6 +41,7 @@ def test_fits_nowhere() -> None:
         "counted": True,
         "skew": 3,
         "fits": False,
+        "feasibleNodes": 0,
     } == standing["domains"][0]
     assert [(2, ["n1", "n2"]), (1, ["n3"])] == [
         (group["nodes"], group["examples"]) for group in report["refusing"]
@@ -54,11 +55,12 @@ def test_fits_nowhere() -> None:
 def test_changes() -> None:
     """A change is an edit of a field, with its way and its old value, and what it opens."""
     report = report_of(an_explanation(a_spread_pod(a_constraint()), *UNEVEN))
-    first, second, *_ = report["changes"]
+    first, second, third, *_ = report["changes"]
     way = ["spec", "topologySpreadConstraints", 0]
     field = "spec.topologySpreadConstraints[0]"
 
     assert {
+        "kinds": ["nodeTaintsPolicy"],
         "edits": [
             {
                 "field": f"{field}.nodeTaintsPolicy",
@@ -68,10 +70,24 @@ def test_changes() -> None:
             }
         ],
         "elsewhere": [],
+        "inCluster": None,
         "feasibleNodes": 2,
         "examples": ["n1", "n2"],
+        "replicasBefore": None,
+        "replicasAfter": None,
+        "enough": True,
+        "costs": ["domains whose nodes are all tainted for the pod may stay empty"],
+        "caution": False,
     } == first
-    assert [{"field": f"{field}.maxSkew", "path": [*way, "maxSkew"], "old": 1, "new": 3}] == second["edits"]
+    assert {
+        "text": "add a node like n3 with topology.kubernetes.io/zone c, without the taint team",
+        "nodes": ["n3"],
+        "count": 1,
+        "key": "topology.kubernetes.io/zone",
+        "value": "c",
+        "withoutTaints": ["team"],
+    } == second["inCluster"]
+    assert [{"field": f"{field}.maxSkew", "path": [*way, "maxSkew"], "old": 1, "new": 3}] == third["edits"]
     assert report["changesComplete"]
 
 

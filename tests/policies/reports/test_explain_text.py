@@ -41,7 +41,7 @@ def test_fits_nowhere() -> None:
         "   DOMAIN                        MATCHING PODS  NODES  SKEW  FITS",
         "   a       ████████████████████              2      1     3  no",
         "   b       ████████████████████              2      1     3  no",
-        "   c                                         0      1     1  yes",
+        "   c                                         0      1     1  no, other reasons",
         "",
         "Why nodes refuse it",
         "2 nodes: n1, n2",
@@ -54,17 +54,27 @@ def test_fits_nowhere() -> None:
         "1. add spec.topologySpreadConstraints[0].nodeTaintsPolicy: Honor (now Ignore by",
         "   default)",
         "   then it fits 2 nodes: n1, n2",
-        "2. spec.topologySpreadConstraints[0].maxSkew: 3 (now 1)",
+        "   costs: domains whose nodes are all tainted for the pod may stay empty",
+        "2. add a node like n3 with topology.kubernetes.io/zone c, without the taint team",
+        "   then it fits 1 node: new node 1",
+        "   costs: 1 node",
+        "3. spec.topologySpreadConstraints[0].maxSkew: 3 (now 1)",
         "   then it fits 2 nodes: n1, n2",
-        "3. spec.topologySpreadConstraints[0].whenUnsatisfiable: ScheduleAnyway (now",
+        "   costs: a domain may hold 3 pods more than another",
+        "4. spec.topologySpreadConstraints[0].whenUnsatisfiable: ScheduleAnyway (now",
         "   DoNotSchedule)",
         "   then it fits 2 nodes: n1, n2",
-        "4. add spec.tolerations[0]: {key: team, operator: Equal, value: x, effect:",
+        "   costs: spreading becomes a preference, which other scores can outweigh",
+        "5. add spec.tolerations[0]: {key: team, operator: Equal, value: x, effect:",
         "   NoSchedule}",
         "   then it fits 1 node: n3",
-        "5. remove spec.topologySpreadConstraints",
+        "   costs: the pod may take room on nodes that are reserved",
+        "6. remove spec.topologySpreadConstraints",
         "   then it fits 2 nodes: n1, n2",
+        "   costs: nothing spreads the pods by topology.kubernetes.io/zone any more",
         "Any one of these is enough, as judged on this cluster; the first gives up least.",
+        "A Pod's constraints and requests cannot be edited: delete it, and create it",
+        "again with the change. With --diff N suggestion N is printed as a diff.",
     ]
 
 
@@ -104,8 +114,20 @@ def test_many_nodes() -> None:
     ] == lines[6:13]
 
 
-def _deployment(**spec: Any) -> dict[str, Any]:
-    return a_workload(spec=spec)
+def _deployment(replicas: int | None = None, **spec: Any) -> dict[str, Any]:
+    workload = a_workload(spec=spec)
+    if replicas is not None:
+        workload["spec"]["replicas"] = replicas
+    return workload
+
+
+def _spread(kind: str, group: str = "apps") -> dict[str, Any]:
+    """Return a workload that fits nowhere until it is edited."""
+    return a_workload(kind, group, spec={"nodeSelector": {"a": "b"}})
+
+
+def _daemon_set(*constraints: dict[str, Any]) -> dict[str, Any]:
+    return a_workload("DaemonSet", spec={"topologySpreadConstraints": list(constraints)})
 
 
 @pytest.mark.parametrize(
@@ -176,7 +198,10 @@ def _deployment(**spec: Any) -> dict[str, Any]:
             id="pods",
         ),
         pytest.param(
-            a_pod(), [a_node("n1"), *on("n1", 10)], "No one or two changes of the manifest", id="no remedy"
+            a_pod(),
+            [a_node("n1"), *on("n1", 10)],
+            "then it fits 1 node: new node 1",
+            id="no room: a node more",
         ),
         pytest.param(
             a_pod(), [a_node("n1")], "1 node: n1: the only one, so that nothing is scored.", id="one node"
@@ -187,12 +212,86 @@ def _deployment(**spec: Any) -> dict[str, Any]:
             "Not modeled, and may refuse more nodes: the pod's podAntiAffinity.",
             id="unmodeled",
         ),
+        pytest.param(
+            a_spread_pod(a_constraint(), affinity={"podAntiAffinity": {"x": [1]}}),
+            [a_node("n1", "a"), a_node("n2", "b")],
+            "fits at most 2 of 2 nodes",
+            id="unmodeled: at most",
+        ),
+        pytest.param(
+            a_spread_pod(a_constraint(), affinity={"podAntiAffinity": {"x": [1]}}),
+            UNEVEN,
+            "As far as the pod is modeled any one of these is enough",
+            id="unmodeled: enough as far as is known",
+        ),
+        pytest.param(
+            a_spread_pod(a_constraint(nodeTaintsPolicy="Honor"), nodeSelector={"a": "b"}),
+            UNEVEN,
+            "the minimum is 0 because no node that counts has the label",
+            id="no domain counts: not for minDomains",
+        ),
+        pytest.param(
+            _daemon_set(a_constraint()),
+            UNEVEN,
+            "DaemonSet.apps shop/web would run on 2 of 3 nodes",
+            id="a DaemonSet: nodes",
+        ),
+        pytest.param(
+            _daemon_set(a_constraint()),
+            UNEVEN,
+            "each pod is made for one node, which alone counts: the constraint refuses only nodes without",
+            id="a DaemonSet: no skew",
+        ),
+        pytest.param(
+            _deployment(replicas=2, topologySpreadConstraints=[a_constraint(maxSkew=3)]),
+            [*UNEVEN[:2], UNEVEN[2]],
+            "2 of 2 replicas fit: 0 of this revision have a node, 2 more would get one.",
+            id="replicas",
+        ),
         pytest.param(a_pod(), [], "no nodes available to schedule pods", id="no nodes"),
     ],
 )
 def test_what_is_said(obj: dict[str, Any], nodes: list[dict[str, Any]], said: str) -> None:
     """Each circumstance is told in words."""
     assert said in text_of(an_explanation(obj, *nodes))
+
+
+@pytest.mark.parametrize(
+    ("obj", "said"),
+    [
+        pytest.param(a_spread_pod(a_constraint()), "cannot be edited: delete it, and create it", id="Pod"),
+        pytest.param(
+            a_pod(
+                owner=("apps/v1", "ReplicaSet", "web-1"), spec={"topologySpreadConstraints": [a_constraint()]}
+            ),
+            "change the template of ReplicaSet web-1",
+            id="a Pod of a ReplicaSet",
+        ),
+        pytest.param(_spread("Deployment"), "rolls out every pod again", id="Deployment"),
+        pytest.param(_spread("DaemonSet"), "rolls out every pod again", id="DaemonSet"),
+        pytest.param(_spread("ReplicaSet"), "those that run stay as they are", id="ReplicaSet"),
+        pytest.param(_spread("Job", "batch"), "cannot be edited: delete the Job", id="Job"),
+        pytest.param(_spread("CronJob", "batch"), "pods that are made from then on.", id="CronJob"),
+        pytest.param(
+            a_workload("ReplicaSet", spec={"nodeName": "x"})
+            | {"metadata": a_pod(owner=("apps/v1", "Deployment", "web"))["metadata"]},
+            "ReplicaSet belongs to Deployment web: change the template there",
+            id="a ReplicaSet of a Deployment",
+        ),
+    ],
+)
+def test_what_becomes_of_pods_that_run(obj: dict[str, Any], said: str) -> None:
+    """Whoever pastes a suggestion knows what follows."""
+    assert said in text_of(an_explanation(obj, *UNEVEN))
+
+
+def test_domains_whose_nodes_all_refuse() -> None:
+    """Within maxSkew is not enough: a domain fits if one of its nodes takes the pod."""
+    text = lines_of(an_explanation(a_spread_pod(a_constraint(maxSkew=3)), *UNEVEN))
+    rows = [line for line in text if line.startswith(("   a ", "   b ", "   c "))]
+
+    assert [line.endswith("  no, other reasons") for line in rows] == [False, False, True]
+    assert [line.endswith("  yes") for line in rows] == [True, True, False]
 
 
 def test_defaults_are_changed_where_they_are() -> None:

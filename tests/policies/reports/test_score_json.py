@@ -156,6 +156,7 @@ def test_keys() -> None:
         "nodes",
         "feasibleNodes",
         "message",
+        "notModeled",
     ] == list(answer)
     assert ["name", "feasible", "rejections", "checks", "rawScore", "score"] == list(answer["nodes"][0])
 

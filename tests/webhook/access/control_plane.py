@@ -51,6 +51,8 @@ class ControlPlane:
     #: User, verb and path of what is allowed.
     rights: set[tuple[str, str, str]] = field(default_factory=set)
     objects: list[dict[str, Any]] = field(default_factory=list)
+    #: What else can be read, by its path.
+    gets: dict[str, Any] = field(default_factory=dict)
     #: Paths that nobody may use.
     forbidden: set[str] = field(default_factory=set)
     #: What the Service leads to; None without one.
@@ -81,8 +83,9 @@ class ControlPlane:
             return 401, status_of(401, "Unauthorized", "Unauthorized")
         if path in self.forbidden:
             return 403, status_of(403, "Forbidden", f"{path} is forbidden")
-        if path == "/version":
-            return 200, {"gitVersion": self.version}
+        gets = {"/version": {"gitVersion": self.version}, **self.gets}
+        if path in gets:
+            return 200, gets[path]
         if path == TOKEN_REVIEWS:
             return 201, request.body | {"status": self._review(request.body["spec"])}
         if path == ACCESS_REVIEWS:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from webhook.cli import live, main, placement
+from webhook.cli import live, main, manifest
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Commands:
     def run(self, *arguments: str, stdin: bytes = b"") -> Done:
         # A process of its own would remember neither.
         live.api_server.cache_clear()
-        placement._standard_input.cache_clear()
+        manifest._standard_input.cache_clear()
         self._monkeypatch.setattr(sys, "argv", ["evenkeel", *arguments])
         self._monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         code = main._guarded("evenkeel")

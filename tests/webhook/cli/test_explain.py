@@ -13,6 +13,7 @@ import yaml
 
 from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
 from tests.policies.reports.explanations import UNEVEN
+from tests.policies.reports.verdicts import a_node
 
 README = (Path(__file__).parents[3] / "README.md").read_text()
 COMMAND = [sys.executable, "-c", "from webhook.cli.main import run; run()", "explain"]
@@ -67,6 +68,89 @@ def test_json(folder: Path) -> None:
     assert "nodeTaintsPolicy" == json.loads(done.stdout)["changes"][0]["edits"][0]["path"][-1]
 
 
+def test_yaml(folder: Path) -> None:
+    """The same as JSON, for people who read YAML."""
+    as_yaml = yaml.safe_load(_explain(folder, "-f", "nowhere.yaml", "-o", "yaml").stdout)
+
+    assert as_yaml == json.loads(_explain(folder, "-f", "nowhere.yaml", "-o", "json").stdout)
+
+
+def test_wide_names_every_node(folder: Path) -> None:
+    """Of a large group three nodes are named, with -o wide all."""
+    nodes = [a_node(f"n{number}", "a", unschedulable=True) for number in range(9)]
+    (folder / "cluster.json").write_text(json.dumps({"kind": "List", "items": nodes}))
+    short, wide = (
+        _explain(folder, "-f", "fits.yaml", "-o", form).stdout.decode() for form in ("text", "wide")
+    )
+
+    assert "9 nodes, such as n0, n1, n2" in short
+    assert "9 nodes: n0, n1, n2, n3, n4, n5, n6, n7, n8" in wide
+
+
+def _snapshot(folder: Path) -> None:
+    """Write a snapshot with workloads: a Deployment, its pending pod, and a pod that runs."""
+    spec = {"topologySpreadConstraints": [a_constraint()]}
+    owner = ("apps/v1", "ReplicaSet", "web-1")
+    objects = [
+        *UNEVEN,
+        a_workload(name="web", namespace="shop", spec=spec),
+        a_pod(name="pending", owner=owner, spec=spec),
+        a_pod(name="running", spec={**spec, "nodeName": "n1"}),
+    ]
+    (folder / "cluster.json").write_text(json.dumps({"kind": "List", "items": objects}))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "stdout", "stderr"),
+    [
+        pytest.param(["deploy/web"], 1, "Deployment.apps shop/web fits none", "", id="a Deployment"),
+        pytest.param(
+            ["pod", "pending"], 1, "change the template of\nReplicaSet web-1", "", id="a pending pod"
+        ),
+        pytest.param(
+            ["po/running"], 1, "Pod shop/running fits none", "is on n1: judged as if", id="a running pod"
+        ),
+        pytest.param(["deploy/api"], 2, "", "it holds shop/web", id="2: not there"),
+        pytest.param(["sts/db"], 2, "", "kubectl get nodes,pods", id="2: no such kind in the file"),
+        pytest.param(["deploy/web", "-f", "fits.yaml"], 2, "", "either a manifest", id="2: a file, too"),
+        pytest.param(
+            ["deploy/web", "--diff", "1"],
+            0,
+            "kubectl patch deployment.apps/web --namespace shop",
+            "",
+            id="a patch",
+        ),
+        pytest.param(
+            ["deploy/web", "--diff", "2"], 2, "", "changes the cluster", id="2: no patch of the cluster"
+        ),
+        pytest.param(["pod/pending", "--diff", "1"], 2, "", "cannot be edited", id="2: no patch of a pod"),
+        pytest.param(
+            ["-f", "nowhere.yaml", "--diff", "1"], 0, "+    nodeTaintsPolicy: Honor", "", id="a diff"
+        ),
+        pytest.param(["-f", "fits.yaml", "--diff", "1"], 2, "", "there is none", id="2: nothing to suggest"),
+    ],
+)
+def test_objects_of_a_snapshot(
+    folder: Path, arguments: list[str], code: int, stdout: str, stderr: str
+) -> None:
+    """An object is named as for kubectl, and found in the snapshot; a suggestion can be pasted."""
+    _snapshot(folder)
+    done = _explain(folder, *arguments, *([] if "-f" in arguments else ["-n", "shop"]))
+
+    assert code == done.returncode, done.stderr
+    assert stdout in done.stdout.decode()
+    assert stderr in done.stderr.decode()
+    assert bool(stderr) == bool(done.stderr)
+
+
+def test_a_running_pod_does_not_count_itself(folder: Path) -> None:
+    """It is judged as if it had no node: without it zone a has 2 pods, not 3."""
+    _snapshot(folder)
+    report = json.loads(_explain(folder, "po/running", "-n", "shop", "-o", "json").stdout)
+
+    assert [2, 2, 0] == [domain["matching"] for domain in report["constraints"][0]["domains"]]
+
+
 def test_the_change_helps(folder: Path) -> None:
     """Who does what is proposed first gets a pod that fits."""
     manifest = folder / "nowhere.yaml"
@@ -78,8 +162,9 @@ def test_the_change_helps(folder: Path) -> None:
 
 
 def test_the_readme_shows_real_output(folder: Path) -> None:
-    """What the README shows is printed for a Deployment on the same cluster."""
+    """What the README shows is printed for a Deployment of three replicas on the same cluster."""
     workload = a_workload(spec={"topologySpreadConstraints": [a_constraint()]})
+    workload["spec"]["replicas"] = 3
     (folder / "web.yaml").write_text(yaml.safe_dump(workload))
     cluster = {"kind": "List", "items": [*UNEVEN, a_replica_set(workload, "5d9")]}
     (folder / "cluster.json").write_text(json.dumps(cluster))

@@ -12,7 +12,7 @@ import yaml
 
 from policies.evaluation.context import AdmissionContext
 from policies.model.version import KubernetesVersion
-from tests.builders import a_constraint, a_pod
+from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.engine.clusters import an_index
 from tests.policies.reports.explanations import UNEVEN
 from tests.webhook.access.control_plane import CLIENT, ControlPlane, a_control_plane
@@ -132,6 +132,48 @@ def test_messages(commands: Commands, arguments: list[str], code: int, stderr: s
     assert code == done.code, done.stderr
     assert stderr in done.stderr.decode()
     assert 1 == done.stderr.count(b"\n")
+
+
+@pytest.mark.parametrize("way", ["asked", "read"])
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        pytest.param(["explain", "deploy/web"], 1, "Deployment.apps shop/web fits none", id="explain"),
+        pytest.param(["score", "deploy", "web", "-o", "wide"], 1, "RAW", id="score, wide"),
+        pytest.param(["explain", "pod/n1-0"], 0, "judged as if it were to be", id="a pod that runs"),
+        pytest.param(
+            ["explain", "deploy/web", "--diff", "1"], 0, "kubectl patch deployment.apps/web", id="patch"
+        ),
+        pytest.param(["explain", "rollout/web"], 1, "Rollout.argoproj.io shop/web", id="a custom resource"),
+        pytest.param(
+            ["explain", "deploy/gone"], 3, "cannot read deployment/gone in namespace shop", id="3: gone"
+        ),
+        pytest.param(
+            ["explain", "clone/web"], 3, "cannot find CloneSet.apps.kruise.io", id="3: no such kind"
+        ),
+        pytest.param(["explain", "foo/web"], 2, "no kind that makes pods", id="2: no kind"),
+    ],
+)
+def test_objects_of_the_cluster(
+    plane: ControlPlane, commands: Commands, *, way: str, arguments: list[str], code: int, told: str
+) -> None:
+    """Without --cluster an object is one of the live cluster, of the context's namespace."""
+    plane.app = plane.app if way == "asked" else None
+    spec = {"topologySpreadConstraints": [a_constraint()]}
+    namespaced = "/namespaces/shop/"
+    plane.gets = {
+        f"/apis/apps/v1{namespaced}deployments/web": a_workload(name="web", namespace="shop", spec=spec),
+        f"/api/v1{namespaced}pods/n1-0": next(obj for obj in UNEVEN if obj["metadata"]["name"] == "n1-0"),
+        "/apis/argoproj.io": {"preferredVersion": {"groupVersion": "argoproj.io/v1alpha1"}},
+        "/apis/argoproj.io/v1alpha1": {"resources": [{"name": "rollouts", "kind": "Rollout"}]},
+        f"/apis/argoproj.io/v1alpha1{namespaced}rollouts/web": a_workload(
+            "Rollout", "argoproj.io", name="web", namespace="shop", spec=spec
+        ),
+    }
+    done = commands.run(*arguments)
+
+    assert code == done.code, done.stderr
+    assert told in (done.stdout + done.stderr).decode()
 
 
 def test_forbidden(plane: ControlPlane, commands: Commands) -> None:

@@ -9,9 +9,10 @@ import pytest
 import yaml
 
 from policies.errors import DocumentError, UsageError
+from policies.evaluation import placement
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.verdicts import a_node
-from webhook.cli.placement import PlacementOptions, place_file
+from webhook.cli.placement import PlacementOptions, judge_object
 
 SERVICE: dict[str, Any] = {
     "apiVersion": "v1",
@@ -31,7 +32,8 @@ def place(tmp_path: Path) -> Any:
         manifest, cluster = tmp_path / "web.yaml", tmp_path / "cluster.yaml"
         manifest.write_text(yaml.safe_dump_all(documents))
         cluster.write_text(yaml.safe_dump(a_node("n1", "a")))
-        return place_file(PlacementOptions(file=str(manifest), cluster=str(cluster), **options))
+        given = PlacementOptions(file=str(manifest), cluster=str(cluster), **options)
+        return judge_object(given, placement.place).found
 
     return place
 
@@ -117,4 +119,4 @@ def test_two_namespaces(place: Any) -> None:
 def test_usage(cluster: str) -> None:
     """A cluster must be given, and standard input is read once."""
     with pytest.raises(UsageError):
-        place_file(PlacementOptions(file="-", cluster=cluster))
+        judge_object(PlacementOptions(file="-", cluster=cluster), placement.place)

@@ -1,0 +1,131 @@
+"""Which object of a manifest a command is about, and what is wrong with it by file and line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from policies.errors import DocumentError
+from policies.fields import FieldError, FieldPath, shown, shown_name
+from policies.manifests import ManifestObject, load, objects
+from policies.model.snapshot import kind_of
+from policies.model.workload import WorkloadKinds
+from webhook.cli.targets import spellings
+
+#: The name that means standard input.
+STDIN: Final = "-"
+#: What standard input is called in messages.
+STDIN_SHOWN: Final = "<stdin>"
+#: Objects that an error lists. Arbitrary.
+MOST_LISTED: Final = 10
+
+_NAMESPACE = FieldPath(("metadata", "namespace"))
+
+
+def read_objects(file: str) -> list[ManifestObject]:
+    """Return the Kubernetes objects of a file.
+
+    Raises:
+        OSError: It cannot be opened.
+        DocumentError: It is neither YAML nor JSON.
+    """
+    documents = load(read_content(file), shown_file(file))
+    return [entry for document in documents for entry in objects(document)]
+
+
+def shown_file(file: str) -> str:
+    """Return what a file is called in messages."""
+    return STDIN_SHOWN if file == STDIN else shown_name(file)
+
+
+def read_content(file: str) -> bytes:
+    """Return what is in a file.
+
+    Raises:
+        OSError: It cannot be opened.
+    """
+    return _standard_input() if file == STDIN else Path(file).read_bytes()
+
+
+@cache
+def _standard_input() -> bytes:
+    """Return standard input, which can be read only once, also to who asks again."""
+    return sys.stdin.buffer.read()
+
+
+def choose(
+    found: list[ManifestObject], kinds: WorkloadKinds, *, file: str, name: str, namespace: str
+) -> ManifestObject:
+    """Return the one object that is to be placed.
+
+    Args:
+        found: The objects of a file.
+        kinds: The kinds that make pods.
+        file: The file.
+        name: Which of them, ``KIND/NAME``, ``KIND.GROUP/NAME`` or ``NAME``; empty for the only one.
+        namespace: The namespace that it must be in if it names one; empty for any.
+
+    Raises:
+        DocumentError: There is none, or more than one.
+    """
+    file = shown_file(file)
+    making = [entry for entry in found if _makes_pods(entry, kinds)]
+    chosen = [entry for entry in making if _is_named(entry, name, kinds)] if name else making
+    if len(chosen) == 1:
+        _check_namespace(chosen[0], namespace)
+        return chosen[0]
+    if not making:
+        held = f"; it holds {_listed(found)}" if found else ""
+        raise DocumentError([f"{file}: holds no Pod and no workload that makes some{held}"])
+    if not chosen:
+        raise DocumentError([f"{file}: holds no {shown(name)}; it holds {_listed(making)}"])
+    raise DocumentError(
+        [f"{file}: holds {len(chosen)} to choose from, say which with --name: {_listed(chosen)}"]
+    )
+
+
+def _makes_pods(entry: ManifestObject, kinds: WorkloadKinds) -> bool:
+    version, kind = kind_of(entry.value)
+    return kinds.find(version.rpartition("/")[0], kind) is not None
+
+
+def _is_named(entry: ManifestObject, wanted: str, kinds: WorkloadKinds) -> bool:
+    version, name = kind_of(entry.value)
+    kind = kinds.find(version.rpartition("/")[0], name)
+    typed, _, wanted_name = wanted.rpartition("/")
+    return _name(entry) == wanted_name and (
+        not typed or (kind is not None and typed.lower() in spellings(kind))
+    )
+
+
+def _name(entry: ManifestObject) -> str:
+    metadata = entry.value.get("metadata")
+    names = metadata if isinstance(metadata, dict) else {}
+    name = names.get("name") or names.get("generateName")
+    return name if isinstance(name, str) else ""
+
+
+def _listed(entries: list[ManifestObject]) -> str:
+    titles = [
+        f"{shown_name(kind_of(e.value)[1])}/{shown_name(_name(e))} (line {e.location(FieldPath()).line})"
+        for e in entries[:MOST_LISTED]
+    ]
+    rest = len(entries) - MOST_LISTED
+    return ", ".join(titles) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _check_namespace(entry: ManifestObject, namespace: str) -> None:
+    metadata = entry.value.get("metadata")
+    own = metadata.get("namespace") if isinstance(metadata, dict) else None
+    if namespace and own and own != namespace:
+        text = f"is {shown(own)}, but --namespace says {shown(namespace)}"
+        raise DocumentError([f"{entry.location(_NAMESPACE)}: {_NAMESPACE}: {text}"])
+
+
+def told(entry: ManifestObject, errors: list[FieldError] | tuple[FieldError, ...]) -> Iterator[str]:
+    """Yield a line for each error of an object, in the order of its lines."""
+    for error in sorted(errors, key=lambda error: entry.location(error.path).line):
+        yield f"{entry.location(error.path)}: {error}"

@@ -1,0 +1,82 @@
+"""One suggestion of ``evenkeel explain`` to paste: a diff of the manifest, or a patch for kubectl."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import orjson
+
+from policies.edits import Edit, apply_edits
+from policies.errors import DocumentError, UsageError
+from policies.fields import FieldPath
+from policies.manifests import ManifestObject, load
+from policies.reports import diff
+from policies.rewriting import Refusal, rewrite
+from webhook.cli.manifest import read_content, shown_file
+from webhook.cli.targets import Target
+
+
+def suggestion(report: dict[str, Any], number: int) -> tuple[Edit, ...]:
+    """Return the edits of a suggestion.
+
+    Args:
+        report: The explanation, as JSON has it.
+        number: Which suggestion, from 1.
+
+    Raises:
+        UsageError: There is none of that number, or it is none of a manifest; says what to do instead.
+    """
+    changes = report["changes"]
+    if not 0 < number <= len(changes):
+        there = f"there are {len(changes)}" if changes else "there is none"
+        raise UsageError(f"no suggestion {number}: {there}")
+    chosen = changes[number - 1]
+    if in_cluster := chosen.get("inCluster"):  # An earlier Evenkeel suggests none.
+        raise UsageError(f"suggestion {number} changes the cluster: {in_cluster['text']}")
+    if chosen["elsewhere"]:
+        text = "changes a constraint that a policy or the scheduler gives, which is in no manifest"
+        raise UsageError(f"suggestion {number} {text}")
+    return tuple(Edit(FieldPath(tuple(edit["path"])), edit["old"], edit["new"]) for edit in chosen["edits"])
+
+
+def manifest_diff(file: str, entry: ManifestObject, edits: tuple[Edit, ...]) -> bytes:
+    """Return what an object's file becomes as a unified diff.
+
+    Raises:
+        OSError: The file cannot be opened.
+        DocumentError: It cannot be edited there; says why.
+    """
+    content, name = read_content(file), shown_file(file)
+    moved = [Edit(entry.path + edit.path, edit.old, edit.new) for edit in edits]
+    outcome = rewrite(content, load(content, name), {entry.document.index: moved})
+    if isinstance(outcome, Refusal):
+        where = f"{name}:{outcome.line}" if outcome.line else name
+        raise DocumentError([f"{where}: {outcome.problem}"])
+    return diff.render(name, content, outcome)
+
+
+def kubectl_patch(target: Target, entry: ManifestObject, edits: tuple[Edit, ...]) -> str:
+    """Return the command that makes the edits in the cluster, for a shell."""
+    value = entry.value
+    patch = merge_patch(value, apply_edits(value, edits))
+    namespace = value["metadata"].get("namespace") or "default"
+    words = ["kubectl", "patch", f"{target.typed}/{target.name}", "--namespace", namespace]
+    return shlex.join([*words, "--type", "merge", "--patch", orjson.dumps(patch).decode()])
+
+
+def merge_patch(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON merge patch (RFC 7386) from one object to another; lists are replaced as a whole.
+
+    >>> merge_patch({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"c": 4, "d": 3}, "e": [5]})
+    {'a': None, 'b': {'c': 4}, 'e': [5]}
+    """
+    patch: dict[str, Any] = {name: None for name in old if name not in new}
+    for name, value in new.items():
+        before = old.get(name)
+        if isinstance(before, dict) and isinstance(value, dict):
+            if below := merge_patch(before, value):
+                patch[name] = below
+        elif before != value or name not in old:
+            patch[name] = value
+    return patch

@@ -1,0 +1,174 @@
+"""Objects by kind and name, as kubectl has them: out of a snapshot, or from a live cluster."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import quote
+
+from policies.errors import DocumentError, UsageError
+from policies.fields import shown, shown_name
+from policies.manifests import ManifestObject, load, objects
+from policies.model.pod import DEFAULT_NAMESPACE
+from policies.model.snapshot import kind_of
+from policies.model.workload import WorkloadKind, WorkloadKinds
+from webhook.cluster.connection import ApiError, ApiServer
+
+#: Short names, by group and kind: those of kubectl, and those that the custom resources register.
+SHORT_NAMES: Final = {
+    ("", "Pod"): "po",
+    ("", "ReplicationController"): "rc",
+    ("apps", "Deployment"): "deploy",
+    ("apps", "ReplicaSet"): "rs",
+    ("apps", "StatefulSet"): "sts",
+    ("apps", "DaemonSet"): "ds",
+    ("batch", "CronJob"): "cj",
+    ("argoproj.io", "Rollout"): "ro",
+    ("apps.kruise.io", "CloneSet"): "clone",
+    ("serving.knative.dev", "Service"): "ksvc",
+}
+#: Groups whose resources need not be looked up: their version is v1, their plurals end in s.
+_BUILT_IN: Final = {"": "/api/v1", "apps": "/apis/apps/v1", "batch": "/apis/batch/v1"}
+#: Names that a message lists. Arbitrary.
+_MOST_LISTED: Final = 5
+#: What a snapshot is made of as a rule.
+_USUAL_KINDS: Final = ("nodes", "pods", "services", "rc", "rs", "sts", "ns")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An object that is named on the command line.
+
+    Attributes:
+        kind: Its kind.
+        name: Its name.
+    """
+
+    kind: WorkloadKind
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind.kind.lower()}/{shown_name(self.name)}"
+
+    @property
+    def typed(self) -> str:
+        """The kind as kubectl takes it, with the group where that is not Kubernetes' own."""
+        return self.kind.name.lower() if self.kind.group else self.kind.kind.lower()
+
+
+def parse_target(words: tuple[str, ...], kinds: WorkloadKinds) -> Target | None:
+    """Read ``KIND/NAME``, or the two as words of their own; nothing is no target.
+
+    Raises:
+        UsageError: It is not of that form, or no kind that makes pods.
+    """
+    if not words:
+        return None
+    typed, slash, name = "/".join(words).partition("/")
+    if not slash or not name or "/" in name:
+        raise UsageError(f"name one object as KIND/NAME, such as deploy/web, got {shown(' '.join(words))}")
+    for kind in kinds.known():
+        if typed.lower() in spellings(kind):
+            return Target(kind, name)
+    known = ", ".join(SHORT_NAMES.get((kind.group, kind.kind), kind.name.lower()) for kind in kinds.known())
+    raise UsageError(f"no kind that makes pods: {shown(typed)}; known are {known}")
+
+
+def spellings(kind: WorkloadKind) -> set[str]:
+    """Return what a kind is called on a command line, in lower case."""
+    names = {kind.kind.lower(), f"{kind.kind.lower()}s"}
+    if kind.group:
+        names |= {f"{name}.{kind.group}" for name in names}
+    return names | {SHORT_NAMES[kind.group, kind.kind]} if (kind.group, kind.kind) in SHORT_NAMES else names
+
+
+@dataclass(slots=True)
+class Finder:
+    """Finds an object among those of a snapshot, which pass by once.
+
+    Attributes:
+        target: The object.
+        namespace: Its namespace.
+        value: The object, once it was found.
+    """
+
+    target: Target
+    namespace: str
+    value: dict[str, Any] | None = None
+    _others: list[str] = field(default_factory=list)
+    _kind_seen: bool = False
+
+    def __call__(self, obj: dict[str, Any]) -> None:
+        """Look at an object."""
+        version, kind = kind_of(obj)
+        if (version.rpartition("/")[0], kind) != (self.target.kind.group, self.target.kind.kind):
+            return
+        self._kind_seen = True
+        metadata = obj.get("metadata")
+        names = metadata if isinstance(metadata, dict) else {}
+        namespace = names.get("namespace") or DEFAULT_NAMESPACE
+        alike = names.get("name") == self.target.name, namespace == self.namespace
+        if all(alike):
+            self.value = obj
+        elif any(alike) and len(self._others) < _MOST_LISTED:
+            self._others.append(f"{shown_name(str(namespace))}/{shown_name(str(names.get('name')))}")
+
+    def entry(self, file: str) -> ManifestObject:
+        """Return the object that was found.
+
+        Raises:
+            DocumentError: None was; says what to do.
+        """
+        if self.value is not None:
+            return as_manifest(self.value, str(self.target))
+        kind, where = self.target.kind, f"in namespace {shown_name(self.namespace)}"
+        text = f"{file}: holds no {kind.kind} {shown(self.target.name)} {where}"
+        if self._kind_seen:
+            others = f"; it holds {', '.join(self._others)}" if self._others else ""
+            raise DocumentError([f"{text}{others}; --namespace names another namespace"])
+        short = SHORT_NAMES.get((kind.group, kind.kind), self.target.typed)
+        asked = ",".join(dict.fromkeys((*_USUAL_KINDS, short)))
+        raise DocumentError([f"{text}, nor any other: add them with kubectl get {asked} -A -o json"])
+
+
+def as_manifest(value: dict[str, Any], name: str) -> ManifestObject:
+    """Return an object of a cluster as if it stood in a file of its own."""
+    (document,) = load(json.dumps(value), name)
+    (entry,) = objects(document)
+    return entry
+
+
+def fetch(target: Target, namespace: str, api: ApiServer) -> ManifestObject:
+    """Return an object of a live cluster, read with the rights of whoever asks.
+
+    Raises:
+        ApiError: The API server refuses, or has no such object.
+        UnreachableError: There is no answer.
+    """
+    base, plural = _resource(target.kind, api)
+    namespaced = f"{base}/namespaces/{quote(namespace, safe='')}/{plural}"
+    try:
+        value = api.call("GET", f"{namespaced}/{quote(target.name, safe='')}")
+    except ApiError as error:
+        text = f"cannot read {target} in namespace {namespace}: {error}"
+        raise ApiError(error.status, text, reason=error.reason) from error
+    return as_manifest(value, str(target))
+
+
+def _resource(kind: WorkloadKind, api: ApiServer) -> tuple[str, str]:
+    """Return the path of a kind's group and version, and its plural."""
+    plural = f"{kind.kind.lower()}s"
+    if kind.group in _BUILT_IN:
+        return _BUILT_IN[kind.group], plural
+    try:
+        group = api.call("GET", f"/apis/{kind.group}")
+        base = f"/apis/{(group.get('preferredVersion') or {}).get('groupVersion')}"
+        listed: Iterable[dict[str, Any]] = api.call("GET", base).get("resources") or ()
+    except ApiError as error:
+        text = f"cannot find {kind.name} in the cluster: {error}"
+        raise ApiError(error.status, text, reason=error.reason) from error
+    names = (str(entry.get("name")) for entry in listed if entry.get("kind") == kind.kind)
+    # A name with a slash is a subresource.
+    return base, next((name for name in names if "/" not in name), plural)
