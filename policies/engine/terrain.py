@@ -194,8 +194,7 @@ def counts_only_its_own(workload: Workload, declared: DeclaredConstraint, reposi
     shared = labels.keys() | REVISION_LABELS
     if not selector.matches(labels) or not shared >= set(constraint.match_label_keys):
         return False
-    others = (other for other in repository.workloads.get(workload.namespace, ()) if other is not workload)
-    return not _keeps_revisions(workload) and not any(selector.matches(other.labels) for other in others)
+    return not _keeps_revisions(workload) and not repository.others(workload, selector)
 
 
 def nodes_are_added(repository: Repository, inventory: Inventory) -> bool:

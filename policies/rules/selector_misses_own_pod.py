@@ -83,6 +83,7 @@ from policies.fields import ErrorList
 from policies.findings import Severity
 from policies.model.declared import Workload, titles
 from policies.model.labels import LabelSelector, Operator
+from policies.model.neighbors import named
 from policies.model.next_pod import controller_labels
 from policies.model.own_selector import is_patch, own_selector_edits
 from policies.model.workload import descend
@@ -94,8 +95,6 @@ FIXABLE = True
 
 #: The groups whose controllers are known to add no labels but those of ``controller_labels``.
 KNOWN_GROUPS = frozenset({"", "apps", "batch", "argoproj.io"})
-#: How many other workloads a message names. Arbitrary; keeps one line readable.
-MAX_OTHERS = 3
 #: Where a Rollout keeps the labels that its pods have for a while: ``spec.strategy``, Argo Rollouts 1.8.
 PASSING_LABELS = (
     ("canary", "canaryMetadata"),
@@ -118,9 +117,9 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         labels = {**added, **workload.labels}
         if judged.matches(labels):
             continue
-        others = _selected(selector, workload, context)
-        also = f"; it selects {', '.join(others[:MAX_OTHERS])}" if others else ""
-        also += f" and {len(others) - MAX_OTHERS} more" if len(others) > MAX_OTHERS else ""
+        # It may be meant so.
+        others = context.repository.others(workload, selector)
+        also = f"; it selects {named(titles(others))}" if others else ""
         yield Problem(
             declared.path.child("labelSelector"),
             f"does not select this pod: {judged.mismatch(labels)}{also}",
@@ -161,9 +160,3 @@ def _passing_keys(workload: Workload) -> set[str]:
     found = ErrorList()
     ways = (("spec", "strategy", *way, "labels") for way in PASSING_LABELS)
     return {key for way in ways for key in descend(workload.obj, way, found)}
-
-
-def _selected(selector: LabelSelector, workload: Workload, context: Context) -> list[str]:
-    """Return the other workloads of the namespace that a selector selects: it may be meant so."""
-    neighbors = context.repository.workloads.get(workload.namespace, ())
-    return titles(other for other in neighbors if other is not workload and selector.matches(other.labels))
