@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from policies.engine.releases import parse_release
 from policies.errors import DocumentError, UsageError
 from policies.fields import ErrorKind, FieldError, FieldPath, shown
 from policies.manifests import load_strictly
-from policies.model.version import KubernetesVersion
 from policies.model.workload import parse_workload_kind
 from policies.skipped import FailOnSkipped
 
@@ -182,7 +182,7 @@ def _parsed_errors(value: object) -> Iterator[FieldError]:
     raw = value if isinstance(value, dict) else {}
     for path, text in _texts(raw, "kubernetesVersion"):
         try:
-            KubernetesVersion.parse(text)
+            parse_release(text)
         except UsageError as error:
             yield _invalid(path, str(error))
     for path, text in _texts(raw, "workloadKinds"):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policies.engine.counting import PodCounts, by_node, count_domains, eligible
+from policies.engine.counting import PodCounts, by_node, count_domains
 from policies.engine.node_table import MISSING
 from policies.engine.node_view import NodeView
 from policies.engine.question import AppliedConstraint
@@ -31,7 +31,7 @@ def check_hard(hard: list[AppliedConstraint], view: NodeView, counts: PodCounts)
     results = []
     for applied in hard:
         label = view.label(applied.constraint.topology_key)
-        taking_part = eligible(applied, view, carriers)
+        taking_part = view.taking_part(applied.constraint, carriers)
         domains = count_domains(label, taking_part, counts.on_nodes(applied.selector))
         minimum = global_minimum(domains, applied.constraint.min_domains)
         skew = by_node(domains.matching, domains.of_node) + applied.self_match - minimum

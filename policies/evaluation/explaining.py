@@ -37,7 +37,6 @@ def explain_object(obj: Mapping[str, Any], context: AdmissionContext, *, namespa
 
     Raises:
         PlacementError: Kubernetes would refuse the object or its pods; holds every error.
-        UsageError: The release is none that the engine knows.
     """
     if context.cluster is None:
         raise ValueError("there is no cluster to place anything in")

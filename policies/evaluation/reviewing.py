@@ -154,7 +154,9 @@ def rule_violations(
     if isinstance(raw, list) and len(raw) > MAX_CONSTRAINTS:
         return []
     around = context.known_cluster.rule_context(context)
-    asking = _Asking(workload_of(subject, errors=errors), old, context, policies, strictest)
+    asking = _Asking(
+        workload_of(subject, errors=errors, behavior=context.behavior), old, context, policies, strictest
+    )
     needs_nodes = around.inventory is not None and around.inventory.nodes is not None
     rules = reviewing_rules()
     alone = [rule for rule in rules if not rule.needs_inventory or (around.inventory and not needs_nodes)]
@@ -219,7 +221,14 @@ class _Asking(NamedTuple):
         if self.old is None:
             return False
         errors = self.old.errors(self.old.merge_state(self.old), strict=self.context.strict)
-        return bool(problems_of(workload_of(self.old, errors=errors), rule, around, settings.params))
+        return bool(
+            problems_of(
+                workload_of(self.old, errors=errors, behavior=self.context.behavior),
+                rule,
+                around,
+                settings.params,
+            )
+        )
 
     def _severity(self, rule: Rule) -> Severity:
         if rule.severity is not Severity.ERROR:

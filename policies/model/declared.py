@@ -23,7 +23,7 @@ class DeclaredConstraint:
     """A constraint without errors, and where it stands.
 
     Attributes:
-        constraint: The constraint.
+        constraint: The constraint, with every field that the release drops at its default.
         path: Its path in the object.
         raw: As it was written.
     """

@@ -16,7 +16,16 @@ from policies.evaluation.explaining import Explained
 from policies.evaluation.shortfall import written
 from policies.reports.remedy_text import remedies_text
 from policies.reports.standing_text import standing_text
-from policies.reports.wording import constraint_title, headline, item, named, nodes, plain, print_all
+from policies.reports.wording import (
+    constraint_title,
+    dropped,
+    headline,
+    item,
+    named,
+    nodes,
+    plain,
+    print_all,
+)
 
 #: Groups of refusing nodes, and tiers of feasible ones, that are told. Arbitrary.
 MOST_GROUPS: Final = 8
@@ -78,6 +87,7 @@ def _constraints(explained: Explained, width: int) -> Iterator[RenderableType]:
     for number, standing in enumerate(standings, start=1):
         yield item(number, constraint_title(standing.applied, placement.policy))
         yield from standing_text(standing, placement, indent=3, width=width)
+    yield from dropped(placement)
 
 
 def _refusing(verdict: Verdict, groups: tuple[RefusingNodes, ...]) -> Iterator[RenderableType]:

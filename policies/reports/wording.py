@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from io import StringIO
 from typing import Final
 
@@ -71,6 +71,14 @@ def headline(placement: Placement) -> Text:
     text.append(f" (Kubernetes {placement.version})")
     revision = placement.revision
     return text.append(", judged as a new revision") if revision is not None and revision.is_new else text
+
+
+def dropped(placement: Placement) -> Iterator[RenderableType]:
+    """Yield what is to be said of fields that the release drops: nothing if it drops none."""
+    if placement.dropped:
+        names = ", ".join(placement.dropped)
+        text = f"Kubernetes {placement.version} drops {names}: the pod is judged without."
+        yield from ("", Text(text, "yellow"))
 
 
 def constraint_title(applied: AppliedConstraint, policy: str | None) -> Text:

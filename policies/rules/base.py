@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from policies import rules
 from policies.edits import Edit
+from policies.engine.releases import Behavior, behavior_of
 from policies.fields import FieldPath
 from policies.findings import Severity
 from policies.model.api_rules import ApiRule
@@ -76,6 +77,11 @@ class Context:
     repository: Repository = field(default_factory=Repository)
     inventory: Inventory | None = None
     params: Any = None
+
+    @property
+    def behavior(self) -> Behavior:
+        """What that release does."""
+        return behavior_of(self.version)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from policies.documents.lint_config import LintConfig
 from policies.documents.spread_policy import SpreadPolicy
+from policies.engine.releases import parse_release
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.known_cluster import listed_domains
 from policies.evaluation.linting import Selection
 from policies.model.inventory import Inventory
-from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.model.version import KNOWN_VERSION
 from policies.model.workload import WorkloadKinds, parse_workload_kind
 from webhook.linting.run import Job
 from webhook.sources.texts import read_text
@@ -40,7 +41,7 @@ def build_job(
     """
     context = AdmissionContext(
         policies=_policies(config.policies),
-        kubernetes_version=KubernetesVersion.parse(config.kubernetes_version or str(KNOWN_VERSION)),
+        kubernetes_version=parse_release(config.kubernetes_version or str(KNOWN_VERSION)),
         kinds=WorkloadKinds(map(parse_workload_kind, config.workload_kinds)),
     )
     if config.scheduler_config:

@@ -22,6 +22,7 @@ from policies.findings import Finding, Severity
 from policies.manifests import Document, ManifestObject, load, objects
 from policies.model.inventory import Inventory
 from policies.model.node import read_node
+from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.rules.base import Context, Rule, Subject, all_rules
 from tests.policies.rules.asking import problems_of_objects
 
@@ -32,6 +33,8 @@ WIDTH = 110
 
 _SECTION = re.compile(r"^## (.+)\n((?:(?!## ).*\n)*)", re.MULTILINE)
 _BLOCK = re.compile(r"```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+#: How an example begins that is about another release than the newest known one.
+_RELEASE = re.compile(r"# Kubernetes (\S+)\n")
 RULES = [pytest.param(rule, id=rule.id) for rule in all_rules().values()]
 
 
@@ -41,13 +44,17 @@ class Example(NamedTuple):
     rule: Rule
     manifests: list[ManifestObject]
     inventory: Inventory | None
+    version: KubernetesVersion
+
+    @property
+    def context(self) -> AdmissionContext:
+        """What the example is judged by."""
+        return AdmissionContext(policies=(), kubernetes_version=self.version)
 
     def findings(self, *, of: frozenset[str] | None = None) -> list[Finding]:
         """Return what rules find, all of them unless told."""
         selection = Selection(select=of)
-        return lint(
-            self.manifests, AdmissionContext(policies=()), selection=selection, inventory=self.inventory
-        ).findings
+        return lint(self.manifests, self.context, selection=selection, inventory=self.inventory).findings
 
 
 def _sections(rule: Rule) -> dict[str, str]:
@@ -58,7 +65,9 @@ def _read(rule: Rule, block: str) -> Example:
     found = [entry for document in load(block, f"{rule.id}.yaml") for entry in objects(document)]
     nodes = [entry.value for entry in found if _is_node(entry)]
     inventory = Inventory(tuple(read_node(node, ErrorList()) for node in nodes)) if nodes else None
-    return Example(rule, [entry for entry in found if not _is_node(entry)], inventory)
+    named = _RELEASE.match(block)
+    version = KubernetesVersion.parse(named[1]) if named else KNOWN_VERSION
+    return Example(rule, [entry for entry in found if not _is_node(entry)], inventory, version)
 
 
 def _is_node(entry: ManifestObject) -> bool:
