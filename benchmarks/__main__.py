@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from benchmarks import engine, following, lint, memory, review, serving, snapshot
+from benchmarks import crowd, engine, following, lint, memory, review, serving, snapshot
 
 if __name__ == "__main__":
     engine.run()
     snapshot.run()
     following.run()
     lint.run()
+    crowd.run()
     review.run()
     serving.run()
     memory.run()

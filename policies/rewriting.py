@@ -11,7 +11,7 @@ import codecs
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from policies.edits import Edit, apply_edits
@@ -36,10 +36,12 @@ class Refusal:
     Attributes:
         line: The line that stands in the way, from 1; 0 where it is none in particular.
         problem: Why, as the rest of a sentence.
+        documents: Why each document that is known to be in the way is, by its index; the others are not.
     """
 
     line: int
     problem: str
+    documents: Mapping[int, Refusal] = field(default_factory=dict)
 
 
 def rewrite(
@@ -64,18 +66,34 @@ def rewrite(
     file = documents[0].file if documents else ""
     splicer = Splicer(text)
     wanted = {document.index: document.value for document in documents}
+    in_the_way: dict[int, Refusal] = {}
     try:
         nodes, is_json = _nodes(text, file)
         for index, changes in edits.items():
             changes = tuple(changes)  # noqa: PLW2901
             editor = _Editor(splicer, nodes[index], changes, is_json=is_json)
             old, wanted[index] = wanted[index], apply_edits(wanted[index], changes)
-            editor.change(_Place(nodes[index]), old, wanted[index], ())
+            try:
+                editor.change(_Place(nodes[index]), old, wanted[index], ())
+            except CannotEditError as error:
+                in_the_way[index] = _refusal(text, error)
+        if in_the_way:
+            return _together(in_the_way)
         result = splicer.result()
     except CannotEditError as error:
-        return Refusal(text.count("\n", 0, error.position) + 1, error.problem)
+        return _refusal(text, error)
     problem = _difference(result, file, wanted)
     return problem or whole[: len(whole) - len(text)].encode() + result.encode()
+
+
+def _refusal(text: str, error: CannotEditError) -> Refusal:
+    return Refusal(text.count("\n", 0, error.position) + 1, error.problem)
+
+
+def _together(in_the_way: Mapping[int, Refusal]) -> Refusal:
+    """Return the refusal of a text that some documents are in the way of."""
+    first = next(iter(in_the_way.values()))
+    return Refusal(first.line, first.problem, in_the_way)
 
 
 def _nodes(text: str, file: str) -> tuple[list[Node], bool]:
@@ -96,14 +114,16 @@ def _difference(text: str, file: str, wanted: Mapping[int, Any]) -> Refusal | No
         found = {document.index: document.value for document in load(text, file)}
     except DocumentError as error:
         return Refusal(0, f"cannot be edited here: it would no longer be read ({error.problems[0]})")
-    if _dumped(found) == _dumped(wanted):
-        return None
-    return Refusal(0, "cannot be edited here: other values would change, perhaps by an anchor or a merge key")
+    problem = "cannot be edited here: other values would change, perhaps by an anchor or a merge key"
+    different = [
+        index for index in {**found, **wanted} if _dumped(found.get(index)) != _dumped(wanted.get(index))
+    ]
+    return _together({index: Refusal(0, problem) for index in different}) if different else None
 
 
-def _dumped(values: Mapping[int, Any]) -> str:
+def _dumped(value: Any) -> str:
     # As text, for Python takes 1, 1.0 and True for the same.
-    return json.dumps({index: value for index, value in values.items() if value is not None}, sort_keys=True)
+    return json.dumps(value, sort_keys=True)
 
 
 @dataclass(frozen=True, slots=True)

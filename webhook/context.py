@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from policies.defaults.scheduler_config import load_scheduler_config
 from policies.documents.loading import load_policies
 from policies.documents.spread_policy import DefaultsSource, InjectAt
+from policies.engine.releases import parse_release
 from policies.errors import UsageError
 from policies.evaluation.context import AdmissionContext
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
@@ -95,7 +96,7 @@ def build_context(
         policies=policies,
         scheduler=scheduler,
         cluster=cluster,
-        kubernetes_version=KubernetesVersion.parse(version) if version else live_version,
+        kubernetes_version=parse_release(version) if version else live_version,
         kinds=WorkloadKinds(map(parse_workload_kind, settings.workload_kind)),
     )
 

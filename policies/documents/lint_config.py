@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from policies.engine.releases import parse_release
 from policies.errors import DocumentError, UsageError
 from policies.fields import ErrorKind, FieldError, FieldPath, shown
 from policies.manifests import load_strictly
-from policies.model.version import KubernetesVersion
 from policies.model.workload import parse_workload_kind
 from policies.rules.base import all_rules, unknown_rule
 from policies.skipped import FailOnSkipped
@@ -188,7 +188,7 @@ def _parsed_errors(value: object) -> Iterator[FieldError]:
     """Yield what the schema cannot say."""
     raw = value if isinstance(value, dict) else {}
     parsers: tuple[tuple[str, Callable[[str], object]], ...] = (
-        ("kubernetesVersion", KubernetesVersion.parse),
+        ("kubernetesVersion", parse_release),
         ("workloadKinds", parse_workload_kind),
     )
     for name, parse in parsers:

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from policies.engine.index import ClusterIndex
 from policies.engine.node_view import LabelView, NodeView
-from policies.engine.question import AppliedConstraint, Question
+from policies.engine.question import Question
 from policies.engine.verdict import Domains
-from policies.model.constraint import NodeInclusionPolicy
 from policies.model.labels import LabelSelector
 
 
@@ -43,22 +42,6 @@ class PodCounts:
             counted = self._pods.count_by_node(selector, slots=self._slots)[self._view.slots]
             self._counted[selector] = counted
         return counted
-
-
-def eligible(applied: AppliedConstraint, view: NodeView, carriers: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which of some nodes take part in a constraint's counts, shape ``(n,)``.
-
-    Args:
-        applied: The constraint, with its inclusion policies.
-        view: The nodes.
-        carriers: The nodes with every topology key that is considered together, shape ``(n,)``.
-    """
-    taking_part = carriers
-    if applied.constraint.node_affinity_policy is NodeInclusionPolicy.HONOR:
-        taking_part = taking_part & view.wanted
-    if applied.constraint.node_taints_policy is NodeInclusionPolicy.HONOR:
-        taking_part = taking_part & view.tolerated
-    return taking_part
 
 
 def count_domains(label: LabelView, taking_part: NDArray[np.bool_], on_nodes: NDArray[np.int64]) -> Domains:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from policies.engine.counting import PodCounts, by_node, count_domains, eligible
+from policies.engine.counting import PodCounts, by_node, count_domains
 from policies.engine.node_table import MISSING
 from policies.engine.node_view import NodeView
 from policies.engine.question import AppliedConstraint
@@ -37,7 +37,7 @@ def check_hard(
     results = []
     for applied in hard:
         label = view.label(applied.constraint.topology_key)
-        taking_part = eligible(applied, view, carriers)
+        taking_part = view.taking_part(applied.constraint, carriers)
         domains = count_domains(label, taking_part, counts.on_nodes(applied.selector))
         minimum = global_minimum(domains, applied.constraint.min_domains)
         if pinned and applied.constraint.node_affinity_policy is NodeInclusionPolicy.HONOR:

@@ -8,8 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from policies.engine.eligibility import eligible
 from policies.engine.node_table import MISSING, NodeTable
 from policies.model.affinity import NodeOperator, NodeRequirement, NodeSelectorTerm, parse_int64
+from policies.model.constraint import Constraint
 from policies.model.pod import PendingPod
 from policies.model.taints import SCHEDULING_EFFECTS, Taint, first_untolerated
 
@@ -112,6 +114,15 @@ class NodeView:
                 any_term |= self._matching(term)
             wanted &= any_term
         return wanted
+
+    def taking_part(self, constraint: Constraint, carriers: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which of some nodes take part in a constraint's counts, shape ``(n,)``.
+
+        Args:
+            constraint: The constraint, with its inclusion policies.
+            carriers: The nodes with every topology key that is considered together, shape ``(n,)``.
+        """
+        return eligible(constraint, carriers, wanted=lambda: self.wanted, tolerated=lambda: self.tolerated)
 
     def named(self, names: frozenset[str]) -> NDArray[np.bool_]:
         """Return which nodes have one of some names, shape ``(n,)``."""

@@ -69,14 +69,8 @@ class Question:
         return not any(applied.origin is Origin.SCHEDULER_SYSTEM for applied in self.constraints)
 
 
-def apply_constraint(
-    constraint: Constraint, labels: Mapping[str, str], *, origin: Origin, behavior: Behavior
-) -> AppliedConstraint:
-    """Return a constraint as a release applies it to a pod with such labels.
-
-    ``matchLabelKeys`` adds the pod's own value of each key that it has; without a selector there is nothing
-    to narrow. Source: ``filterTopologySpreadConstraints``, ``podtopologyspread/common.go``, Kubernetes 1.36.
-    """
+def in_release(constraint: Constraint, behavior: Behavior) -> Constraint:
+    """Return a constraint with every field that a release drops at its default."""
     if not behavior.min_domains:
         constraint = replace(constraint, min_domains=1)
     if not behavior.inclusion_policies:
@@ -87,6 +81,18 @@ def apply_constraint(
         )
     if not behavior.match_label_keys:
         constraint = replace(constraint, match_label_keys=())
+    return constraint
+
+
+def apply_constraint(
+    constraint: Constraint, labels: Mapping[str, str], *, origin: Origin, behavior: Behavior
+) -> AppliedConstraint:
+    """Return a constraint as a release applies it to a pod with such labels.
+
+    ``matchLabelKeys`` adds the pod's own value of each key that it has; without a selector there is nothing
+    to narrow. Source: ``filterTopologySpreadConstraints``, ``podtopologyspread/common.go``, Kubernetes 1.36.
+    """
+    constraint = in_release(constraint, behavior)
     selector = constraint.selector
     if selector is not None:
         selector = _narrowed(selector, constraint.match_label_keys, labels)

@@ -6,7 +6,10 @@ releases too, the newest patch of a minor release speaks for it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
 
 from policies.errors import UsageError
 from policies.model.taints import Taint
@@ -81,7 +84,10 @@ class Change:
 
 #: The oldest release that the table describes; arbitrary: the first with today's wording of most reasons.
 OLDEST_VERSION = KubernetesVersion(1, 24)
-#: What that release does. Source: ``pkg/features/kube_features.go`` and ``pkg/scheduler``, Kubernetes 1.24.
+#: The newest release that may be named. Arbitrary; one that is newer than the table is judged as the newest
+#: there, since a cluster may be newer than this program.
+LAST_VERSION = KubernetesVersion(1, 99)
+#: What the oldest does. Source: ``pkg/features/kube_features.go`` and ``pkg/scheduler``, Kubernetes 1.24.
 _OLDEST_BEHAVIOR = Behavior(
     min_domains=False,
     inclusion_policies=False,
@@ -197,19 +203,66 @@ CHANGES: tuple[Change, ...] = (
 )
 
 
-def behavior_of(version: KubernetesVersion) -> Behavior:
-    """Return what a release does; one that is newer than the table does what the newest known one does.
+#: The fields of a constraint that came with a release, and the attribute of ``Behavior`` that tells whether
+#: they count. Before, the API server drops them: their gate is off. Source: KEP-3022, KEP-3094, KEP-3243.
+FIELDS: dict[str, str] = {
+    "minDomains": "min_domains",
+    "nodeAffinityPolicy": "inclusion_policies",
+    "nodeTaintsPolicy": "inclusion_policies",
+    "matchLabelKeys": "match_label_keys",
+}
+
+
+def field_since(name: str) -> KubernetesVersion:
+    """Return the first release that has a field of ``FIELDS``."""
+    return next(change.since for change in CHANGES if change.field == FIELDS[name] and change.value)
+
+
+#: The values of these fields that ask for what a release does without them. Source: the same.
+_WITHOUT: dict[str, tuple[object, ...]] = {
+    "minDomains": (None, 1),
+    "nodeAffinityPolicy": (None, "Honor"),
+    "nodeTaintsPolicy": (None, "Ignore"),
+    "matchLabelKeys": (None, []),
+}
+
+
+def dropped_fields(constraint: Mapping[str, Any], behavior: Behavior) -> list[str]:
+    """Return the fields of a raw constraint that ask for something and that a release drops.
+
+    >>> dropped_fields({"minDomains": 3, "nodeTaintsPolicy": "Ignore"}, behavior_of(OLDEST_VERSION))
+    ['minDomains']
+    """
+    return [
+        name
+        for name, flag in FIELDS.items()
+        if not getattr(behavior, flag) and constraint.get(name) not in _WITHOUT[name]
+    ]
+
+
+def parse_release(text: str) -> KubernetesVersion:
+    """Read a release that can be judged by, as every option and document names it.
 
     Raises:
-        UsageError: The release is older than the table.
+        UsageError: The text is no version, or that of a release before or after all that can be known.
+
+    >>> str(parse_release("v1.30.4-gke.1"))
+    '1.30'
+    """
+    version = KubernetesVersion.parse(text)
+    if not OLDEST_VERSION <= version <= LAST_VERSION:
+        raise UsageError(
+            f"Kubernetes {version} is not known; give a release from {OLDEST_VERSION} to {LAST_VERSION}"
+        )
+    return version
+
+
+@lru_cache(maxsize=128)
+def behavior_of(version: KubernetesVersion) -> Behavior:
+    """Return what a release does; one beside the table does what the nearest release of the table does.
 
     >>> behavior_of(KubernetesVersion(1, 26)).min_domains
     False
     """
-    if version < OLDEST_VERSION:
-        raise UsageError(
-            f"the scheduler of Kubernetes {version} is not known; "
-            f"give a release from {OLDEST_VERSION} to {CHANGES[-1].since}"
-        )
     changed = {change.field: change.value for change in CHANGES if change.since <= version}
     return replace(_OLDEST_BEHAVIOR, **changed)

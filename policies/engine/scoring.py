@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.engine.counting import PodCounts, by_node, count_domains, eligible
+from policies.engine.counting import PodCounts, by_node, count_domains
 from policies.engine.node_table import MISSING
 from policies.engine.node_view import LabelView, NodeView
 from policies.engine.question import AppliedConstraint
@@ -81,7 +81,7 @@ def _count(
         matching, size = on_nodes, int(np.count_nonzero(scored))
     else:
         values = _missing_as_empty(label)
-        domains = count_domains(values, eligible(applied, view, carriers), on_nodes)
+        domains = count_domains(values, view.taking_part(applied.constraint, carriers), on_nodes)
         domains = replace(domains, of_node=label.numbers)
         matching = by_node(domains.matching, label.numbers)
         size = len(np.unique(values.numbers[scored]))

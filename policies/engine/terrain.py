@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 
-from policies.engine.releases import OLDEST_VERSION, Behavior, behavior_of
+from policies.engine.eligibility import eligible
+from policies.engine.question import in_release
+from policies.engine.releases import Behavior, behavior_of
 from policies.engine.room import Family, most_pods
 from policies.model.affinity import NodeAffinity
 from policies.model.constraint import Constraint, NodeInclusionPolicy
@@ -19,7 +21,7 @@ from policies.model.declared import DeclaredConstraint, Workload
 from policies.model.inventory import Inventory
 from policies.model.node import Node
 from policies.model.repository import Repository
-from policies.model.taints import CORDON_TAINT, SCHEDULING_EFFECTS, Taint, Toleration, first_untolerated
+from policies.model.taints import SCHEDULING_EFFECTS, Taint, Toleration, first_untolerated
 from policies.model.tools import KARPENTER_NODE_LABEL
 from policies.model.version import KubernetesVersion
 from policies.model.workload import REVISION_OWNERS
@@ -34,7 +36,6 @@ class Obstacle(StrEnum):
     """What keeps a pod off a node."""
 
     TAINT = "taint"
-    CORDON = "cordon"
     AFFINITY = "affinity"
 
 
@@ -55,13 +56,13 @@ class Domain:
 
 @dataclass(frozen=True)
 class Terrain:
-    """The nodes that matter to a workload's hard constraints.
+    """The nodes that matter to a workload's hard constraints, or to its soft ones.
 
     Attributes:
         tolerations: The taints that its pods put up with.
         affinity: The nodes that its pods ask for.
         behavior: What the release of Kubernetes does.
-        nodes: The nodes of the cluster that carry the topology key of every hard constraint.
+        nodes: The nodes of the cluster that carry the topology key of every such constraint.
     """
 
     tolerations: tuple[Toleration, ...]
@@ -73,15 +74,17 @@ class Terrain:
     _rooms: dict[tuple[tuple[Family, ...], int], int | None] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, workload: Workload, inventory: Inventory, version: KubernetesVersion) -> Terrain:
+    def of(
+        cls, workload: Workload, inventory: Inventory, version: KubernetesVersion, *, hard: bool = True
+    ) -> Terrain:
         """Take the nodes that take part at all; workloads with the same wishes share what was found."""
         keys = frozenset(
-            declared.constraint.topology_key for declared in workload.constraints if declared.is_hard
+            declared.constraint.topology_key for declared in workload.constraints if declared.is_hard is hard
         )
         depends_on = (cls, workload.tolerations, workload.affinity, keys, version)
         known = inventory.memo.get(depends_on)
         if known is None:
-            behavior = behavior_of(max(version, OLDEST_VERSION))
+            behavior = behavior_of(version)
             carriers = tuple(node for node in inventory.nodes or () if keys <= node.labels.keys())
             known = cls(workload.tolerations, workload.affinity, behavior, carriers)
             inventory.memo[depends_on] = known
@@ -96,13 +99,14 @@ class Terrain:
         """Return what keeps the pod off a node, the first in the scheduler's order; None if nothing does."""
         if self.taint(node) is not None:
             return Obstacle.TAINT
-        if node.unschedulable and not any(entry.tolerates(CORDON_TAINT) for entry in self.tolerations):
-            return Obstacle.CORDON
         return None if self.affinity.matches(node.name, node.labels) else Obstacle.AFFINITY
 
     def taint(self, node: Node) -> Taint | None:
         """Return the first taint that the pod does not tolerate."""
         return first_untolerated(node.taints, self.tolerations, SCHEDULING_EFFECTS)
+
+    def _tolerates(self, node: Node) -> bool:
+        return self.taint(node) is None
 
     def domains(self, constraint: Constraint) -> list[Domain]:
         """Return the domains that a constraint counts, by value."""
@@ -114,21 +118,21 @@ class Terrain:
 
     def _judged(self, constraint: Constraint) -> tuple[list[Domain], Family]:
         # What the constraint selects does not matter to its domains.
-        bare = replace(constraint, selector=None, match_label_keys=())
+        bare = in_release(replace(constraint, selector=None, match_label_keys=()), self.behavior)
         if bare not in self._families:
             domains = self._count(bare)
             self._families[bare] = domains, self._family(bare, domains)
         return self._families[bare]
 
     def _count(self, constraint: Constraint) -> list[Domain]:
-        honors = self.behavior.inclusion_policies
-        by_affinity = not honors or constraint.node_affinity_policy is NodeInclusionPolicy.HONOR
-        by_taints = honors and constraint.node_taints_policy is NodeInclusionPolicy.HONOR
         counted: dict[str, list[Node]] = {}
         for node in self.nodes:
-            if by_affinity and not self.affinity.matches(node.name, node.labels):
-                continue
-            if by_taints and self.taint(node) is not None:
+            if not eligible(
+                constraint,
+                True,  # noqa: FBT003  # the nodes are those that carry the keys
+                wanted=partial(self.affinity.matches, node.name, node.labels),
+                tolerated=partial(self._tolerates, node),
+            ):
                 continue
             counted.setdefault(node.labels[constraint.topology_key], []).append(node)
         usable = {node.name for node in self.usable}
@@ -139,7 +143,7 @@ class Terrain:
 
     def min_domains(self, constraint: Constraint) -> int:
         """Return how many domains there must be for the minimum to be more than 0."""
-        return constraint.min_domains if self.behavior.min_domains else 1
+        return in_release(constraint, self.behavior).min_domains
 
     def _family(self, constraint: Constraint, domains: list[Domain]) -> Family:
         return Family(
@@ -165,6 +169,17 @@ class Terrain:
         if asked not in self._rooms:
             self._rooms[asked] = most_pods(*asked)
         return self._rooms[asked]
+
+    def keeps_out_surge(self, declared: DeclaredConstraint, replicas: int) -> bool:
+        """Tell whether a constraint has no room for one pod more only for domains that no pod can reach.
+
+        With these left out there is room, and pods of an old revision count with those of a new one.
+        """
+        constraint = declared.constraint
+        keys = in_release(constraint, self.behavior).match_label_keys
+        if REVISION_LABELS & set(keys) or self.room([self.family(constraint)], replicas + 1) is None:
+            return False
+        return self.room([self.family(with_policies(constraint))], replicas + 1) is None
 
     def _apart(self, key: str) -> Family | None:
         domains: dict[str, set[str]] = {}
@@ -194,8 +209,7 @@ def counts_only_its_own(workload: Workload, declared: DeclaredConstraint, reposi
     shared = labels.keys() | REVISION_LABELS
     if not selector.matches(labels) or not shared >= set(constraint.match_label_keys):
         return False
-    others = (other for other in repository.workloads.get(workload.namespace, ()) if other is not workload)
-    return not _keeps_revisions(workload) and not any(selector.matches(other.labels) for other in others)
+    return not _keeps_revisions(workload) and not repository.others(workload, selector)
 
 
 def nodes_are_added(repository: Repository, inventory: Inventory) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from policies.defaults.scheduler_config import SchedulerConfig
 from policies.documents.spread_policy import SpreadPolicy
+from policies.engine.releases import Behavior, behavior_of
 from policies.evaluation.known_cluster import KnownCluster
 from policies.evaluation.subject import Subject
 from policies.model.snapshot import Snapshot
@@ -53,6 +54,11 @@ class AdmissionContext:
     def snapshot(self) -> Snapshot | None:
         """The cluster's services, namespaces and owners; None if none is connected."""
         return None if self.cluster is None else self.cluster.snapshot
+
+    @property
+    def behavior(self) -> Behavior:
+        """What that release does."""
+        return behavior_of(self.kubernetes_version)
 
     @property
     def strict(self) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from policies.engine.question import in_release
+from policies.engine.releases import Behavior
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.subject import Subject
 from policies.fields import MAX_ERRORS, WRONG_TYPE, ErrorList, FieldError, FieldPath, wrong_type
@@ -50,7 +52,7 @@ def declare(manifest: ManifestObject, context: AdmissionContext) -> Declared | N
     if more := list(_surrounding_errors(subject)):
         told = {error.path for error in errors}
         errors += [error for error in more if error.path not in told]
-    workload = workload_of(subject, errors=errors, folder=folder_of(manifest))
+    workload = workload_of(subject, errors=errors, behavior=context.behavior, folder=folder_of(manifest))
     return Declared(_without_open(workload), subject, manifest)
 
 
@@ -114,12 +116,15 @@ def _is_open(workload: Workload, error: FieldError) -> bool:
     return directive or has_placeholder(node)
 
 
-def workload_of(subject: Subject, *, errors: Iterable[FieldError], folder: str = "") -> Workload:
+def workload_of(
+    subject: Subject, *, errors: Iterable[FieldError], behavior: Behavior, folder: str = ""
+) -> Workload:
     """Return what rules look at of an object.
 
     Args:
         subject: The object.
         errors: What is wrong with its constraints (``Subject.errors``).
+        behavior: What the release does; fields that it drops are at their defaults.
         folder: The folder of its file.
     """
     errors = tuple(errors)
@@ -129,7 +134,10 @@ def workload_of(subject: Subject, *, errors: Iterable[FieldError], folder: str =
         namespace=subject.namespace,
         name=text_member(subject.metadata, "name"),
         labels=subject.pod.labels,
-        constraints=tuple(_constraints(subject, errors)),
+        constraints=tuple(
+            replace(declared, constraint=in_release(declared.constraint, behavior))
+            for declared in _constraints(subject, errors)
+        ),
         errors=errors,
         folder=folder,
     )

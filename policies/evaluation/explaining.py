@@ -46,7 +46,6 @@ def explain_object(
 
     Raises:
         PlacementError: Kubernetes would refuse the object or its pods; holds every error.
-        UsageError: The release is none that the engine knows.
     """
     if context.cluster is None:
         raise ValueError("there is no cluster to place anything in")

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from policies.defaults.scheduler_config import DEFAULT_CONFIG
-from policies.errors import UsageError
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.placement import PlacementError, place
 from policies.evaluation.remarks import Remark
@@ -79,9 +78,8 @@ def _judge(subject: Subject, context: AdmissionContext, when: Upcoming) -> Forec
             return None  # Nothing is known of where the pod could go.
         try:
             placement = place(subject.obj, context, namespace=subject.namespace)
-        except (PlacementError, UsageError):
-            # The API server says itself why there will be no pod; of an unknown release nothing is known.
-            return None
+        except PlacementError:
+            return None  # The API server says itself why there will be no pod.
         verdict = placement.verdict
         pod = verdict.question.pod
         if verdict.feasible.any() or pod.gated or pod.node_name:

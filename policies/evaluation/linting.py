@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
@@ -121,8 +121,19 @@ def lint_gathered(
     selection: Selection | None = None,
     inventory: Inventory | None = None,
     today: date | None = None,
+    judged: Callable[[], None] | None = None,
 ) -> LintResult:
-    """Ask every selected rule of the workloads of a part of a repository; see ``lint``."""
+    """Ask every selected rule of the workloads of a part of a repository; see ``lint``.
+
+    Args:
+        gathered: The part.
+        repository: The whole.
+        context: As for ``lint``.
+        selection: As for ``lint``.
+        inventory: As for ``lint``.
+        today: As for ``lint``.
+        judged: Called after each workload.
+    """
     result = LintResult(workloads=len(gathered.declared))
     rules, selection = [], selection or Selection()
     for rule in selection.rules(context.policies):
@@ -147,6 +158,8 @@ def lint_gathered(
         if entry.manifest.document.repeated:
             asked.append((entry.manifest, of_manifests))
         _lint_one(entry, asked, around, context, result, today=today)
+        if judged is not None:
+            judged()
     for manifest in gathered.others:
         _lint_other(manifest, rules, around, context, result, today=today)
     if EXEMPTION_WITHOUT_EFFECT in selection.ignore:

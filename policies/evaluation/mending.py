@@ -59,7 +59,7 @@ class Mending:
         self._documents = documents
 
     def make(self, repairs: list[Repair]) -> None:
-        """Mend all at once if possible; otherwise halves of them, so that one in the way stops no other."""
+        """Mend all at once if possible; otherwise parts of them, so that one in the way stops no other."""
         together = [*self.made, *repairs]
         outcome = rewrite(self._source, self._documents, _by_document(together))
         if isinstance(outcome, bytes):
@@ -67,9 +67,33 @@ class Mending:
         elif len(repairs) == 1:
             self.refused.append((repairs[0], outcome))
         else:
+            for part in self._parts(repairs, outcome):
+                self.make(part)
+
+    def _parts(self, repairs: list[Repair], outcome: Refusal) -> Iterator[list[Repair]]:
+        """Yield what to try next; each try reads the whole file, so all documents are tried together.
+
+        The only repair of a document that is in the way is refused at once.
+        """
+        of_document: dict[int, list[Repair]] = {}
+        for repair in repairs:
+            of_document.setdefault(repair.entry.manifest.document.index, []).append(repair)
+        stuck = [of_document.pop(index) for index in outcome.documents if index in of_document]
+        if not stuck:
             middle = len(repairs) // 2
-            self.make(repairs[:middle])
-            self.make(repairs[middle:])
+            yield from (repairs[:middle], repairs[middle:])
+            return
+        for document in stuck:
+            if len(document) == 1:
+                index = document[0].entry.manifest.document.index
+                self.refused.append((document[0], outcome.documents[index]))
+        several = [document for document in stuck if len(document) > 1]
+        parts = (
+            [repair for document in of_document.values() for repair in document],
+            [repair for document in several for repair in document[: len(document) // 2]],
+            [repair for document in several for repair in document[len(document) // 2 :]],
+        )
+        yield from filter(None, parts)
 
 
 def fitting(

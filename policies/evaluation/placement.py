@@ -11,7 +11,7 @@ from policies.defaults.scheduler_config import DEFAULT_CONFIG
 from policies.engine.index import ClusterIndex
 from policies.engine.judging import judge
 from policies.engine.question import AppliedConstraint, Origin, Question
-from policies.engine.releases import Behavior, behavior_of
+from policies.engine.releases import Behavior, dropped_fields
 from policies.engine.terrain import REVISION_LABELS
 from policies.engine.verdict import Verdict
 from policies.errors import EvenkeelError
@@ -72,6 +72,16 @@ class Placement:
     running: int | None = None
     revision: PodRevision | None = None
 
+    @property
+    def dropped(self) -> list[str]:
+        """The fields of the object's own constraints that the release drops, each once."""
+        entries = self.subject.pod.constraints
+        behavior = self.verdict.question.behavior
+        # An object with errors is not placed, so what is a list holds constraints.
+        if not isinstance(entries, list):
+            return []
+        return list(dict.fromkeys(name for entry in entries for name in dropped_fields(entry, behavior)))
+
 
 @dataclass(frozen=True, slots=True)
 class _InForce:
@@ -103,12 +113,11 @@ def place(
 
     Raises:
         PlacementError: Kubernetes would refuse the object or its pods; holds every error.
-        UsageError: The release is none that the engine knows.
     """
     cluster = context.cluster
     if cluster is None:
         raise ValueError("there is no cluster to place anything in")
-    behavior = behavior_of(context.kubernetes_version)
+    behavior = context.behavior
     kind = _kind(obj, context)
     subject = Subject.read(obj, kind, namespace_of(obj, namespace))
     running = None

@@ -164,7 +164,7 @@ def rule_violations(
     raw = subject.pod.constraints
     if isinstance(raw, list) and len(raw) > MAX_CONSTRAINTS:
         return []
-    workload = workload_of(subject, errors=errors)
+    workload = workload_of(subject, errors=errors, behavior=context.behavior)
     if affinity_term_count(workload) > MAX_CONSTRAINTS:
         return []
     around = context.known_cluster.rule_context(context)
@@ -237,7 +237,14 @@ class _Asking(NamedTuple):
         if self.old is None:
             return False
         errors = self.old.errors(self.old.merge_state(self.old), strict=self.context.strict)
-        return bool(problems_of(workload_of(self.old, errors=errors), rule, around, settings.params))
+        return bool(
+            problems_of(
+                workload_of(self.old, errors=errors, behavior=self.context.behavior),
+                rule,
+                around,
+                settings.params,
+            )
+        )
 
     def _here(self, rule: Rule, severity: Severity) -> Severity:
         """Return how bad a finding of the linter is at admission."""

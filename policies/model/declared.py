@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,7 +23,7 @@ class DeclaredConstraint:
     """A constraint without errors, and where it stands.
 
     Attributes:
-        constraint: The constraint.
+        constraint: The constraint, with every field that the release drops at its default.
         path: Its path in the object.
         raw: As it was written.
     """
@@ -66,6 +66,15 @@ class Workload:
     def title(self) -> str:
         """Kind and name, as messages use them."""
         return f"{self.kind.kind} {self.name}" if self.name else self.kind.kind
+
+    @cached_property
+    def identity(self) -> Hashable:
+        """What two declarations of one object have in common: namespace, kind and name.
+
+        In whatever folder or build a second one is, it is another copy of the same object and never another
+        application. Without a name each is an object of its own.
+        """
+        return (self.namespace, self.kind.kind, self.name or id(self))
 
     @cached_property
     def pod_path(self) -> FieldPath:

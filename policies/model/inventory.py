@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from policies.model.node import Node
+from policies.model.node import Node, without_transient
 
 
 @dataclass(frozen=True)
 class Inventory:
     """The nodes of a cluster, or only the domains that somebody wrote down.
+
+    Rules judge manifests, which outlive a drain: cordons and taints for a condition that passes are left out.
 
     Attributes:
         nodes: The nodes; None where only domains are known.
@@ -23,6 +25,10 @@ class Inventory:
     nodes: tuple[Node, ...] | None = None
     domains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     memo: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.nodes is not None:
+            object.__setattr__(self, "nodes", tuple(map(without_transient, self.nodes)))
 
     def values(self, key: str) -> frozenset[str] | None:
         """Return the known values of a topology key; None if nothing is known of it.

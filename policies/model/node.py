@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from policies.fields import ErrorList, FieldPath, wrong_type
 from policies.model.quantity import read_amounts
-from policies.model.taints import Taint, read_taints
+from policies.model.taints import TRANSIENT_TAINTS, Taint, read_taints
 
 _METADATA = FieldPath(("metadata",))
 _NAME = _METADATA.child("name")
@@ -34,6 +34,14 @@ class Node(NamedTuple):
     taints: tuple[Taint, ...]
     unschedulable: bool
     allocatable: dict[str, int]
+
+
+def without_transient(node: Node) -> Node:
+    """Return a node as it is in the long run: neither cordoned nor tainted for a condition that passes."""
+    taints = tuple(taint for taint in node.taints if taint.key not in TRANSIENT_TAINTS)
+    if not node.unschedulable and len(taints) == len(node.taints):
+        return node
+    return node._replace(unschedulable=False, taints=taints)
 
 
 def read_node(obj: Mapping[str, Any], found: ErrorList) -> Node:

@@ -1,25 +1,34 @@
-"""The workloads of a repository and what goes with them: autoscalers, disruption budgets, services."""
+"""The workloads of a repository and what goes with them: autoscalers and disruption budgets."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, repeat
-from typing import Any, NamedTuple
+from typing import Any
 
 from policies.fields import ErrorList, FieldPath
+from policies.model.companions import (
+    MAX_BUDGETS,
+    Autoscaler,
+    Budget,
+    FewBudgets,
+    LargestAutoscaler,
+    ReplicaRange,
+)
 from policies.model.declared import Workload
-from policies.model.labels import LabelSelector, Operator, label_selector_errors
+from policies.model.labels import LabelSelector, label_selector_errors
+from policies.model.neighbors import Kinship, Neighbors, by_object
+from policies.model.places import Copies, Place, Places, Sums
+from policies.model.selected import SelectedWorkloads
 from policies.model.tools import NODE_AUTOSCALERS, Tool, runs_cluster_autoscaler, tool_of_object
 from policies.model.workload import descend
 
 #: The kinds that a repository understands besides workloads, by group and kind.
-AUTOSCALER, SCALED_OBJECT, BUDGET, SERVICE = (
+AUTOSCALER, SCALED_OBJECT, BUDGET = (
     ("autoscaling", "HorizontalPodAutoscaler"),
     ("keda.sh", "ScaledObject"),
     ("policy", "PodDisruptionBudget"),
-    ("", "Service"),
 )
 #: The kind that may take its pod template from a workload that it names (``spec.workloadRef``).
 ROLLOUT = ("argoproj.io", "Rollout")
@@ -35,65 +44,18 @@ def goes_with_workloads(obj: Mapping[str, Any]) -> bool:
     version, kind = obj.get("apiVersion"), obj.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str):
         return False
-    if (version.rpartition("/")[0], kind) in (AUTOSCALER, SCALED_OBJECT, BUDGET, SERVICE):
+    if (version.rpartition("/")[0], kind) in (AUTOSCALER, SCALED_OBJECT, BUDGET):
         return True
     return tool_of_object(obj) is not None or is_scheduler_config(obj)
-
-
-class ReplicaRange(NamedTuple):
-    """Between how many and how many pods a workload runs; equal where nothing scales it.
-
-    Attributes:
-        least: The smallest number.
-        most: The largest number.
-        source: The autoscaler that says so, as messages name it; empty where the workload does itself.
-    """
-
-    least: int
-    most: int
-    source: str = ""
-
-    @property
-    def evidence(self) -> str:
-        """The source in brackets, to follow the number in a message.
-
-        >>> ReplicaRange(2, 10, "ScaledObject web in modules/keda").evidence
-        ' (ScaledObject web in modules/keda)'
-        """
-        return f" ({self.source})" if self.source else ""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Autoscaler:
-    """A HorizontalPodAutoscaler, or a ScaledObject, which makes one; ``title`` is its kind and name."""
-
-    title: str
-    least: int
-    most: int
-    folder: str = ""
-
-    def named(self, workload: Workload) -> str:
-        """Return how messages about a workload name it: with its folder, unless that is the workload's."""
-        return self.title if self.folder == workload.folder else f"{self.title} in {self.folder or '.'}"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Budget:
-    """A PodDisruptionBudget, with ``minAvailable`` and ``maxUnavailable`` as written."""
-
-    name: str
-    selector: LabelSelector
-    min_available: object
-    max_unavailable: object
-    folder: str = ""
 
 
 @dataclass(slots=True)
 class Repository:
     """Objects that are applied together.
 
-    Namespaces that manifests leave out count as one, the empty one. Where a workload stands in it twice, as
-    with a folder for each environment, only what lies in its own folder goes with it.
+    Namespaces that manifests leave out count as one, the empty one. Where folders hold copies of a workload,
+    as with one for each environment, only what is in its own part of the repository, or in a folder that
+    encloses it, goes with a copy (``places``).
 
     Attributes:
         workloads: The workloads, in their order, by namespace.
@@ -106,12 +68,15 @@ class Repository:
     autoscalers_of_nodes: list[Workload] = field(default_factory=list)
     tools: set[Tool] = field(default_factory=set)
     scheduler_configs: list[Mapping[str, Any]] = field(default_factory=list)
-    _lenders: set[tuple[str, str, str]] = field(default_factory=set)
-    _autoscalers: dict[tuple[str, str, str], list[Autoscaler]] = field(default_factory=dict)
-    _budgets: dict[str, list[Budget]] = field(default_factory=dict)
-    _services: dict[str, list[tuple[str, dict[str, str], str]]] = field(default_factory=dict)
-    _unplaced: Counter[tuple[str, str]] = field(default_factory=Counter)
-    _carrying: dict[str, dict[tuple[str, str], list[Mapping[str, str]]]] = field(default_factory=dict)
+    _copies: Copies = field(default_factory=Copies)
+    _lenders: dict[Hashable, Places[list[Workload]]] = field(default_factory=dict)
+    _autoscalers: dict[Hashable, Places[LargestAutoscaler]] = field(default_factory=dict)
+    _budgets: dict[str, dict[LabelSelector, Places[FewBudgets]]] = field(default_factory=dict)
+    _selectors: dict[str, dict[int | None, list[LabelSelector]]] = field(default_factory=dict)
+    _selected: dict[str, SelectedWorkloads] = field(default_factory=dict)
+    _labeled: SelectedWorkloads | None = None
+    _neighbors: dict[Hashable, Neighbors] = field(default_factory=dict)
+    _pods: dict[tuple[str, LabelSelector], tuple[Sums, Sums]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -127,11 +92,9 @@ class Repository:
         repository = cls()
         for workload in workloads:
             repository.workloads.setdefault(workload.namespace, []).append(workload)
-            if not workload.namespace:
-                repository._unplaced[workload.kind.kind, workload.name] += 1
+            repository._copies.add(workload.identity, workload.folder)
             if (workload.kind.group, workload.kind.kind) == ROLLOUT:
-                named = descend(workload.obj, ("spec", "workloadRef"), ErrorList())
-                repository._lenders.add((workload.namespace, str(named.get("kind")), str(named.get("name"))))
+                repository._take_rollout(workload)
             if runs_cluster_autoscaler(workload):
                 repository.autoscalers_of_nodes.append(workload)
                 repository.tools.add(Tool.CLUSTER_AUTOSCALER)
@@ -166,21 +129,21 @@ class Repository:
             self._take_autoscaler(namespace, spec, limits, named=(f"{kind} {name}", folder))
         elif (group, kind) == BUDGET:
             self._take_budget(namespace, spec, named=(name, folder))
-        elif (group, kind) == SERVICE:
-            selector = found.labels(spec.get("selector"), FieldPath())
-            if selector and not found.errors:
-                self._services.setdefault(namespace, []).append((name, selector, folder))
 
     @property
     def adds_nodes(self) -> bool:
         """Whether nodes are added for pods that are pending, as far as the objects tell."""
         return not self.tools.isdisjoint(NODE_AUTOSCALERS)
 
+    def place(self, workload: Workload) -> Place:
+        """Return where a workload is, which says what of the repository goes with it."""
+        return self._copies.place(workload.identity, workload.folder)
+
     def autoscaler(self, workload: Workload) -> Autoscaler | None:
-        """Return the autoscaler of a workload, if the repository has one."""
-        found = self._autoscalers.get((workload.namespace, workload.kind.kind, workload.name), ())
-        near = (scaler for scaler in found if self.goes_with(workload, scaler.folder))
-        return max(near, key=lambda scaler: scaler.most, default=None)
+        """Return the autoscaler of a workload, if there is one: of several the nearest, then the largest."""
+        found = self._autoscalers.get(workload.identity)
+        near = () if found is None else found.near(self.place(workload))
+        return next((bucket.scaler for bucket in near), None)
 
     def replicas(self, workload: Workload) -> ReplicaRange | None:
         """Return between how many and how many pods a workload runs; None where that is not known."""
@@ -193,42 +156,89 @@ class Repository:
 
     def lends_template(self, workload: Workload) -> bool:
         """Tell whether a Rollout makes the pods of a workload's template: its labels are on them then."""
-        return (workload.namespace, workload.kind.kind, workload.name) in self._lenders
+        found = self._lenders.get(workload.identity)
+        return found is not None and any(found.near(self.place(workload)))
+
+    def others(
+        self,
+        workload: Workload,
+        selector: LabelSelector,
+        kinship: Callable[[Workload], Kinship] = by_object,
+    ) -> list[Workload]:
+        """Return the first few other workloads that go with a workload and whose pods a selector selects.
+
+        Args:
+            workload: The workload.
+            selector: Which pods.
+            kinship: What makes two workloads others to each other; by default that they are not one object.
+        """
+        asked = workload.namespace, selector, kinship
+        neighbors = self._neighbors.get(asked)
+        if neighbors is None:
+            selected = self._of_namespace(workload.namespace).matching(selector)
+            neighbors = self._neighbors[asked] = Neighbors((other, kinship(other)) for other in selected)
+        return neighbors.others(kinship(workload), self.place(workload))
+
+    def labeled(self, selector: LabelSelector) -> Iterator[Workload]:
+        """Yield the workloads of all namespaces whose own labels a selector selects."""
+        if self._labeled is None:
+            every = chain.from_iterable(self.workloads.values())
+            self._labeled = SelectedWorkloads((own_labels(workload), workload) for workload in every)
+        return self._labeled.matching(selector)
 
     def budgets(self, workload: Workload) -> list[Budget]:
-        """Return the disruption budgets that select a workload's pods."""
-        budgets = self._budgets.get(workload.namespace, ())
-        return [
-            budget
-            for budget in budgets
-            if budget.selector.matches(workload.labels) and self.goes_with(workload, budget.folder)
-        ]
+        """Return the disruption budgets that select a workload's pods, the nearest first.
 
-    def goes_with(self, workload: Workload, folder: str) -> bool:
-        """Tell whether what lies in a folder, in the same namespace, may go with a workload."""
-        alone = workload.namespace or self._unplaced[workload.kind.kind, workload.name] < 2
-        return bool(alone) or folder == workload.folder
+        Of many only a few: the API server evicts no pod that two select.
+        """
+        number = self._of_namespace(workload.namespace).index.find(workload.labels)
+        found: dict[int, Budget] = {}
+        for selector in self._budget_selectors(workload.namespace).get(number, ()):
+            for few in self._budgets[workload.namespace][selector].near(self.place(workload)):
+                found.update((id(budget), budget) for budget in few.budgets)
+        return list(found.values())[:MAX_BUDGETS]
 
     def selects_any(self, selector: LabelSelector, namespace: str) -> bool:
         """Tell whether a selector selects the pods of any workload of a namespace."""
-        carrying = self._carrying.get(namespace)
-        if carrying is None:
-            carrying = self._carrying[namespace] = {}
-            for workload in self.workloads.get(namespace, ()):
-                for pair in (("", ""), *workload.labels.items()):
-                    carrying.setdefault(pair, []).append(workload.labels)
-        # Only who carries the rarest label that is asked for can have all of them.
-        fewest = min((carrying.get(pair, []) for pair in (("", ""), *asked_for(selector))), key=len)
-        return any(selector.matches(labels) for labels in fewest)
+        return any(True for _ in self._of_namespace(namespace).matching(selector))
 
-    def services(self, workload: Workload) -> list[tuple[str, dict[str, str]]]:
-        """Return the names and selectors of the services that select a workload's pods."""
-        services = self._services.get(workload.namespace, ())
-        return [
-            (name, selector)
-            for name, selector, folder in services
-            if selector.items() <= dict(workload.labels).items() and self.goes_with(workload, folder)
-        ]
+    def pods(self, namespace: str, budget: Budget) -> int | None:
+        """Return how many pods at most a disruption budget selects; None where that is not known, or none."""
+        asked = namespace, budget.selector
+        if asked not in self._pods:
+            pods, unknown = self._pods[asked] = Sums(), Sums()
+            for workload in self._of_namespace(namespace).matching(budget.selector):
+                replicas, place = self.replicas(workload), self.place(workload)
+                pods.add(place, 0 if replicas is None else replicas.most)
+                unknown.add(place, replicas is None)
+        pods, unknown = self._pods[asked]
+        return (not unknown.of(budget.folder) and pods.of(budget.folder)) or None
+
+    def _of_namespace(self, namespace: str) -> SelectedWorkloads:
+        found = self._selected.get(namespace)
+        if found is None:
+            workloads = self.workloads.get(namespace, ())
+            found = SelectedWorkloads((workload.labels, workload) for workload in workloads)
+            self._selected[namespace] = found
+        return found
+
+    def _budget_selectors(self, namespace: str) -> Mapping[int | None, list[LabelSelector]]:
+        """Return the selectors of a namespace's budgets by the label sets that they select."""
+        known = self._selectors.get(namespace)
+        if known is None:
+            known = self._selectors[namespace] = {}
+            for selector in self._budgets.get(namespace, ()):
+                for number in self._of_namespace(namespace).index.matching(selector):
+                    selectors = known.setdefault(number, [])
+                    if len(selectors) < MAX_BUDGETS:
+                        selectors.append(selector)
+        return known
+
+    def _take_rollout(self, workload: Workload) -> None:
+        named = descend(workload.obj, ("spec", "workloadRef"), ErrorList())
+        key = (workload.namespace, str(named.get("kind")), str(named.get("name")))
+        for bucket in self._lenders.setdefault(key, Places(list)).buckets_for(workload.folder):
+            bucket.append(workload)
 
     def _take_autoscaler(
         self, namespace: str, spec: Mapping[str, Any], limits: tuple[Any, Any], *, named: tuple[str, str]
@@ -238,7 +248,9 @@ class Repository:
             return
         # Only a ScaledObject may leave the kind out.
         key = (namespace, str(target.get("kind", "Deployment")), str(target.get("name")))
-        self._autoscalers.setdefault(key, []).append(Autoscaler(name, least, max(least, most), folder))
+        scaler = Autoscaler(name, least, max(least, most), folder)
+        for bucket in self._autoscalers.setdefault(key, Places(LargestAutoscaler)).buckets_for(folder):
+            bucket.add(scaler)
 
     def _take_budget(self, namespace: str, spec: Mapping[str, Any], *, named: tuple[str, str]) -> None:
         selector = spec.get("selector")
@@ -247,15 +259,15 @@ class Repository:
         name, folder = named
         limits = spec.get("minAvailable"), spec.get("maxUnavailable")
         budget = Budget(name, LabelSelector.parse(selector), *limits, folder)
-        self._budgets.setdefault(namespace, []).append(budget)
+        places = self._budgets.setdefault(namespace, {}).setdefault(budget.selector, Places(FewBudgets))
+        for few in places.buckets_for(folder):
+            few.add(budget)
 
 
-def asked_for(selector: LabelSelector) -> Iterator[tuple[str, str]]:
-    """Yield the labels that every pod carries which a selector selects."""
-    yield from selector.match_labels
-    for entry in selector.match_expressions:
-        if entry.operator is Operator.IN and len(entry.values) == 1:
-            yield entry.key, entry.values[0]
+def own_labels(workload: Workload) -> Mapping[str, str]:
+    """Return a workload's own labels, those of its metadata."""
+    metadata = descend(workload.obj, ("metadata",), ErrorList())
+    return ErrorList().labels(metadata.get("labels"), FieldPath())
 
 
 def is_scheduler_config(obj: Mapping[str, Any]) -> bool:

@@ -43,6 +43,29 @@ class Taint(NamedTuple):
 CORDON_TAINT = Taint("node.kubernetes.io/unschedulable", "", TaintEffect.NO_SCHEDULE.value)
 
 
+#: The keys of taints that say how a node is at the moment: those of the node controllers and of ``kubectl
+#: cordon`` (``well_known_taints.go``, Kubernetes 1.36), of cloud controllers while a node starts, and of
+#: Cluster Autoscaler and Karpenter while one starts or ends.
+TRANSIENT_TAINTS = frozenset(
+    {
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+        "node.kubernetes.io/unschedulable",
+        "node.kubernetes.io/memory-pressure",
+        "node.kubernetes.io/disk-pressure",
+        "node.kubernetes.io/pid-pressure",
+        "node.kubernetes.io/network-unavailable",
+        "node.kubernetes.io/out-of-service",
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "node.cloudprovider.kubernetes.io/shutdown",
+        "ToBeDeletedByClusterAutoscaler",
+        "DeletionCandidateOfClusterAutoscaler",
+        "karpenter.sh/disrupted",
+        "karpenter.sh/unregistered",
+    }
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Toleration:
     """What a pod puts up with; an empty key or effect stands for every one."""

@@ -19,6 +19,7 @@ from policies.reports.remedy_text import remedies_text
 from policies.reports.standing_text import standing_text
 from policies.reports.wording import (
     constraint_title,
+    dropped,
     headline,
     item,
     named,
@@ -96,6 +97,7 @@ def _constraints(explained: Explained, width: int) -> Iterator[RenderableType]:
     for number, standing in enumerate(standings, start=1):
         yield item(number, constraint_title(standing.applied, placement.policy))
         yield from standing_text(standing, placement, indent=3, width=width)
+    yield from dropped(placement)
 
 
 def _refusing(verdict: Verdict, groups: tuple[RefusingNodes, ...], most: int) -> Iterator[RenderableType]:

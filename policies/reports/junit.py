@@ -84,13 +84,16 @@ def _cases(suite: ET.Element, findings: list[Finding], run: LintRun) -> None:
         cases.setdefault((finding.rule, finding.title or finding.location.file), []).append(finding)
     for (rule, whose), found in cases.items():
         case = _case(suite, rule, whose)
-        failing = [finding for finding in found if run.fail_on and is_as_bad(finding, run.fail_on)]
+        failing: list[Finding] = []
+        others: list[Finding] = []
+        for finding in found:
+            fails = run.fail_on is not None and is_as_bad(finding, run.fail_on)
+            (failing if fails else others).append(finding)
         if failing:
             # JUnit knows one failure a case; its text has all.
             first = failing[0]
             failure = ET.SubElement(case, "failure", type=first.severity, message=_message(first))
             failure.text = _text(failing, run)
-        others = [finding for finding in found if finding not in failing]
         if others:
             ET.SubElement(case, "system-out").text = _text(others, run)
 

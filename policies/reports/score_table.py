@@ -16,7 +16,7 @@ from policies.engine.question import AppliedConstraint
 from policies.engine.scoring import HOSTNAME
 from policies.engine.verdict import Domains, HardResult, Plugin, SoftResult, Verdict
 from policies.evaluation.placement import Placement
-from policies.reports.wording import constraint_title, headline, item, plain, print_all
+from policies.reports.wording import constraint_title, dropped, headline, item, plain, print_all
 
 #: Nodes that get a line each; of more, those alike share one. Arbitrary; what a terminal shows at once.
 MOST_NODES = 20
@@ -75,6 +75,7 @@ def _constraints(placement: Placement) -> Iterator[RenderableType]:
         yield item(number, constraint_title(result.applied, placement.policy))
         for line in _operands(result):
             yield Padding(Text(line), (0, 0, 0, 3))
+    yield from dropped(placement)
 
 
 def _operands(result: HardResult | SoftResult) -> Iterator[str]:

@@ -102,6 +102,14 @@ def replicas_text(placement: Placement, replicas: Replicas | None) -> Iterator[T
     )
 
 
+def dropped(placement: Placement) -> Iterator[RenderableType]:
+    """Yield what is to be said of fields that the release drops: nothing if it drops none."""
+    if placement.dropped:
+        names = ", ".join(placement.dropped)
+        text = f"Kubernetes {placement.version} drops {names}: the pod is judged without."
+        yield from ("", Text(text, "yellow"))
+
+
 def constraint_title(applied: AppliedConstraint, policy: str | None) -> Text:
     """Return a constraint without what is at its default, and where it comes from.
 

@@ -68,7 +68,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.engine.releases import OLDEST_VERSION, behavior_of
 from policies.engine.terrain import counts_only_its_own, listed
 from policies.findings import Severity
 from policies.model.declared import Workload
@@ -82,7 +81,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each hard constraint whose affinity leaves too few domains."""
     replicas = context.repository.replicas(workload)
     asking = [entry for entry in workload.constraints if entry.is_hard and entry.constraint.min_domains > 1]
-    if replicas is None or not asking or not behavior_of(max(context.version, OLDEST_VERSION)).min_domains:
+    if replicas is None or not asking or not context.behavior.min_domains:
         return
     for declared in asking:
         constraint = declared.constraint

@@ -74,9 +74,9 @@ from collections.abc import Iterator
 from policies.engine.room import Family
 from policies.engine.terrain import REVISION_LABELS, Terrain, counts_only_its_own, nodes_are_added
 from policies.findings import Severity
+from policies.model.companions import ReplicaRange
 from policies.model.declared import Workload
 from policies.model.pod_affinity import SelfSeparation, self_separations
-from policies.model.repository import ReplicaRange
 from policies.model.topology_keys import HOSTNAME
 from policies.rules.base import Context, Problem
 

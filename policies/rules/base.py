@@ -26,6 +26,7 @@ from typing import Any, Final
 
 from policies import rules
 from policies.edits import Edit
+from policies.engine.releases import Behavior, behavior_of
 from policies.fields import FieldPath
 from policies.findings import Severity
 from policies.model.api_rules import ApiRule
@@ -85,6 +86,11 @@ class Context:
     inventory: Inventory | None = None
     params: Any = None
 
+    @property
+    def behavior(self) -> Behavior:
+        """What that release does."""
+        return behavior_of(self.version)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
@@ -133,7 +139,10 @@ def unknown_rule(rule_id: str) -> str:
     """
     known = list(all_rules())
     # Part of a name is what people remember.
-    close = get_close_matches(rule_id[:100], known, 3) or [name for name in known if rule_id in name][:3]
+    close = (
+        get_close_matches(rule_id[:100], known, 3, cutoff=0.75)
+        or [name for name in known if rule_id in name][:3]
+    )
     hint = f"did you mean {' or '.join(close)}?" if close else "evenkeel lint --list-rules lists them"
     return f"there is no rule {rule_id[:60]!r}; {hint}"
 

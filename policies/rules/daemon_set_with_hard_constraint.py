@@ -50,7 +50,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.engine.releases import OLDEST_VERSION, behavior_of
 from policies.findings import Severity
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.declared import Workload
@@ -65,7 +64,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each hard constraint of a DaemonSet."""
     if workload.kind.kind != "DaemonSet":
         return
-    knows_policies = behavior_of(max(context.version, OLDEST_VERSION)).inclusion_policies
+    knows_policies = context.behavior.inclusion_policies
     for declared in workload.constraints:
         if not declared.is_hard:
             continue

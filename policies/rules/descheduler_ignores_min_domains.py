@@ -77,7 +77,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from policies.engine.releases import OLDEST_VERSION, behavior_of
 from policies.findings import Severity
 from policies.model.declared import Workload
 from policies.model.tools import Tool
@@ -103,7 +102,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     in_use = context.params is not None and context.params.in_use
     if not in_use and Tool.DESCHEDULER not in context.repository.tools:
         return
-    if not behavior_of(max(context.version, OLDEST_VERSION)).min_domains:
+    if not context.behavior.min_domains:
         return
     for declared in workload.constraints:
         if declared.is_hard and declared.constraint.min_domains > 1:

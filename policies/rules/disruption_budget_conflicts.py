@@ -74,8 +74,8 @@ import re
 from collections.abc import Iterator
 
 from policies.findings import Severity
+from policies.model.companions import Budget
 from policies.model.declared import Workload
-from policies.model.repository import Budget
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
@@ -89,7 +89,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     if not workload.constraints:
         return
     for budget in context.repository.budgets(workload):
-        pods = _pods(workload, budget, context)
+        pods = context.repository.pods(workload.namespace, budget)
         reason = None if pods is None else _refusal(budget, pods)
         if reason is not None:
             text = (
@@ -97,21 +97,6 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
                 "no eviction restores the spread"
             )
             yield Problem(workload.kind.constraints_path, text)
-
-
-def _pods(workload: Workload, budget: Budget, context: Context) -> int | None:
-    """Return how many pods at most the budget's workloads run; None where that is not known, or none."""
-    total = 0
-    for other in context.repository.workloads.get(workload.namespace, ()):
-        if not budget.selector.matches(other.labels) or not context.repository.goes_with(
-            other, budget.folder
-        ):
-            continue
-        replicas = context.repository.replicas(other)
-        if replicas is None:
-            return None
-        total += replicas.most
-    return total or None
 
 
 def _refusal(budget: Budget, pods: int) -> str | None:

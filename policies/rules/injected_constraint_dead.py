@@ -79,13 +79,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from policies.fields import ErrorList
 from policies.findings import Severity
 from policies.model.constraint import Constraint
 from policies.model.injected import Injection, is_unknown
 from policies.model.labels import LabelSelector
 from policies.model.topology_keys import MISNAMED
-from policies.model.workload import descend
 from policies.rules.base import Context, Problem, Subject
 
 SEVERITY = Severity.WARNING
@@ -159,14 +157,10 @@ def _contradiction(selector: LabelSelector, labels: Mapping[str, str], matched: 
 
 def _is_shown(selector: LabelSelector, injection: Injection, context: Context) -> bool:
     """Tell whether a workload of the repository that gets the constraint has pods that it counts."""
-    for workloads in context.repository.workloads.values():
-        for workload in workloads:
-            own = descend(workload.obj, ("metadata", "labels"), ErrorList())
-            if (
-                workload.kind.kind in injection.kinds
-                and injection.selector is not None
-                and injection.selector.matches(own)
-                and selector.matches({**workload.labels, **(injection.labels or {})})
-            ):
-                return True
-    return False
+    if injection.selector is None:
+        return False
+    return any(
+        workload.kind.kind in injection.kinds
+        and selector.matches({**workload.labels, **(injection.labels or {})})
+        for workload in context.repository.labeled(injection.selector)
+    )

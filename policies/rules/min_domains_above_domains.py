@@ -77,7 +77,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.engine.releases import OLDEST_VERSION, behavior_of
 from policies.engine.terrain import Terrain, counts_only_its_own, listed, nodes_are_added
 from policies.findings import Severity
 from policies.model.declared import DeclaredConstraint, Workload
@@ -94,7 +93,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     replicas, inventory = context.repository.replicas(workload), context.inventory
     if inventory is None or replicas is None:
         return
-    if not behavior_of(max(context.version, OLDEST_VERSION)).min_domains:
+    if not context.behavior.min_domains:
         return
     for declared in workload.constraints:
         constraint = declared.constraint

@@ -103,6 +103,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         room = terrain.room([family for _, family in chosen], replicas.most + 1)
         if room is None or not replicas.least <= room <= replicas.most or room == 0:
             continue
+        if len(chosen) == 1 and _is_unreachable(chosen[0], workload, terrain, room):
+            continue  # unreachable-domain-counted has the cause.
         update = rolling_update(workload, room)
         if update is not None and update.unavailable == 0:
             keys = " and ".join(dict.fromkeys(family.key for _, family in chosen))
@@ -113,6 +115,12 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
                 "pod of a rollout fits nowhere",
             )
             return
+
+
+def _is_unreachable(limit: tuple[FieldPath, Family], workload: Workload, terrain: Terrain, room: int) -> bool:
+    """Tell whether a constraint has no room only for domains that no pod can reach."""
+    of_limit = (entry for entry in workload.constraints if entry.path == limit[0])
+    return any(terrain.keeps_out_surge(declared, room) for declared in of_limit)
 
 
 def _limits(workload: Workload, terrain: Terrain, context: Context) -> Iterator[tuple[FieldPath, Family]]:

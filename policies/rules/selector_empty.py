@@ -76,7 +76,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.engine.releases import CHANGES, OLDEST_VERSION, Behavior, behavior_of
+from policies.engine.releases import CHANGES, Behavior
 from policies.findings import Severity
 from policies.model.declared import DeclaredConstraint, Workload
 from policies.model.next_pod import controller_labels
@@ -93,7 +93,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         selector = declared.constraint.selector
         if selector is None or not selector.empty:
             continue
-        behavior = behavior_of(max(context.version, OLDEST_VERSION))
+        behavior = context.behavior
         if not (behavior.match_label_keys and _is_narrowed(workload, declared)):
             path = declared.path.child("labelSelector")
             yield Problem(path, _effect(behavior, context.version, declared))

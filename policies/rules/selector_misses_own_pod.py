@@ -81,7 +81,7 @@ from collections.abc import Iterator
 
 from policies.findings import Severity
 from policies.model.declared import Workload, titles
-from policies.model.labels import LabelSelector
+from policies.model.neighbors import named
 from policies.model.own_labels import own_mismatch
 from policies.model.own_selector import is_patch, own_selector_edits
 from policies.rules.base import Context, Problem
@@ -89,9 +89,6 @@ from policies.rules.base import Context, Problem
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/Dynatrace/dynatrace-operator/pull/1900"
 FIXABLE = True
-
-#: How many other workloads a message names. Arbitrary; keeps one line readable.
-MAX_OTHERS = 3
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
@@ -102,17 +99,10 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             continue
         if is_patch(workload):
             return
-        others = _selected(selector, workload, context)
-        also = f"; it selects {', '.join(others[:MAX_OTHERS])}" if others else ""
-        also += f" and {len(others) - MAX_OTHERS} more" if len(others) > MAX_OTHERS else ""
+        others = context.repository.others(workload, selector)
+        also = f"; it selects {named(titles(others))}" if others else ""
         yield Problem(
             declared.path.child("labelSelector"),
             f"does not select this pod: {mismatch}{also}",
             () if others else own_selector_edits(workload, declared),
         )
-
-
-def _selected(selector: LabelSelector, workload: Workload, context: Context) -> list[str]:
-    """Return the other workloads of the namespace that a selector selects: it may be meant so."""
-    neighbors = context.repository.workloads.get(workload.namespace, ())
-    return titles(other for other in neighbors if other is not workload and selector.matches(other.labels))

@@ -86,7 +86,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 from policies.findings import Severity
-from policies.model.declared import DeclaredConstraint, Workload
+from policies.model.constraint import Constraint
+from policies.model.declared import Workload
+from policies.model.labels import LabelSelector
+from policies.model.neighbors import Kinship, named
 from policies.model.own_selector import TOGETHER
 from policies.model.workload import REVISION_OWNERS
 from policies.rules.base import Context, Problem
@@ -111,14 +114,11 @@ _REVISIONS = frozenset(REVISION_OWNERS) | {"controller-revision-hash"}
 _TRANSIENT = ("CronJob", "Job", "PodTemplate")
 #: How the names of variants of one application end.
 _VARIANT = re.compile(r"-(canary|primary|stable|baseline|preview|active|blue|green)$")
-#: How many other workloads a message names. Arbitrary; keeps one line readable.
-_SHOWN = 3
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield the first constraint of each selector that counts pods of other applications."""
     seen = set()
-    neighbors = None
     for declared in workload.constraints:
         constraint = declared.constraint
         selector = constraint.selector
@@ -128,29 +128,30 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         seen.add(counted)
         if _REVISIONS & set(constraint.match_label_keys) or not selector.matches(workload.labels):
             continue
-        if neighbors is None:
-            neighbors = list(_neighbors(workload, context))
-        if shared := [other for other in neighbors if _counts(declared, workload.labels, other.labels)]:
+        if shared := context.repository.others(workload, _narrowed(constraint, workload.labels), _kinship):
             severity = Severity.WARNING if declared.is_hard else Severity.NOTE
             path = declared.path.child("labelSelector")
             yield Problem(path, _message(workload, shared), severity=severity)
 
 
-def _neighbors(workload: Workload, context: Context) -> Iterator[Workload]:
-    """Yield the other applications of the namespace whose pods stay."""
-    name = _VARIANT.sub("", workload.name)
-    for other in context.repository.workloads.get(workload.namespace, ()):
-        if other is workload or other.kind.kind in _TRANSIENT or _VARIANT.sub("", other.name) == name:
-            continue
-        if not (workload.namespace or _same_installation(workload, other)):
-            continue
-        if context.repository.goes_with(workload, other.folder) and _difference(workload, other):
-            yield other
+def _narrowed(constraint: Constraint, labels: Mapping[str, str]) -> LabelSelector:
+    """Return what a constraint's selector becomes with the pod's own values of ``matchLabelKeys``."""
+    selector = constraint.selector or LabelSelector()
+    own = ((key, labels[key]) for key in constraint.match_label_keys if key in labels)
+    return LabelSelector((*selector.match_labels, *own), selector.match_expressions)
 
 
-def _same_installation(workload: Workload, other: Workload) -> bool:
-    return any(
-        key in workload.labels and workload.labels[key] == other.labels.get(key) for key in INSTALLATION
+def _kinship(workload: Workload) -> Kinship:
+    """Return what makes a workload another application, whose pods stay."""
+    labels = workload.labels
+    scopes: tuple[object, ...] = (None,)
+    if not workload.namespace:
+        scopes = tuple((key, labels[key]) for key in INSTALLATION if key in labels)
+    return Kinship(
+        name=_VARIANT.sub("", workload.name),
+        application=tuple(labels.get(key) for key in IDENTITY),
+        scopes=scopes,
+        stays=workload.kind.kind not in _TRANSIENT,
     )
 
 
@@ -160,21 +161,13 @@ def _difference(workload: Workload, other: Workload) -> str | None:
     return next(differing, None)
 
 
-def _counts(declared: DeclaredConstraint, own: Mapping[str, str], labels: Mapping[str, str]) -> bool:
-    constraint = declared.constraint
-    if constraint.selector is None or not constraint.selector.matches(labels):
-        return False
-    return all(labels.get(key) == own[key] for key in constraint.match_label_keys if key in own)
-
-
 def _message(workload: Workload, shared: list[Workload]) -> str:
-    named = [
+    others = [
         f"{other.title} ({key}={other.labels[key]})"
         if (key := _difference(workload, other) or "") in other.labels
         else f"{other.title} (no {key})"
-        for other in shared[:_SHOWN]
+        for other in shared
     ]
-    more = f" and {len(shared) - _SHOWN} more" if len(shared) > _SHOWN else ""
     key = _difference(workload, shared[0]) or ""
     own = f"{key}={workload.labels[key]}" if key in workload.labels else f"no {key}"
-    return f"counts the pods of {', '.join(named)}{more} with those of this workload ({own})"
+    return f"counts the pods of {named(others)} with those of this workload ({own})"

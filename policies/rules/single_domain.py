@@ -74,12 +74,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.engine.terrain import Terrain
 from policies.findings import Severity
-from policies.model.constraint import NodeInclusionPolicy
 from policies.model.declared import DeclaredConstraint, Workload
 from policies.model.inventory import Inventory
 from policies.model.node import Node
-from policies.model.taints import SCHEDULING_EFFECTS, first_untolerated
+from policies.model.version import KubernetesVersion
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
@@ -95,26 +95,23 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         constraint = declared.constraint
         if declared.is_hard and constraint.min_domains > 1:
             continue
-        text = _text(workload, declared, context.inventory)
+        text = _text(workload, declared, context.inventory, context.version)
         if text is not None:
             yield Problem(declared.path.child("topologyKey"), text)
 
 
-def _text(workload: Workload, declared: DeclaredConstraint, inventory: Inventory) -> str | None:
+def _text(
+    workload: Workload, declared: DeclaredConstraint, inventory: Inventory, version: KubernetesVersion
+) -> str | None:
     key = declared.constraint.topology_key
     listed = inventory.domains.get(key, ())
     if inventory.nodes is None:
         return f"has one domain, {listed[0]}: nothing to spread over" if len(set(listed)) == 1 else None
     carrying = inventory.nodes_with(key)
-    counted: dict[str, list[Node]] = {}
-    for value, of_value in carrying.items():
-        if nodes := [node for node in of_value if _counts(node, workload, declared)]:
-            counted[value] = nodes
-        if len(counted) > 1:
-            return None
-    if not counted or set(listed) - counted.keys():
+    domains = Terrain.of(workload, inventory, version, hard=declared.is_hard).domains(declared.constraint)
+    if len(domains) != 1 or set(listed) - {domains[0].value}:
         return None
-    ((value, nodes),) = counted.items()
+    value, nodes = domains[0].value, domains[0].counted
     node = nodes[0].name if len(nodes) == 1 else f"all {len(nodes)} nodes"
     if len(carrying) == 1:
         return f"has one domain: {node} with {key} {_have(nodes)} the value {value}"
@@ -125,17 +122,5 @@ def _text(workload: Workload, declared: DeclaredConstraint, inventory: Inventory
     )
 
 
-def _have(nodes: list[Node]) -> str:
+def _have(nodes: tuple[Node, ...]) -> str:
     return "has" if len(nodes) == 1 else "have"
-
-
-def _counts(node: Node, workload: Workload, declared: DeclaredConstraint) -> bool:
-    """Tell whether a constraint takes a node in, as its inclusion policies have it."""
-    constraint = declared.constraint
-    if constraint.node_affinity_policy is NodeInclusionPolicy.HONOR and not workload.affinity.matches(
-        node.name, node.labels
-    ):
-        return False
-    if constraint.node_taints_policy is NodeInclusionPolicy.IGNORE:
-        return True
-    return first_untolerated(node.taints, workload.tolerations, SCHEDULING_EFFECTS) is None

@@ -2,8 +2,10 @@
 
 ## What it finds
 A `DoNotSchedule` constraint that counts a domain of whose nodes every one keeps the pod away: by a taint
-that it does not tolerate, by being cordoned, or, with `nodeAffinityPolicy: Ignore`, by the pod's own node
-affinity. It is told only where more replicas are wanted than can then run.
+that it does not tolerate, or, with `nodeAffinityPolicy: Ignore`, by the pod's own node affinity. It is
+reported only where more replicas are wanted than can then run, or where they leave no room for the first
+new pod of a rolling update that keeps all old ones. Cordons are not looked at, nor are taints such as
+`node.kubernetes.io/not-ready` that say how a node is at the moment: they are not the manifest's concern.
 
 ## Why it matters
 By default the scheduler counts tainted nodes (`nodeTaintsPolicy: Ignore`). A domain that no pod can enter
@@ -79,8 +81,7 @@ metadata: {name: worker-2, labels: {kubernetes.io/hostname: worker-2}}
 
 ## How to fix
 Say `nodeTaintsPolicy: Honor` (Kubernetes 1.26), which leaves tainted nodes out of the counts, or tolerate
-the taint. A node with `unschedulable: true` but without the taint `node.kubernetes.io/unschedulable`,
-which `kubectl cordon` brings about, is counted all the same: uncordon it, or take it out of the cluster.
+the taint.
 """
 
 from __future__ import annotations
@@ -98,9 +99,11 @@ from policies.engine.terrain import (
     with_policies,
 )
 from policies.findings import Severity
+from policies.model.companions import ReplicaRange
 from policies.model.constraint import Constraint
 from policies.model.declared import DeclaredConstraint, Workload
 from policies.model.node import Node
+from policies.model.rollout import rolling_update
 from policies.model.topology_keys import HOSTNAME
 from policies.rules.base import Context, Problem
 
@@ -119,26 +122,46 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     if context.inventory is None or not context.inventory.nodes or replicas is None:
         return
     hard = [entry for entry in workload.constraints if entry.is_hard]
-    if all(replicas.most <= entry.constraint.max_skew for entry in hard):
+    if all(replicas.most < entry.constraint.max_skew for entry in hard):
         return
     terrain = Terrain.of(workload, context.inventory, context.version)
+    grows = nodes_are_added(context.repository, context.inventory)
     for declared in hard:
         constraint = declared.constraint
-        if constraint.topology_key == HOSTNAME and nodes_are_added(context.repository, context.inventory):
+        if constraint.topology_key == HOSTNAME and grows:
             continue
         domains = terrain.domains(constraint)
         barred = [domain for domain in domains if not domain.usable]
         if not barred or not terrain.usable or len(domains) < terrain.min_domains(constraint):
             continue
-        room = terrain.room([terrain.family(constraint)], replicas.most)
-        if room is None or not counts_only_its_own(workload, declared, context.repository):
+        effect = _too_little(workload, terrain, declared, replicas, grows=grows)
+        if effect is None or not counts_only_its_own(workload, declared, context.repository):
             continue
+        room, text = effect
         yield Problem(
             declared.path,
-            f"with maxSkew {constraint.max_skew} at most {room} of {replicas.most} replicas"
-            f"{replicas.evidence} can run: {_barred(terrain, constraint, barred)} hold the minimum at 0",
+            f"with maxSkew {constraint.max_skew} {text}: {_barred(terrain, constraint, barred)} hold the "
+            "minimum at 0",
             _edits(terrain, declared, barred, room),
         )
+
+
+def _too_little(
+    workload: Workload, terrain: Terrain, declared: DeclaredConstraint, replicas: ReplicaRange, *, grows: bool
+) -> tuple[int, str] | None:
+    """Return how many pods there is room for where that is too few, and what comes of it."""
+    most = replicas.most
+    room = terrain.room([terrain.family(declared.constraint)], most)
+    if room is not None:
+        return room, f"at most {room} of {most} replicas{replicas.evidence} can run"
+    update = rolling_update(workload, most)
+    if grows or update is None or update.unavailable or not terrain.keeps_out_surge(declared, most):
+        return None
+    return most, (
+        f"there is room for {most} pods, the old revision's counted too, so that with {most} "
+        f"replicas{replicas.evidence}, maxUnavailable 0 and maxSurge {update.surge} the first new pod of a "
+        "rollout fits nowhere"
+    )
 
 
 def _barred(terrain: Terrain, constraint: Constraint, barred: list[Domain]) -> str:
@@ -155,7 +178,7 @@ def _reason(terrain: Terrain, node: Node) -> str:
     taint = terrain.taint(node)
     if taint is not None:
         return f"taint {taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
-    return "cordoned" if terrain.obstacle(node) is Obstacle.CORDON else "outside the pod's node affinity"
+    return "outside the pod's node affinity"
 
 
 def _edits(

@@ -56,6 +56,8 @@ TESTED_ELSEWHERE = {
     "policies/evaluation/editing.py": "tests/policies/evaluation/test_remedies.py",
     "policies/evaluation/explaining.py": "tests/policies/reports/test_explain_json.py",
     "policies/model/api_rules.py": "tests/policies/model/test_validation.py",
+    "policies/model/companions.py": "tests/policies/model/test_repository.py",
+    "policies/model/selected.py": "tests/policies/model/test_repository.py",
     "policies/model/topology_keys.py": "tests/policies/rules/test_topology_key_deprecated.py",
     "policies/reports/domain_bars.py": "tests/policies/reports/test_explain_text.py",
     "policies/reports/remedy_cost.py": "tests/policies/reports/test_explain_text.py",

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
 #: Bytes from which a run shows its progress. Arbitrary; they take about a second.
 LONG: Final = 2**22
+#: The share of the work after which the progress is drawn anew. Arbitrary; a hundred times a run.
+STEP: Final = 0.01
 
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
@@ -163,8 +165,8 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
     with _uncollected():
         texts = gather_texts(options.paths, tools=options.tools, exclude=options.exclude)
         job = build_job(options.config, today=datetime.now(UTC).date(), warn=_note, cluster=nodes)
-        with _progress(texts) as advance:
-            outcome = lint_texts(texts.texts, job, advance)
+        with _progress(texts) as show:
+            outcome = lint_texts(texts.texts, job, show)
         problems, ignored = without_ignored(
             [*texts.problems, *outcome.problems], texts.missing, options.config
         )
@@ -307,21 +309,25 @@ def _uncollected() -> Iterator[None]:
 
 
 @contextmanager
-def _progress(texts: Texts) -> Iterator[Callable[[int], None]]:
-    """Show a bar on a terminal while there is much to read; gives what moves it, by bytes."""
+def _progress(texts: Texts) -> Iterator[Callable[[float], None]]:
+    """Show a bar on a terminal while there is much to do; gives what moves it, by the share that is done."""
     total = sum(len(text.content) for text in texts.texts)
     if total < LONG or not sys.stderr.isatty():
-        yield lambda _read: None
+        yield lambda _share: None
         return
     from rich.console import Console  # noqa: PLC0415
     from rich.progress import Progress  # noqa: PLC0415
 
     # It must not start a thread: the second process is a copy of this one.
     with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
-        task = bar.add_task("Linting", total=total)
+        task = bar.add_task("Linting", total=1.0)
+        shown = 0.0
 
-        def advance(read: int) -> None:
-            bar.update(task, advance=read)
-            bar.refresh()
+        def show(share: float) -> None:
+            nonlocal shown
+            # Drawing takes longer than judging a workload.
+            if share - shown >= STEP:
+                shown = share
+                bar.update(task, completed=share, refresh=True)
 
-        yield advance
+        yield show

@@ -10,13 +10,14 @@ import click
 import orjson
 
 from policies.engine.index import ClusterIndex
+from policies.engine.releases import parse_release
 from policies.errors import DocumentError
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.placement import PlacementError, place
 from policies.fields import shown_name
 from policies.manifests import ManifestObject
 from policies.model.snapshot import kind_of
-from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.model.version import KNOWN_VERSION
 from webhook.cli.live import api_server, reading_progress
 from webhook.cli.manifest import read_objects, told
 from webhook.cli.placement import APPLIED_ALONG, PlacementOptions, bound_to, choose_by, note, show
@@ -178,7 +179,7 @@ def _question(options: PlacementOptions, route: str, *, wide: bool) -> Question 
         policies=(),
         cluster=ClusterIndex(),
         kinds=kinds,
-        kubernetes_version=KubernetesVersion.parse(version) if version else KNOWN_VERSION,
+        kubernetes_version=parse_release(version) if version else KNOWN_VERSION,
     )
     try:
         # What is wrong with the object has a line here, which Evenkeel would not know.

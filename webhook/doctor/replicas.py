@@ -264,12 +264,13 @@ def _kubernetes_version(facts: Facts) -> Iterator[Verdict]:
             "is known: pods are judged as there",
             "upgrade the cluster",
         )
-    wrong = {replica.name: judged for replica in replicas if (judged := _judged(replica, version)) != version}
+    known = max(version, OLDEST_VERSION)
+    wrong = {replica.name: judged for replica in replicas if (judged := _judged(replica, known)) != known}
     for judged in dict.fromkeys(wrong.values()):
         names = listed([name for name, told in wrong.items() if told == judged])
         yield warning(
             f"{names}: judges by Kubernetes {judged}, the cluster runs {version}",
-            f"set --kubernetes-version {version} (EVENKEEL_KUBERNETES_VERSION), or leave it out with --live",
+            f"set --kubernetes-version {known} (EVENKEEL_KUBERNETES_VERSION), or leave it out with --live",
         )
     if not wrong and OLDEST_VERSION <= version <= KNOWN_VERSION:
         yield ok(f"replicas judge by Kubernetes {version}, as the cluster runs")

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from policies.documents.lint_config import LintConfig
 from policies.documents.spread_policy import SpreadPolicy
+from policies.engine.releases import parse_release
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.known_cluster import listed_domains
 from policies.evaluation.linting import Selection
 from policies.fields import shown_name
 from policies.model.inventory import Inventory
-from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.model.version import KNOWN_VERSION
 from policies.model.workload import WorkloadKinds, parse_workload_kind
 from policies.rules.base import all_rules, unknown_rule
 from webhook.linting.run import Job
@@ -42,7 +43,7 @@ def build_job(
     """
     context = AdmissionContext(
         policies=_policies(config.policies, warn),
-        kubernetes_version=KubernetesVersion.parse(config.kubernetes_version or str(KNOWN_VERSION)),
+        kubernetes_version=parse_release(config.kubernetes_version or str(KNOWN_VERSION)),
         kinds=WorkloadKinds(map(parse_workload_kind, config.workload_kinds)),
     )
     if config.scheduler_config:

@@ -19,8 +19,9 @@ from policies.documents.lint_config import (
     Rendering,
     load_lint_config,
 )
+from policies.engine.releases import parse_release
 from policies.errors import DocumentError, UsageError
-from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.model.version import KNOWN_VERSION
 from policies.rules.base import Subject, all_rules, unknown_rule
 from policies.skipped import FailOnSkipped
 from webhook.sources.charts import Release
@@ -58,7 +59,7 @@ class LintOptions:
         """Which programs may be run, and how charts are rendered."""
         charts = Charts(
             helm=self.config.helm,
-            version=KubernetesVersion.parse(self.config.kubernetes_version or str(KNOWN_VERSION)),
+            version=parse_release(self.config.kubernetes_version or str(KNOWN_VERSION)),
             given=self.release,
             releases={
                 absolute(chart.path): tuple(map(_release, chart.releases)) for chart in self.config.charts

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import orjson
 
+from policies.engine.releases import parse_release
 from policies.errors import UsageError
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.linting import lint
@@ -101,7 +102,7 @@ def _version(raw: object, found: ErrorList) -> KubernetesVersion | None:
     if not text:
         return None
     try:
-        return KubernetesVersion.parse(text)
+        return parse_release(text)
     except UsageError as error:
         found.errors.append(FieldError(VERSION, str(error), ErrorKind.INVALID, VERSION_UNKNOWN))
         return None

@@ -6,15 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from policies.errors import UsageError
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.placement import Placement, PlacementError, place
-from policies.fields import ErrorKind, FieldError
 from policies.model.api_rules import ApiRule
 from webhook.scoring.request import (
     POD,
-    VERSION,
-    VERSION_UNKNOWN,
     RequestError,
     ScoreRequest,
     no_cluster,
@@ -43,7 +39,6 @@ def place_for_scores(obj: dict[str, Any], context: AdmissionContext) -> Placemen
 
     Raises:
         PlacementError: What kube-scheduler would do is not known; holds every error.
-        UsageError: The release is none that the engine knows.
     """
     return place(obj, context, tolerated=SCORED_RULES)
 
@@ -70,8 +65,6 @@ def judge_request(
         found = judge(request.pod, request.context(server)) if request.pod else None
     except PlacementError as error:
         errors += (replace(entry, path=POD + entry.path) for entry in error.errors)
-    except UsageError as error:
-        errors.append(FieldError(VERSION, str(error), ErrorKind.INVALID, VERSION_UNKNOWN))
     if errors or found is None:
         raise RequestError(tuple(errors))
     return found

@@ -14,7 +14,7 @@ from policies.defaults.scheduler_config import (
     build_profile,
 )
 from policies.engine.index import ClusterIndex
-from policies.engine.releases import behavior_of
+from policies.engine.releases import parse_release
 from policies.errors import UsageError
 from policies.evaluation.context import AdmissionContext
 from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, field_names
@@ -141,9 +141,7 @@ def _read_version(raw: object, found: ErrorList) -> KubernetesVersion | None:
     if not text:
         return None
     try:
-        version = KubernetesVersion.parse(text)
-        behavior_of(version)
+        return parse_release(text)
     except UsageError as error:
         found.errors.append(FieldError(VERSION, str(error), ErrorKind.INVALID, VERSION_UNKNOWN))
         return None
-    return version

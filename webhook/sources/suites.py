@@ -14,13 +14,14 @@ from typing import Any, Final
 from policies.defaults.scheduler_config import load_scheduler_config
 from policies.documents.loading import BUILTIN_PREFIX, load_policies
 from policies.engine.index import INDEXED_KINDS, ClusterIndex
+from policies.engine.releases import parse_release
 from policies.errors import DocumentError, UsageError
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.decision import Verdict
 from policies.fields import ErrorList, FieldPath, field_names
 from policies.manifests import ManifestObject, load, objects
 from policies.model.snapshot import kind_of
-from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.model.version import KNOWN_VERSION
 from policies.model.workload import WorkloadKind, WorkloadKinds, parse_workload_kind
 from webhook.sources.texts import read_text
 from webhook.sources.walking import SUFFIXES
@@ -91,7 +92,7 @@ def _context(folder: Path, settings: dict[str, Any]) -> AdmissionContext:
         file = str(folder / settings["schedulerConfig"])
         scheduler = load_scheduler_config(_read(file), file)
     try:
-        version = KubernetesVersion.parse(settings.get("kubernetesVersion") or str(KNOWN_VERSION))
+        version = parse_release(settings.get("kubernetesVersion") or str(KNOWN_VERSION))
         kinds = WorkloadKinds(map(parse_workload_kind, settings.get("workloadKinds") or ()))
     except UsageError as error:
         raise DocumentError([f"{folder / SUITE}: {error}"]) from error

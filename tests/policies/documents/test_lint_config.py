@@ -66,6 +66,8 @@ def test_every_field() -> None:
             5,
             id="a chart without releases, one without a path, a release without a name",
         ),
+        pytest.param(f"{HEAD}kubernetesVersion: '1.20'\n", 1, id="a release before 1.24"),
+        pytest.param(f"{HEAD}kubernetesVersion: '9.9'\n", 1, id="a release after 1.99"),
     ],
 )
 def test_mistakes(text: str, lines: int) -> None:

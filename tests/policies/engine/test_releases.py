@@ -6,7 +6,16 @@ from dataclasses import fields
 
 import pytest
 
-from policies.engine.releases import CHANGES, OLDEST_VERSION, Behavior, Change, behavior_of
+from policies.engine.releases import (
+    CHANGES,
+    FIELDS,
+    OLDEST_VERSION,
+    Behavior,
+    Change,
+    behavior_of,
+    field_since,
+    parse_release,
+)
 from policies.errors import UsageError
 from policies.model.taints import Taint
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
@@ -95,8 +104,23 @@ def test_newer_releases_do_what_the_newest_does(text: str) -> None:
     assert behavior_of(CHANGES[-1].since) == behavior_of(KubernetesVersion.parse(text))
 
 
-@pytest.mark.parametrize("text", ["1.23", "1.9", "0.30"])
-def test_older_releases_are_refused(text: str) -> None:
-    """A release before the table is refused, and the range told."""
-    with pytest.raises(UsageError, match=r"1\.24 to 1\.38"):
-        behavior_of(KubernetesVersion.parse(text))
+@pytest.mark.parametrize("text", ["1.23", "1.9", "0.30", "1.100", "2.0", "9.9"])
+def test_releases_that_cannot_be_named(text: str) -> None:
+    """A release before the table, or beyond all that could be meant, is refused, and the range told."""
+    with pytest.raises(UsageError, match=r"1\.24 to 1\.99"):
+        parse_release(text)
+
+
+@pytest.mark.parametrize("text", ["1.24", "v1.36.2", "1.27+", "1.99"])
+def test_releases_that_can_be_named(text: str) -> None:
+    """From the oldest of the table to releases to come."""
+    assert KubernetesVersion.parse(text) == parse_release(text)
+
+
+def test_fields_count_from_a_release_on() -> None:
+    """Each field that a release brought counts from there on and not before."""
+    for name, flag in FIELDS.items():
+        since = field_since(name)
+
+        assert getattr(behavior_of(since), flag)
+        assert not getattr(behavior_of(KubernetesVersion(since.major, since.minor - 1)), flag)

@@ -35,10 +35,8 @@ def _workload(text: str) -> Workload:
         pytest.param({}, "", None, id="nothing in the way"),
         pytest.param({"taints": ["gpu:NoSchedule"]}, "", Obstacle.TAINT, id="a taint"),
         pytest.param({"taints": ["gpu:PreferNoSchedule"]}, "", None, id="a taint that only asks"),
-        pytest.param({"unschedulable": True}, "", Obstacle.CORDON, id="cordoned"),
-        pytest.param(
-            {"unschedulable": True}, "tolerations: [{operator: Exists}]", None, id="cordon tolerated"
-        ),
+        pytest.param({"unschedulable": True}, "", None, id="cordoned, which passes"),
+        pytest.param({"taints": ["node.kubernetes.io/not-ready:NoExecute"]}, "", None, id="not ready now"),
         pytest.param({}, "nodeSelector: {zone: b}", Obstacle.AFFINITY, id="another zone is asked for"),
     ],
 )
@@ -48,8 +46,8 @@ def test_obstacle(node: dict[str, Any], pod: str, expected: Obstacle | None) -> 
     read = read_node(a_node("n", {"zone": "a"}, **node), ErrorList())
     terrain = Terrain.of(workload, Inventory((read,)), KNOWN_VERSION)
 
-    assert expected == terrain.obstacle(read)
-    assert (expected is None) == (terrain.usable == (read,))
+    assert [expected] == [terrain.obstacle(node) for node in terrain.nodes]
+    assert (expected is None) == bool(terrain.usable)
 
 
 @pytest.mark.parametrize(

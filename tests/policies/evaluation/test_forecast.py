@@ -125,11 +125,6 @@ def test_no_cluster_or_no_nodes() -> None:
     assert foretold(a_workload(spec=SPREAD), cluster=[]) is None
 
 
-def test_a_release_that_the_engine_does_not_know() -> None:
-    """Admission goes on with a release before the first that the engine knows."""
-    assert foretold(a_workload(spec=ELSEWHERE), kubernetes_version=KubernetesVersion(1, 19)) is None
-
-
 def test_no_time() -> None:
     """What is not done in time is not said, and not even begun."""
     context: AdmissionContext = a_context(cluster=two_full_zones())

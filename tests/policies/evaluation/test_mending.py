@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from policies.edits import Edit
+from policies.evaluation import mending
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.declaring import Declared, declare
 from policies.evaluation.mending import Mending, Repair, fitting, worse_for
 from policies.fields import FieldPath
 from policies.manifests import load, objects
 from policies.model.workload import WorkloadKinds
-from policies.rewriting import Refusal
+from policies.rewriting import Refusal, rewrite
 from tests.builders import a_constraint, a_workload
 
 CONTEXT = AdmissionContext(policies=())
@@ -53,12 +56,12 @@ def test_one_in_the_way() -> None:
     entry = a_declared(text)
     paths = [FieldPath(("spec", name)) for name in ("replicas", "paused", "revisionHistoryLimit")]
     repairs = [a_repair(entry, path, 3) for path in paths]
-    mending = Mending(text.encode(), [entry.manifest.document])
-    mending.make(repairs)
+    mended = Mending(text.encode(), [entry.manifest.document])
+    mended.make(repairs)
 
-    assert text.replace("true", "true, replicas: 3, revisionHistoryLimit: 3").encode() == mending.content
-    assert [repairs[0], repairs[2]] == mending.made
-    assert [repairs[1]] == [repair for repair, _ in mending.refused]
+    assert text.replace("true", "true, replicas: 3, revisionHistoryLimit: 3").encode() == mended.content
+    assert [repairs[0], repairs[2]] == mended.made
+    assert [repairs[1]] == [repair for repair, _ in mended.refused]
 
 
 def test_never_worse() -> None:
@@ -71,3 +74,27 @@ def test_never_worse() -> None:
     worse = {name: worse_for(entry, edit, CONTEXT) for name, edit in edits.items()}
 
     assert {"maxSkew": True, "topologyKey": False} == {name: bool(text) for name, text in worse.items()}
+
+
+@pytest.mark.parametrize("count", [pytest.param(4, id="4 documents"), pytest.param(40, id="40 documents")])
+def test_documents_in_the_way_are_found_together(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many documents cannot be written, the file is read a few times, and the others are written."""
+    tries = []
+
+    def counted(*given: Any) -> bytes | Refusal:
+        tries.append(1)
+        return rewrite(*given)
+
+    monkeypatch.setattr(mending, "rewrite", counted)
+    marked = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {paused: !!bool true}}\n"
+    text = f"--- {marked}--- {marked.replace('!!bool ', '')}" * (count // 2)
+    documents = load(text, "f")
+    entries = [declare(entry, CONTEXT) for document in documents for entry in objects(document)]
+    paths = [FieldPath(("spec", name)) for name in ("paused", "replicas")]
+    repairs = [a_repair(entry, path, 3) for entry in entries if entry for path in paths]
+    made = Mending(text.encode(), documents)
+    made.make(repairs)
+
+    assert count // 2 == len(made.refused)
+    assert 3 * count // 2 == len(made.made)
+    assert 4 >= len(tries)

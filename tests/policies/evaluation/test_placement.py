@@ -9,6 +9,7 @@ import pytest
 
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.placement import Placement, PlacementError, place
+from policies.model.version import KubernetesVersion
 from tests.builders import a_constraint, a_replica_set, a_workload
 from tests.builders import a_pod as a_bare_pod
 from tests.policies.engine.clusters import an_index
@@ -178,3 +179,24 @@ def test_a_stateful_set() -> None:
 
     assert (0, "web-5d9") == judged(running, cluster)
     assert (6, None) == judged(changed, cluster)
+
+
+@pytest.mark.parametrize(
+    ("minor", "expected"),
+    [
+        pytest.param(24, ["minDomains", "nodeTaintsPolicy", "matchLabelKeys"], id="1.24"),
+        pytest.param(26, ["minDomains", "matchLabelKeys"], id="1.26"),
+        pytest.param(27, [], id="1.27"),
+    ],
+)
+def test_fields_that_the_release_drops(minor: int, expected: list[str]) -> None:
+    """They are named, as far as they ask for something."""
+    fields = {"minDomains": 3, "nodeTaintsPolicy": "Honor", "nodeAffinityPolicy": "Honor"}
+    constraint = a_constraint(
+        **fields, matchLabelKeys=["pod-template-hash"], whenUnsatisfiable="DoNotSchedule"
+    )
+    context = AdmissionContext(
+        policies=(), cluster=an_index([]), kubernetes_version=KubernetesVersion(1, minor)
+    )
+
+    assert expected == place(a_workload(spec={"topologySpreadConstraints": [constraint]}), context).dropped

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
+from policies.engine.releases import behavior_of
 from policies.evaluation.declaring import workload_of
 from policies.evaluation.subject import Subject
 from policies.model.declared import Workload, titles
 from policies.model.merging import Merge
+from policies.model.version import KNOWN_VERSION
 from policies.model.workload import WorkloadKinds
 
 DEPLOYMENT = """
@@ -39,7 +41,9 @@ def declared(**spec: Any) -> Workload:
     kind = WorkloadKinds().find("apps", "Deployment")
     assert kind is not None
     subject = Subject.read(obj, kind, "shop")
-    return workload_of(subject, errors=subject.errors(Merge.BEFORE, strict=True))
+    return workload_of(
+        subject, errors=subject.errors(Merge.BEFORE, strict=True), behavior=behavior_of(KNOWN_VERSION)
+    )
 
 
 def test_only_constraints_without_errors() -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from policies.model.repository import ReplicaRange, Repository, goes_with_workloads
+from policies.model.companions import ReplicaRange
+from policies.model.repository import Repository, goes_with_workloads
 from policies.model.tools import Tool
 from tests.builders import a_workload
 from tests.policies.model.workloads import workload_of
@@ -82,24 +83,19 @@ def test_replicas_of_a_daemon_set() -> None:
 
 
 def test_what_selects_the_pods() -> None:
-    """Budgets and services of the namespace count if their selectors match; broken ones do not."""
+    """Budgets of the namespace count if their selectors match; broken ones do not."""
     others = [
         _object("PodDisruptionBudget", "policy", selector=WEB, minAvailable=1),
         _object("PodDisruptionBudget", "policy", selector={"matchLabels": {"app": "api"}}),
         _object("PodDisruptionBudget", "policy", selector={"matchLabels": 7}),
         _object("PodDisruptionBudget", "policy", selector=WEB, namespace="elsewhere"),
-        _object("Service", selector={"app": "web"}),
-        _object("Service", selector={"app": "api"}),
-        _object("Service", selector={"app": "web"}, namespace="elsewhere"),
-        _object("Service"),
-        {"apiVersion": "v1", "kind": "Service", "metadata": 7},
-        {"kind": "Service"},
+        {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": 7},
+        {"kind": "PodDisruptionBudget"},
     ]
     workload = workload_of(a_workload())
     repository = Repository.of([workload], others)
 
     assert [1] == [budget.min_available for budget in repository.budgets(workload)]
-    assert [("it", {"app": "web"})] == repository.services(workload)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +162,7 @@ def test_keeps_scheduler_configurations() -> None:
     [
         pytest.param("", ("test", "live"), (1, 9), id="a folder for each environment: their own"),
         pytest.param("", ("test",), (9,), id="one workload: what lies elsewhere goes with it"),
-        pytest.param("shop", ("test", "live"), (9, 9), id="one namespace: folders say nothing"),
+        pytest.param("shop", ("test", "live"), (1, 9), id="in one namespace, too"),
     ],
 )
 def test_folders_without_namespaces(
@@ -179,13 +175,11 @@ def test_folders_without_namespaces(
     others = [
         _scaler(maxReplicas=9),
         _object("PodDisruptionBudget", "policy", selector=WEB),
-        _object("Service", selector={"app": "web"}),
     ]
     for other in others:
         other["metadata"]["namespace"] = namespace
-    repository = Repository.of(workloads, others, ["live"] * 3)
+    repository = Repository.of(workloads, others, ["live"] * 2)
     most = [repository.replicas(workload) for workload in workloads]
 
     assert expected == tuple(found.most for found in most if found is not None)
     assert [count > 1 for count in expected] == [bool(repository.budgets(each)) for each in workloads]
-    assert [count > 1 for count in expected] == [bool(repository.services(each)) for each in workloads]

@@ -10,6 +10,7 @@ from policies.evaluation.declaring import declare
 from policies.manifests import ManifestObject, load, objects
 from policies.model.declared import Workload
 from policies.model.repository import Repository
+from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.rules.base import Context, Problem, Rule, Subject, all_rules
 
 
@@ -19,12 +20,13 @@ def problems_of_objects(
     """Yield the workloads among manifests and what a rule finds in each; nothing for other rules."""
     if rule.subject is not Subject.WORKLOAD:
         return
-    entries = [(manifest, _workload(manifest)) for manifest in manifests]
+    entries = [(manifest, _workload(manifest, context.version)) for manifest in manifests]
     repository = Repository.of(
         (workload for _, workload in entries if workload is not None),
         (manifest.value for manifest, workload in entries if workload is None),
     )
-    around = replace(context, repository=repository)
+    params = context.params or (rule.params and rule.params())
+    around = replace(context, repository=repository, params=params)
     for manifest, workload in entries:
         if workload is not None:
             yield manifest, list(rule.check(workload, around))
@@ -43,6 +45,6 @@ def workloads(text: str) -> list[Workload]:
     return [found for found in map(_workload, manifests) if found is not None]
 
 
-def _workload(manifest: ManifestObject) -> Workload | None:
-    found = declare(manifest, AdmissionContext(policies=()))
+def _workload(manifest: ManifestObject, version: KubernetesVersion = KNOWN_VERSION) -> Workload | None:
+    found = declare(manifest, AdmissionContext(policies=(), kubernetes_version=version))
     return None if found is None else found.workload

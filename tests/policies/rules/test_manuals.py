@@ -25,6 +25,7 @@ from policies.findings import Finding, Severity
 from policies.manifests import Document, ManifestObject, load, objects
 from policies.model.inventory import Inventory
 from policies.model.node import read_node
+from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.rules.base import Context, Rule, Subject, all_rules
 from tests.builders import kind_of
 from tests.policies.engine.clusters import an_index
@@ -38,6 +39,8 @@ WIDTH = 110
 
 _SECTION = re.compile(r"^## (.+)\n((?:(?!## ).*\n)*)", re.MULTILINE)
 _BLOCK = re.compile(r"```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+#: How an example begins that is about another release than the newest known one.
+_RELEASE = re.compile(r"# Kubernetes (\S+)\n")
 RULES = [pytest.param(rule, id=rule.id) for rule in all_rules().values()]
 
 
@@ -47,8 +50,14 @@ class Example(NamedTuple):
     rule: Rule
     manifests: list[ManifestObject]
     inventory: Inventory | None
+    version: KubernetesVersion
     nodes: tuple[ManifestObject, ...] = ()
     broken: tuple[str, ...] = ()
+
+    @property
+    def context(self) -> AdmissionContext:
+        """What the example is judged by."""
+        return AdmissionContext(policies=(), kubernetes_version=self.version)
 
     def findings(self, *, of: frozenset[str] | None = None) -> list[Finding]:
         """Return what rules find, all of them unless told."""
@@ -56,7 +65,7 @@ class Example(NamedTuple):
             return list(self._forecast())
         selection = Selection(select=of)
         return [unreadable(f"{self.rule.id}.yaml", problem) for problem in self.broken] + lint(
-            self.manifests, AdmissionContext(policies=()), selection=selection, inventory=self.inventory
+            self.manifests, self.context, selection=selection, inventory=self.inventory
         ).findings
 
     def _forecast(self) -> Iterator[Finding]:
@@ -79,11 +88,13 @@ def _read(rule: Rule, block: str) -> Example:
     try:
         documents = load(block, f"{rule.id}.yaml")
     except DocumentError as error:
-        return Example(rule, [], None, broken=error.problems)
+        return Example(rule, [], None, KNOWN_VERSION, broken=error.problems)
     found = [entry for document in documents for entry in objects(document)]
     nodes = tuple(entry for entry in found if _is_node(entry))
     inventory = Inventory(tuple(read_node(node.value, ErrorList()) for node in nodes)) if nodes else None
-    return Example(rule, [entry for entry in found if not _is_node(entry)], inventory, nodes)
+    named = _RELEASE.match(block)
+    version = KubernetesVersion.parse(named[1]) if named else KNOWN_VERSION
+    return Example(rule, [entry for entry in found if not _is_node(entry)], inventory, version, nodes)
 
 
 def _is_node(entry: ManifestObject) -> bool:

@@ -9,8 +9,7 @@ from tests.policies.rules.placing import HOST, ZONE, a_context, a_workload, foun
 RULE = "rollout-without-room"
 SPREAD = "spec.template.spec.topologySpreadConstraints[0]"
 TERM = "spec.template.spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]"
-TAINTED_C = {"c": ["dedicated=gpu:NoSchedule"]}
-BY_ZONE = f"topologyKey: {ZONE}, own"
+BY_ZONE = f"topologyKey: {ZONE}, own, minDomains: 3"
 
 
 def _apart(more: str = "") -> str:
@@ -41,12 +40,12 @@ def _apart(more: str = "") -> str:
         pytest.param(
             f"{BY_ZONE}, matchLabelKeys: [pod-template-hash]", 2, "", [], id="counts one revision only"
         ),
-        pytest.param(f"{BY_ZONE}, nodeTaintsPolicy: Honor", 2, "", [], id="no limit at all"),
+        pytest.param(f"topologyKey: {ZONE}, own", 2, "", [], id="no limit at all"),
     ],
 )
 def test_spread(constraint: str, replicas: int, spec: str, expected: list[tuple[str, int]]) -> None:
     """A rollout that may not lose a pod needs room for one more than there are."""
-    nodes = nodes_of("a", "a", "b", "c", taints=TAINTED_C)
+    nodes = nodes_of("a", "a", "b")
     manifest = a_workload(constraint, replicas=replicas, spec=spec)
 
     assert expected == found(RULE, manifest, a_context(nodes))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from policies.edits import apply_edits
 from policies.manifests import load
 from policies.model.version import KubernetesVersion
+from policies.rules.base import all_rules
 from tests.policies.engine.clusters import a_node
 from tests.policies.rules.asking import problems
 from tests.policies.rules.placing import HOST, ZONE, a_context, a_workload, found, most_placed, nodes_of
@@ -87,7 +90,11 @@ def test_silent_where_everything_fits_or_nothing_is_certain(constraint: str, pod
 @pytest.mark.parametrize(
     ("manifests", "expected"),
     [
-        pytest.param(a_workload(f"topologyKey: {ZONE}, own", replicas=2), [], id="two replicas: both fit"),
+        pytest.param(
+            a_workload(f"topologyKey: {ZONE}, own", replicas=2, spec="strategy: {type: Recreate}"),
+            [],
+            id="two replicas: both fit",
+        ),
         pytest.param(
             a_workload(f"topologyKey: {ZONE}, own", replicas=2) + HPA, [(FIRST, 2)], id="up to nine: two fit"
         ),
@@ -118,23 +125,15 @@ def test_what_else_the_repository_says(manifests: str, expected: list[tuple[str,
 
 
 @pytest.mark.parametrize(
-    ("version", "taints", "unschedulable", "expected"),
+    ("version", "expected"),
     [
-        pytest.param("1.36", ["gpu:NoSchedule"], False, {"nodeTaintsPolicy": "Honor"}, id="taint: honor it"),
-        pytest.param("1.25", ["gpu:NoSchedule"], False, {}, id="1.25 knows no policies"),
-        pytest.param("1.36", [], True, {}, id="cordoned without the taint: Honor would not leave it out"),
-        pytest.param(
-            "1.36",
-            ["node.kubernetes.io/unschedulable:NoSchedule"],
-            True,
-            {"nodeTaintsPolicy": "Honor"},
-            id="cordoned by kubectl, which taints",
-        ),
+        pytest.param("1.36", {"nodeTaintsPolicy": "Honor"}, id="taint: honor it"),
+        pytest.param("1.25", {}, id="1.25 knows no policies"),
     ],
 )
-def test_edits(version: str, taints: list[str], unschedulable: bool, expected: dict[str, str]) -> None:  # noqa: FBT001
+def test_edits(version: str, expected: dict[str, str]) -> None:
     """Only what gives more room is offered as a repair."""
-    nodes = [*nodes_of("a", "b"), a_node("c-1", {ZONE: "c"}, taints=taints, unschedulable=unschedulable)]
+    nodes = [*nodes_of("a", "b"), a_node("c-1", {ZONE: "c"}, taints=["gpu:NoSchedule"])]
     context = a_context(nodes, version=KubernetesVersion.parse(version))
     manifest = a_workload(f"topologyKey: {ZONE}, own", replicas=4)
     (problem,) = problems(RULE, manifest, context)
@@ -142,6 +141,66 @@ def test_edits(version: str, taints: list[str], unschedulable: bool, expected: d
     (entry,) = mended["spec"]["template"]["spec"]["topologySpreadConstraints"]
 
     assert expected == {name: value for name, value in entry.items() if name.endswith("Policy")}
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        pytest.param({"unschedulable": True}, id="cordoned"),
+        pytest.param(
+            {"unschedulable": True, "taints": ["node.kubernetes.io/unschedulable:NoSchedule"]},
+            id="cordoned by kubectl, which taints",
+        ),
+        pytest.param({"taints": ["node.kubernetes.io/unreachable:NoExecute"]}, id="unreachable"),
+        pytest.param({"taints": ["node.kubernetes.io/disk-pressure:NoSchedule"]}, id="under disk pressure"),
+        pytest.param({"taints": ["ToBeDeletedByClusterAutoscaler=1:NoSchedule"]}, id="about to be removed"),
+    ],
+)
+def test_the_moment_says_nothing_of_a_manifest(state: dict[str, Any]) -> None:
+    """A drain is over before a manifest is changed: no rule finds anything for it."""
+    nodes = [*nodes_of("a", "b"), a_node("c-1", {ZONE: "c"}, **state)]
+    manifest = a_workload(f"topologyKey: {ZONE}, own", replicas=4)
+    constant = [*nodes_of("a", "b"), a_node("c-1", {ZONE: "c"})]
+
+    for rule in all_rules():
+        assert problems(rule, manifest, a_context(constant)) == problems(rule, manifest, a_context(nodes))
+    assert [] == found(RULE, manifest, a_context(nodes))
+
+
+@pytest.mark.parametrize(
+    ("zones", "constraint", "spec", "version", "expected"),
+    [
+        pytest.param("abc", "", "", "1.36", {RULE: True}, id="room in 2 of 3 zones"),
+        pytest.param("abc", "", "", "1.25", {"rollout-without-room": False}, id="1.25 has no Honor"),
+        pytest.param("abc", ", nodeTaintsPolicy: Honor", "", "1.36", {}, id="honored: room for more"),
+        pytest.param(
+            "abc",
+            "",
+            "strategy: {rollingUpdate: {maxUnavailable: 1}}",
+            "1.36",
+            {},
+            id="one goes first",
+        ),
+        pytest.param("abc", ", matchLabelKeys: [pod-template-hash]", "", "1.36", {}, id="of one revision"),
+        pytest.param("bc", "", "", "1.36", {RULE: True}, id="room in 1 of 2 zones"),
+    ],
+)
+def test_a_rollout_that_fits_nowhere(
+    zones: str, constraint: str, spec: str, version: str, expected: dict[str, bool]
+) -> None:
+    """Where a tainted zone is why a rollout has no room, that is reported with its fix, and nothing else."""
+    nodes = nodes_of(*zones, taints=TAINTED_C)
+    manifest = a_workload(
+        f"topologyKey: {ZONE}, own, maxSkew: {4 - len(zones)}{constraint}", replicas=2, spec=spec
+    )
+    context = a_context(nodes, version=KubernetesVersion.parse(version))
+    reported = {
+        rule: bool(problem.edits)
+        for rule in (RULE, "rollout-without-room")
+        for problem in problems(rule, manifest, context)
+    }
+
+    assert expected == reported
 
 
 def test_nodes_of_karpenter() -> None:

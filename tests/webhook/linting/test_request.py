@@ -133,6 +133,8 @@ def test_version(version: str | None, found: bool) -> None:  # noqa: FBT001
         ),
         pytest.param({"objects": [], "cluster": {}}, ["cluster"], id="an unknown field"),
         pytest.param({"objects": [], "kubernetesVersion": "one"}, ["kubernetesVersion"], id="no release"),
+        pytest.param({"objects": [], "kubernetesVersion": "1.20"}, ["kubernetesVersion"], id="before 1.24"),
+        pytest.param({"objects": [], "kubernetesVersion": "9.9"}, ["kubernetesVersion"], id="after 1.99"),
         pytest.param(
             {"objects": [], "kubernetesVersion": 1.3}, ["kubernetesVersion"], id="a number as release"
         ),

@@ -10,7 +10,7 @@ import pytest
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.linting import Selection
 from webhook.linting import run
-from webhook.linting.run import Job, Outcome, lint_texts
+from webhook.linting.run import READING_SHARE, Job, Outcome, lint_texts
 from webhook.sources import parsing
 from webhook.sources.texts import Text
 
@@ -82,14 +82,17 @@ def test_two_processes(texts: list[Text]) -> None:
     assert (one.skipped, one.problems) == (two.skipped, two.problems)
 
 
-def test_progress() -> None:
-    """Every byte is told once."""
-    texts, told = [Text("a.yaml", stream(20))], list[int]()
-    for processes in (1, 2):
-        job = Job(context=AdmissionContext(policies=()), selection=Selection(), processes=processes)
-        lint_texts(texts, job, told.append)
+@pytest.mark.parametrize("processes", [1, 2])
+def test_progress(processes: int) -> None:
+    """It only grows, is half-way when all is read, and ends with the last workload."""
+    texts, told = [Text("a.yaml", stream(20))], list[float]()
+    job = Job(context=AdmissionContext(policies=()), selection=Selection(), processes=processes)
+    lint_texts(texts, job, told.append)
 
-    assert 2 * len(texts[0].content) == sum(told)
+    assert sorted(told) == told
+    assert 1 == told[-1]
+    assert [] == [share for share in told[-20 // processes :] if share <= READING_SHARE]
+    assert READING_SHARE in told
 
 
 def test_a_file_that_breaks_off() -> None:

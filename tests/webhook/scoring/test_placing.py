@@ -9,7 +9,6 @@ import orjson
 import pytest
 
 from policies.evaluation.context import AdmissionContext
-from policies.model.version import KubernetesVersion
 from policies.reports import score_json
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.verdicts import a_node, an_index
@@ -82,14 +81,6 @@ def test_no_cluster() -> None:
 def test_errors_of_the_pod(pod: dict[str, Any], path: str) -> None:
     """What is wrong with the pod is told with its path in the request."""
     assert [path] == _paths(pod=pod)
-
-
-def test_server_of_an_unknown_release() -> None:
-    """A server for a release that the engine does not know says so; the request may name another."""
-    server = AdmissionContext(policies=(), kubernetes_version=KubernetesVersion(1, 20))
-
-    assert ["kubernetesVersion"] == _paths(server)
-    assert KubernetesVersion(1, 30) == place_request(a_body(kubernetesVersion="1.30"), server).version
 
 
 @pytest.mark.parametrize("named", [{}, {"kind": "Pod"}], ids=["neither", "kind alone"])

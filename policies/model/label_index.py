@@ -1,0 +1,62 @@
+"""The distinct label sets of a repository's workloads, found by what selectors ask for.
+
+The index of a cluster's pods (``engine/label_sets.py``) does the same with arrays for sets that come and go;
+a linter without a cluster does not load numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+
+from policies.model.labels import LabelSelector, Operator
+
+
+class LabelIndex:
+    """Numbers label sets from 0, in the order in which they come."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[frozenset[tuple[str, str]], int] = {}
+        self._sets: list[Mapping[str, str]] = []
+        self._by_value: dict[tuple[str, str], list[int]] = {}
+        self._with_key: dict[str, list[int]] = {}
+
+    def add(self, labels: Mapping[str, str]) -> int:
+        """Return the number of a label set."""
+        pairs = frozenset(labels.items())
+        number = self._numbers.setdefault(pairs, len(self._sets))
+        if number == len(self._sets):
+            self._sets.append(labels)
+            for pair in pairs:
+                self._by_value.setdefault(pair, []).append(number)
+                self._with_key.setdefault(pair[0], []).append(number)
+        return number
+
+    def find(self, labels: Mapping[str, str]) -> int | None:
+        """Return the number that a label set has; None if it never came."""
+        return self._numbers.get(frozenset(labels.items()))
+
+    def matching(self, selector: LabelSelector) -> Iterator[int]:
+        """Yield the numbers of the sets that a selector matches, ascending.
+
+        Only sets are looked at that satisfy the requirement which the fewest satisfy; all of them for a
+        selector that only says what must be absent, which most match.
+        """
+        lists = min(self._satisfying(selector), key=lambda lists: sum(map(len, lists)), default=None)
+        found: Sequence[int] | range
+        if lists is None:
+            found = range(len(self._sets))
+        else:
+            found = lists[0] if len(lists) == 1 else sorted(chain(*lists))
+        return (number for number in found if selector.matches(self._sets[number]))
+
+    def _satisfying(self, selector: LabelSelector) -> Iterator[list[list[int]]]:
+        """Yield for each requirement that asks for a label the sets that have it, value by value."""
+        for pair in selector.match_labels:
+            yield [self._by_value.get(pair, [])]
+        for entry in selector.match_expressions:
+            if entry.operator is Operator.EXISTS:
+                yield [self._with_key.get(entry.key, [])]
+            elif entry.operator is Operator.IN:
+                # A value may be listed twice.
+                yield [self._by_value.get((entry.key, value), []) for value in dict.fromkeys(entry.values)]
