@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from policies.findings import Finding, Severity
+from policies.reports.builds import message
 from policies.reports.lint_run import LintRun
 from policies.reports.manual import remedy
 from policies.reports.printable import one_line
@@ -29,7 +30,7 @@ def _command(finding: Finding, run: LintRun) -> str:
 
 
 def _data(finding: Finding, run: LintRun) -> str:
-    whose = ": ".join(filter(None, (finding.title, str(finding.path), finding.message)))
+    whose = ": ".join(filter(None, (finding.title, str(finding.path), message(finding))))
     rule = run.rules.get(finding.rule)
     lines = [one_line(whose), *([f"Fix: {remedy(rule)}"] if rule else [])]
     # The runner turns the escape into the line break that a command itself cannot have.

@@ -158,7 +158,7 @@ def _left(result: FixResult, config: LintConfig) -> list[Finding]:
     if not config.baseline:
         return result.left.findings
     content = read_text(config.baseline, named=True).content
-    return read_baseline(content, shown_file(config.baseline)).new(result.left.findings)
+    return read_baseline(content, shown_file(config.baseline)).new(result.left.findings)[0]
 
 
 def _write(read: _Read, result: FixResult) -> None:

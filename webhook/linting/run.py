@@ -19,6 +19,7 @@ from typing import Any, Final
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.declaring import Gathered, folder_of, gather
 from policies.evaluation.linting import LintResult, Selection, lint_gathered
+from policies.evaluation.merged_findings import merge_builds
 from policies.findings import Finding
 from policies.model.declared import Workload
 from policies.model.inventory import Inventory
@@ -111,9 +112,12 @@ def lint_texts(texts: Iterable[Text], job: Job, advance: Callable[[int], None]) 
     if _processes(parts, job) < 2:
         half = _read(parts, job, advance)
         half.drop(half.broken)
-        return _judge(half, half.gathered.repository, job)
-    first, second = _halves(parts)
-    return _lint_beside(first, second, job, advance)
+        outcome = _judge(half, half.gathered.repository, job)
+    else:
+        first, second = _halves(parts)
+        outcome = _lint_beside(first, second, job, advance)
+    merge_builds(outcome.result)
+    return outcome
 
 
 def _processes(parts: list[Text], job: Job) -> int:

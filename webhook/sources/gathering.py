@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from policies.documents.lint_config import Rendering
@@ -12,6 +13,7 @@ from policies.errors import DocumentError
 from policies.findings import Finding
 from webhook.sources.charts import is_library, render_chart
 from webhook.sources.kustomizations import Kustomization, absolute, reached, read_kustomization, roots
+from webhook.sources.origins import Sources
 from webhook.sources.texts import Text, read_text, shown_file, unreadable
 from webhook.sources.tools import ToolError
 from webhook.sources.walking import find
@@ -38,11 +40,13 @@ class Texts:
         texts: By their files' names.
         notes: What was left out and why, a line each.
         problems: What cannot be read.
+        sources: What kustomizations were built from.
     """
 
     texts: list[Text] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     problems: list[Finding] = field(default_factory=list)
+    sources: Sources = field(default_factory=Sources)
 
 
 def gather_texts(
@@ -91,6 +95,7 @@ def _build_all(files: list[str], rendering: Rendering, gathered: Texts) -> set[P
     """Build every kustomization that no other one uses; return the files that need no look of their own."""
     known = [read_kustomization(file) for file in files]
     by_folder = {each.folder: each for each in known}
+    gathered.sources = Sources(by_folder)
     program = _kustomize(rendering) if files else None
     # A patch is a part of a manifest: alone it would lack what the manifest has.
     covered = {path for each in known for path in each.parts}
@@ -102,7 +107,8 @@ def _build_all(files: list[str], rendering: Rendering, gathered: Texts) -> set[P
             note = f"{shown_file(root.file)}: not built, so its files are looked at without patches: {error}"
             gathered.notes.append(note)
             continue
-        gathered.texts.append(text)
+        gathered.texts.append(replace(text, built=partial(gathered.sources.built, root)))
+        gathered.sources.count(made_from)
         covered |= {path for each in made_from for path in each.resources}
     return covered
 

@@ -58,7 +58,7 @@ def parse(text: Text) -> Parsed:
     found = [entry for document in documents for entry in objects(document) if _is_object(entry)]
     if not found and text.named and not text.first_line:
         return Parsed(notes=[f"{text.file}: holds no Kubernetes object"])
-    return Parsed(found)
+    return Parsed([text.built(entry) for entry in found] if text.built else found)
 
 
 def pieces(text: Text) -> Iterator[Text]:
