@@ -7,7 +7,7 @@ transformer or a replacement made the value, nobody claims to know.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -15,60 +15,8 @@ from typing import Any, Final
 from policies.edits import Edit
 from policies.fields import FieldPath
 from policies.findings import Location
-from policies.manifests import Document, ManifestObject
-from policies.patch import segments_of
-
-_Segments = tuple[str | int, ...]
-#: Lists whose entries a strategic merge patch finds by some of their fields (the API's merge keys).
-_MERGE_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
-    "containers": ("name",),
-    "initContainers": ("name",),
-    "volumes": ("name",),
-}
-#: What a strategic merge patch says of how it is merged.
-_DIRECTIVE: Final = "$patch"
-#: What a text states that takes the place of others and leaves a field out; equal to no value.
-_NOTHING: Final = object()
-#: JSON Patch operations that state a value.
-_STATING: Final = frozenset({"add", "replace"})
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Inline:
-    """A patch that stands as a text in a kustomization.
-
-    Attributes:
-        document: The kustomization.
-        path: The text's field.
-        is_block: Whether it is a literal block, each line of which is a line of the file.
-    """
-
-    document: Document
-    path: FieldPath
-    is_block: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Layer:
-    """A text that states a part of an object.
-
-    Attributes:
-        document: The text: of a file, or of a patch in a kustomization.
-        path: Where the object stands in it; empty for a list of JSON Patch operations.
-        is_patch: Whether it changes what earlier ones state.
-        inline: Where it stands in a kustomization; None for a file of its own.
-    """
-
-    document: Document
-    path: FieldPath
-    is_patch: bool = False
-    inline: Inline | None = None
-
-    @property
-    def value(self) -> Any:
-        """The object, the part of it, or the list of operations."""
-        return value_at(self.document.value, self.path.segments)
+from policies.layers import MERGE_KEYS, Layer, Segments, Stated, agrees, entry_of, stated_in, value_at
+from policies.manifests import ManifestObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +41,12 @@ class Written:
         return self.layer.document.location(self.way)
 
 
-@dataclass(frozen=True, slots=True)
-class _Stated:
-    """What a layer states of a field: its way in the document, its value, and whether earlier ones count."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """Edits of an object as they are made in a text that it was built from; paths start at the document."""
 
     layer: Layer
-    way: _Segments
-    value: Any
-    replaces: bool
+    edits: tuple[Edit, ...]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -133,38 +79,43 @@ class Origin:
         stated = self._stating(existing)
         if not stated:
             return None
-        # A constraint is where it was first given; what a field of it says is where that was said last.
-        found = stated[0] if isinstance(existing[-1], int) else stated[-1]
         rest = path.segments[len(existing) :]
+        # A constraint is where it was first given; what a field of it says is where that was said last.
+        found = stated[0] if rest or isinstance(existing[-1], int) else stated[-1]
         way = FieldPath((*found.way, *rest))
         named = path
         if not isinstance(found.layer.value, list):
             named = FieldPath(way.segments[len(found.layer.path.segments) :])
         return Written(found.layer, way, named, len(stated) == 1)
 
-    def _stating(self, path: _Segments) -> list[_Stated]:
+    def _stating(self, path: Segments) -> list[Stated]:
         """Return what states a field, or a part of it, as it was built."""
         built = value_at(self.value, path)
-        found: list[_Stated] = []
+        found: list[Stated] = []
         for layer in self.layers:
-            stated = _in_layer(layer, self.value, path)
+            stated = stated_in(layer, self.value, path)
             if stated is None:
                 continue
             if stated.replaces:
                 found.clear()
-            if _agrees(stated.value, built):
+            if agrees(stated.value, built):
                 found.append(stated)
         return found
 
-    def placed(self, edits: Sequence[Edit]) -> list[tuple[Layer, Edit]] | None:
-        """Return the edits of the texts that make edits of the object; None where that cannot be done."""
-        placed = []
-        for edit in edits:
-            one = self._place(edit)
-            if one is None:
-                return None
-            placed.append(one)
-        return placed
+    def placed(self, edits: Sequence[Edit]) -> Placed | None:
+        """Return how edits of the object are made in what it was built from; None where they cannot be.
+
+        All must be made in one text, and the labels that they write must stand in some: what a kustomization
+        adds is another in another overlay.
+        """
+        found = [self._place(edit) for edit in edits]
+        placed = [each for each in found if each is not None]
+        if not placed or len(placed) < len(found) or any(layer is not placed[0][0] for layer, _ in placed):
+            return None
+        wanted = {pair for edit in edits for pair in _labels(edit.new)}
+        if not wanted <= {pair for layer in self.layers for pair in _labels(layer.value)}:
+            return None
+        return Placed(placed[0][0], tuple(edit for _, edit in placed))
 
     def _place(self, edit: Edit) -> tuple[Layer, Edit] | None:
         written = self.written(edit.path)
@@ -184,7 +135,7 @@ class Origin:
             return None
         return written.layer, Edit(written.way, value_at(source, written.way.segments), edit.new)
 
-    def _states_alone(self, segments: _Segments) -> bool:
+    def _states_alone(self, segments: Segments) -> bool:
         """Tell whether one text alone states the entry of a list that a field belongs to."""
         last = max((number for number, name in enumerate(segments) if isinstance(name, int)), default=None)
         return last is None or len(self._stating(segments[: last + 1])) == 1
@@ -206,17 +157,7 @@ class BuiltObject(ManifestObject):
         return written.location if written else ManifestObject.location(self, path)
 
 
-def value_at(value: Any, segments: Sequence[str | int]) -> Any:
-    """Return what stands at a path; None where there is nothing."""
-    for segment in segments:
-        if isinstance(segment, int):
-            value = value[segment] if isinstance(value, list) and 0 <= segment < len(value) else None
-        else:
-            value = value.get(segment) if isinstance(value, dict) else None
-    return value
-
-
-def _existing(value: Any, segments: _Segments) -> _Segments:
+def _existing(value: Any, segments: Segments) -> Segments:
     """Return the part of a path that exists."""
     for length in range(len(segments), 0, -1):
         if value_at(value, segments[:length]) is not None:
@@ -224,117 +165,43 @@ def _existing(value: Any, segments: _Segments) -> _Segments:
     return ()
 
 
-def _is_merge_key(segments: _Segments) -> bool:
+def _is_merge_key(segments: Segments) -> bool:
     if len(segments) < 3 or not isinstance(segments[-2], int):
         return False
-    return segments[-1] in _MERGE_KEYS.get(str(segments[-3]), ())
+    return segments[-1] in MERGE_KEYS.get(str(segments[-3]), ())
 
 
-def _in_layer(layer: Layer, built: Mapping[str, Any], path: _Segments) -> _Stated | None:
-    """Return what a layer states of a field; None if nothing."""
-    start = layer.path.segments
-    if not isinstance(layer.value, list):
-        return _follow(layer, _Step(layer.value, start), built, path)
-    # Of several operations on a field the last one decides.
-    for number in reversed(range(len(layer.value))):
-        operation = layer.value[number]
-        if isinstance(operation, dict) and operation.get("op") in _STATING and "value" in operation:
-            length = _length(segments_of(str(operation.get("path"))), operation["value"], built, path)
-            step = _Step(operation["value"], (*start, number, "value"), length, replaces=True)
-            if length and (stated := _follow(layer, step, built, path)) is not None:
-                return stated
-    return None
+#: The fields that hold labels, of objects and of selectors.
+_LABELS: Final = frozenset({"labels", "matchLabels"})
 
 
-def _length(pointer: Sequence[str], value: Any, built: Any, path: _Segments) -> int:
-    """Return how much of a path the pointer of an operation is; 0 if it leads elsewhere."""
-    if len(pointer) > len(path):
-        return 0
-    for depth, (name, segment) in enumerate(zip(pointer, path, strict=False)):
-        if isinstance(segment, int) and depth == len(pointer) - 1:
-            # Entries may move after one was added: which one it is its merge keys tell.
-            keys = _MERGE_KEYS.get(str(path[depth - 1]), ())
-            key = _identity(value, keys)
-            if key is None or key != _identity(value_at(built, path[: depth + 1]), keys):
-                return 0
-        elif name != str(segment):
-            return 0
-    return len(pointer)
+def _labels(value: Any) -> Iterator[tuple[str, str]]:
+    """Yield every label that a value sets or selects."""
+    if isinstance(value, list):
+        for entry in value:
+            yield from _labels(entry)
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            if name in _LABELS and isinstance(member, dict):
+                yield from ((key, text) for key, text in member.items() if isinstance(text, str))
+            else:
+                yield from _labels(member)
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """A place on the way down a layer, and how much of the path led there."""
-
-    node: Any
-    way: _Segments
-    depth: int = 0
-    replaces: bool = False
-
-
-def _follow(layer: Layer, step: _Step, built: Mapping[str, Any], path: _Segments) -> _Stated | None:
-    """Follow the path of a built field in what a layer states, from a place on."""
-    node, way, replaces = step.node, step.way, step.replaces
-    merges = _merges_lists(built)
-    for depth in range(step.depth, len(path)):
-        segment: str | int | None = path[depth]
+def translated(path: FieldPath, old: Mapping[str, Any], new: Mapping[str, Any]) -> FieldPath | None:
+    """Return the path in one built object of what a path leads to in another; None if it has nothing such."""
+    found: Segments = ()
+    for depth, segment in enumerate(path.segments):
         if isinstance(segment, int):
-            keys = _MERGE_KEYS.get(str(path[depth - 1]), ())
-            whole = not (keys and merges) or _has_directive(node)
-            segment = _entry(node, value_at(built, path[:depth]), segment, keys)
+            ours, theirs = value_at(old, path.segments[:depth]), value_at(new, found)
+            if not isinstance(ours, list) or segment >= len(ours):
+                # An entry that is added: at the end of a list that is alike.
+                found = (*found, segment)
+                continue
+            position = entry_of(theirs, ours, segment, MERGE_KEYS.get(str(path.segments[depth - 1]), ()))
+            if position is None:
+                return None
+            found = (*found, position)
         else:
-            whole = isinstance(node, dict) and node.get(_DIRECTIVE) == "replace"
-            segment = segment if isinstance(node, dict) and segment in node else None
-        replaces = replaces or (layer.is_patch and whole)
-        if segment is None:
-            return _Stated(layer, way, _NOTHING, replaces) if replaces else None
-        node, way = node[segment], (*way, segment)
-    return _Stated(layer, way, node, replaces)
-
-
-def _merges_lists(built: Mapping[str, Any]) -> bool:
-    """Tell whether patches merge lists of this kind: those of custom resources are replaced."""
-    group = str(built.get("apiVersion")).rpartition("/")[0]
-    return "." not in group or group.endswith(".k8s.io")
-
-
-def _has_directive(node: Any) -> bool:
-    return isinstance(node, list) and any(_is_directive(entry) for entry in node)
-
-
-def _is_directive(entry: Any) -> bool:
-    return isinstance(entry, dict) and entry.get(_DIRECTIVE) == "replace"
-
-
-def _entry(node: Any, built: Any, index: int, keys: tuple[str, ...]) -> int | None:
-    """Return which entry of a list became an entry of the built one; None if that is not certain."""
-    if not isinstance(node, list) or not isinstance(built, list):
-        return None
-    wanted = _identity(built[index], keys)
-    if wanted is not None and sum(_identity(entry, keys) == wanted for entry in built) == 1:
-        found = [number for number, entry in enumerate(node) if _identity(entry, keys) == wanted]
-        return found[0] if len(found) == 1 else None
-    return index if len(node) == len(built) and _covers(node[index], built[index]) else None
-
-
-def _identity(entry: Any, keys: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return what an entry of a list is merged by; None where it lacks some of it."""
-    values = [entry.get(key) for key in keys] if isinstance(entry, dict) else []
-    texts = tuple(value for value in values if isinstance(value, str))
-    return texts if texts and len(texts) == len(keys) else None
-
-
-def _covers(stated: Any, built: Any) -> bool:
-    """Tell whether all that is stated was built; there may be more, such as labels."""
-    if isinstance(stated, dict) and isinstance(built, dict):
-        return all(name in built and _covers(value, built[name]) for name, value in stated.items())
-    if isinstance(stated, list) and isinstance(built, list):
-        return len(stated) == len(built) and all(map(_covers, stated, built))
-    return type(stated) is type(built) and bool(stated == built)
-
-
-def _agrees(stated: Any, built: Any) -> bool:
-    """Tell whether a value may be what was built: texts and numbers must be equal."""
-    if isinstance(stated, dict | list):
-        return type(stated) is type(built)
-    return type(stated) is type(built) and bool(stated == built)
+            found = (*found, segment)
+    return FieldPath(found)

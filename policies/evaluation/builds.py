@@ -8,8 +8,9 @@ from dataclasses import replace
 from policies.edits import Edit
 from policies.evaluation.declaring import text_member
 from policies.findings import Build, Finding, Location
+from policies.layers import Layer
 from policies.manifests import ManifestObject
-from policies.origins import BuiltObject, Layer
+from policies.origins import BuiltObject
 
 
 def at_origin(finding: Finding, manifest: ManifestObject, edits: Sequence[Edit] = ()) -> Finding:
@@ -32,14 +33,15 @@ def at_origin(finding: Finding, manifest: ManifestObject, edits: Sequence[Edit] 
         finding,
         location=location,
         path=written.path,
-        title=_title(written.layer) or finding.title,
+        title=title_of(written.layer) or finding.title,
         fixable=bool(edits) and origin.placed(edits) is not None,
         builds=builds,
         used_in_builds=origin.count_builds(location.file),
     )
 
 
-def _title(layer: Layer) -> str:
+def title_of(layer: Layer) -> str:
+    """Return kind and name as a text has them; empty where it lacks one."""
     value = layer.value if isinstance(layer.value, dict) else {}
     kind, name = text_member(value, "kind"), text_member(value.get("metadata"), "name")
     return f"{kind} {name}" if kind and name else ""

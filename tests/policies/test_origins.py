@@ -9,8 +9,9 @@ import pytest
 
 from policies.edits import Edit
 from policies.fields import FieldPath
+from policies.layers import Layer
 from policies.manifests import load
-from policies.origins import Layer, Origin
+from policies.origins import Origin
 
 SPREAD = FieldPath(("spec", "topologySpreadConstraints"))
 ZONE, HOST = "{topologyKey: zone, whenUnsatisfiable: A, %s}", "{topologyKey: host, whenUnsatisfiable: A, %s}"
@@ -168,6 +169,6 @@ def test_placed(
     """An edit is made in the one text that decides, or not at all."""
     where = FieldPath((*SPREAD.segments, *path))
     placed = an_origin(value, BASE, *patches).placed([Edit(where, old, "new")])
-    actual = placed and (placed[0][0].document.file, placed[0][1].path.segments[2])
+    actual = placed and (placed.layer.document.file, placed.edits[0].path.segments[2])
 
     assert expected == actual

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -14,12 +14,14 @@ from policies.errors import DocumentError, UsageError
 from policies.evaluation.baseline import read_baseline
 from policies.evaluation.fixing import Fixing, FixResult
 from policies.findings import Finding, Severity
+from policies.manifests import ManifestObject
 from policies.reports import diff
 from policies.reports.lint_run import plural
 from webhook.cli import lint
 from webhook.linting.job import build_job
 from webhook.linting.options import LintOptions, check_all_rules, lint_options, with_given
 from webhook.sources.gathering import Tools, gather_texts
+from webhook.sources.origins import Sources
 from webhook.sources.parsing import parse
 from webhook.sources.texts import Text, read_text, shown_file
 from webhook.sources.walking import STDIN
@@ -33,11 +35,11 @@ _SEVERITIES: Final = (Severity.NOTE, Severity.WARNING, Severity.ERROR)
 _OF_LINT: Final = frozenset(
     {
         "select", "ignore", "fail_on", "policies", "cluster", "kubernetes_version", "workload_kinds",
-        "scheduler_config", "baseline", "config_file", "no_config",
+        "scheduler_config", "baseline", "config_file", "no_config", "kustomize",
     }
 )  # fmt: skip
 #: How gathering ends the note on what is not rendered, in the words of an option that lint has.
-_OFF: Final = (": --helm=off", ": --kustomize=off")
+_OFF: Final = ": --helm=off"
 
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
@@ -53,14 +55,25 @@ class _Read:
     """What was read.
 
     Attributes:
-        texts: The texts that may be mended, by the names that messages use.
-        paths: What their files are opened by.
+        texts: The files that are applied as they stand, by the names that messages use.
+        paths: What files are opened by.
+        built: The objects that kustomize built.
+        sources: The files that it built them from.
         broken: Whether some cannot be read or written.
     """
 
     texts: dict[str, bytes] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
+    built: list[ManifestObject] = field(default_factory=list)
+    sources: Sources = field(default_factory=Sources)
     broken: bool = False
+
+    def take_in(self, files: Iterable[str]) -> None:
+        """Take in those files that objects were built from, as they were before anything was mended."""
+        for file in files:
+            if file not in self.texts:
+                self.texts[file], self.paths[file] = self.sources.content(file), self.sources.paths[file]
+        self.texts = dict(sorted(self.texts.items()))
 
 
 @click.command(epilog=_EXAMPLES, params=[option for option in lint.command.params if option.name in _OF_LINT])
@@ -77,8 +90,8 @@ def command(
 
     PATH is a file, a folder, or - for standard input, whose result goes to standard output; by default the
     working folder. Comments, order, quotes and indentation stay. What cannot be written safely, such as a
-    value that others share by an anchor, is left alone and told. Charts' templates and what kustomizations
-    build are not mended, the files that kustomizations list are.
+    value that others share by an anchor, is left alone and told. What kustomizations build is mended in the
+    resources and patches that it is built from; templates of charts are not mended.
 
     With --inject a workload without constraints gets those that the admission webhook would give it, or its
     pods.
@@ -99,7 +112,8 @@ def command(
     fixing = Fixing(
         context=job.context, selection=job.selection, inventory=job.inventory, today=today, inject=inject
     )
-    result = fixing.fix(read.texts)
+    result = fixing.fix(read.texts, read.built, read.sources.content)
+    read.take_in(result.texts)
     if show_diff or piped:
         _print_texts(read.texts, result, show_diff=show_diff)
     else:
@@ -130,18 +144,20 @@ def _options(paths: tuple[str, ...], given: dict[str, Any]) -> LintOptions:
 
 def _read(options: LintOptions) -> _Read:
     """Return the texts that hold objects; tell what is passed over, and what is wrong with others."""
-    tools = Tools(helm=Rendering.OFF, kustomize=Rendering.OFF)
+    tools = Tools(helm=Rendering.OFF, kustomize=options.tools.kustomize)
     gathered = gather_texts(options.paths, tools=tools, exclude=options.exclude)
     problems, notes = list(gathered.problems), list(gathered.notes)
-    read = _Read()
+    read = _Read(sources=gathered.sources)
     for text in gathered.texts:
         parsed = parse(text)
         problems += parsed.problems
         notes += parsed.notes
-        if parsed.objects or _is_piped(text):
+        if text.rendered:
+            read.built += parsed.objects
+        elif parsed.objects or _is_piped(text):
             read.texts[text.file], read.paths[text.file] = text.content, text.path
     for note in notes:
-        _note(note.removesuffix(_OFF[0]).removesuffix(_OFF[1]))
+        _note(note.removesuffix(_OFF))
     for problem in problems:
         click.echo(str(problem), err=True)
     read.broken = bool(problems)

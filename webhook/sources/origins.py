@@ -18,8 +18,9 @@ from typing import Any, Final
 
 from policies.errors import DocumentError
 from policies.fields import FieldPath
+from policies.layers import Inline, Layer
 from policies.manifests import Document, ManifestObject, load, objects
-from policies.origins import BuiltObject, Inline, Layer, Origin
+from policies.origins import BuiltObject, Origin
 from policies.syntax.encoding import decoded
 from policies.syntax.lines import LineMap
 from webhook.sources.kustomizations import Kustomization, absolute, kustomization_in
