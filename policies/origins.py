@@ -74,14 +74,12 @@ class Origin:
     def written(self, path: FieldPath) -> Written | None:
         """Return where a field is written, or its nearest ancestor that exists; None where nobody knows."""
         existing = _existing(self.value, path.segments)
-        if not existing:
-            return None
         stated = self._stating(existing)
         if not stated:
             return None
         rest = path.segments[len(existing) :]
         # A constraint is where it was first given; what a field of it says is where that was said last.
-        found = stated[0] if rest or isinstance(existing[-1], int) else stated[-1]
+        found = stated[0] if rest or not existing or isinstance(existing[-1], int) else stated[-1]
         way = FieldPath((*found.way, *rest))
         named = path
         if not isinstance(found.layer.value, list):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final, TypeAlias
@@ -15,7 +15,7 @@ from policies.evaluation.mending import Repair
 from policies.evaluation.merged_findings import common_message
 from policies.fields import FieldPath
 from policies.findings import Location
-from policies.layers import TextKey, value_at
+from policies.layers import Layer, TextKey, value_at
 from policies.origins import BuiltObject, Origin, Placed, translated
 from policies.rewriting import Refusal
 
@@ -44,6 +44,8 @@ INJECTION: Final = "inject"
 #: What several builds may want of one text: its rule, and the field that is edited there.
 _Wish: TypeAlias = tuple[str, TextKey, int, FieldPath]
 _Refused: TypeAlias = list[tuple[Repair, Refusal]]
+#: A layer, however many objects it is one of.
+_Place: TypeAlias = tuple[TextKey, int, FieldPath]
 #: Why what was built is left alone.
 _NOWHERE = "no file that it was built from states it so alone: mend it by hand"
 
@@ -70,8 +72,9 @@ def repairs_of(
             wishes.setdefault(key, []).append((each, placed))
         else:
             refused.append((_at_origin(each, manifest.origin), Refusal(0, _NOWHERE)))
+    users = _users(declared) if wishes else {}
     for group in wishes.values():
-        repair, problem = _together(group, declared, today)
+        repair, problem = _together(group, users, today)
         if problem:
             refused.append((repair, Refusal(0, problem)))
         else:
@@ -112,7 +115,7 @@ def _at_origin(each: Mendable, origin: Origin, placed: Placed | None = None) -> 
 
 
 def _together(
-    group: list[tuple[Mendable, Placed]], declared: list[Declared], today: date | None
+    group: list[tuple[Mendable, Placed]], users: Mapping[_Place, list[Declared]], today: date | None
 ) -> tuple[Repair, str]:
     """Return the one repair of what builds have in common, and why it must not be made; empty if it may."""
     first, placed = group[0]
@@ -124,10 +127,10 @@ def _together(
     if any(other.edits != placed.edits for _, other in group):
         return repair, f"{_builds(each.entry for each, _ in group)} need different values here"
     own = {id(each.entry) for each, _ in group}
-    others = [entry for entry in declared if id(entry) not in own and _uses(entry, first.entry, placed)]
+    others = [entry for entry in users[_place(placed.layer)] if id(entry) not in own]
     exempt = [entry for entry in others if _is_exempt(entry, first.rule, today)]
     if exempt:
-        return repair, f"{_builds(exempt)} is built from it, too, and exempt"
+        return repair, f"{_builds(exempt)} is built from the same text and exempt from the rule"
     moved = ((entry, _moved(first, placed, entry)) for entry in others)
     changed = tuple((entry, edits) for entry, edits in moved if edits)
     return replace(repair, objects=(*repair.objects, *changed)), ""
@@ -142,12 +145,18 @@ def _builds(entries: Iterable[Declared]) -> str:
     return ", ".join(sorted({_origin(entry).build for entry in entries}))
 
 
-def _uses(entry: Declared, of: Declared, placed: Placed) -> bool:
-    """Tell whether an object was built from the text that is edited, too."""
-    if not isinstance(entry.manifest, BuiltObject) or entry.subject.kind is not of.subject.kind:
-        return False
-    place = placed.layer.text, placed.layer.document.index, placed.layer.path
-    return any((each.text, each.document.index, each.path) == place for each in entry.manifest.origin.layers)
+def _place(layer: Layer) -> _Place:
+    return layer.text, layer.document.index, layer.path
+
+
+def _users(declared: Iterable[Declared]) -> dict[_Place, list[Declared]]:
+    """Return which objects were built from each text."""
+    users: dict[_Place, list[Declared]] = {}
+    for entry in declared:
+        if isinstance(entry.manifest, BuiltObject):
+            for place in dict.fromkeys(map(_place, entry.manifest.origin.layers)):
+                users.setdefault(place, []).append(entry)
+    return users
 
 
 def _is_exempt(entry: Declared, rule: str, today: date | None) -> bool:

@@ -67,6 +67,7 @@ PATCHED = built(ZONE % f"maxSkew: 5, {SELECTED}", HOST % "maxSkew: 2")
         pytest.param(
             PLAIN, [], (1, "labelSelector", "matchLabels", "env"), None, id="a label that no text states"
         ),
+        pytest.param(PLAIN, [], (), ("base.yaml:5", ()), id="the whole list"),
         pytest.param(PATCHED, [PATCH], (0, "maxSkew"), ("0.yaml:6", (0, "maxSkew")), id="of the patch"),
         pytest.param(
             PATCHED, [PATCH], (0,), ("base.yaml:6", (0,)), id="changed by a patch, given in the base"
@@ -172,3 +173,15 @@ def test_placed(
     actual = placed and (placed.layer.document.file, placed.edits[0].path.segments[2])
 
     assert expected == actual
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [pytest.param("web", True, id="a label of the base"), pytest.param("prod", False, id="an overlay's")],
+)
+def test_labels_that_are_written(label: str, expected: bool) -> None:  # noqa: FBT001  # a table
+    """Labels that a kustomization adds are not written into what others use."""
+    where = FieldPath((*SPREAD.segments, 0, "labelSelector"))
+    placed = an_origin(PLAIN, BASE).placed([Edit(where, None, {"matchLabels": {"app": label}})])
+
+    assert expected is (placed is not None)

@@ -24,6 +24,7 @@ from policies.origins import BuiltObject, Origin
 from policies.syntax.encoding import decoded
 from policies.syntax.lines import LineMap
 from webhook.sources.kustomizations import Kustomization, absolute, kustomization_in
+from webhook.sources.patch_targets import is_target
 from webhook.sources.texts import shown_file
 
 #: The fields that list patches, in the order in which kustomize applies them.
@@ -49,6 +50,7 @@ class Sources:
     paths: dict[str, str] = field(default_factory=dict)
     builds: Counter[Path] = field(default_factory=Counter)
     _documents: dict[str, list[Document]] = field(default_factory=dict)
+    _found: dict[tuple[str, str], dict[str, list[_Candidate]]] = field(default_factory=dict)
 
     def count(self, made_from: Iterable[Kustomization]) -> None:
         """Take in what one more kustomization is made from."""
@@ -90,13 +92,14 @@ class Sources:
         return BuiltObject(manifest.value, manifest.path, manifest.document, origin)
 
     def _layers(self, root: Kustomization, built: Mapping[str, Any]) -> Sequence[Layer] | None:
-        kind = str(built.get("kind"))
+        key = root.file, str(built.get("kind"))
+        if key not in self._found:
+            by_name = self._found[key] = {}
+            for each in _Walk(self, key[1]).objects_of(root, []):
+                by_name.setdefault(each.name, []).append(each)
         name, namespace = _names(built)
-        found = [
-            each for each in _Walk(self, kind).objects_of(root, [])
-            if each.name == name and (not each.namespace or each.namespace == namespace)
-        ]  # fmt: skip
-        return found[0].layers if len(found) == 1 else None
+        fitting = [each for each in self._found[key].get(name, ()) if each.namespace in {"", namespace}]
+        return fitting[0].layers if len(fitting) == 1 else None
 
 
 @dataclass(slots=True)
@@ -136,13 +139,33 @@ class _Walk:
         for entry in _texts(value, "components"):
             component = self._kustomization(each, entry)
             found = self.objects_of(component, found, depth + 1) if component else found
+        by_name: dict[str, list[_Candidate]] = {}
+        for candidate in found:
+            for name in candidate.names:
+                by_name.setdefault(name, []).append(candidate)
         for target, layer in self._patches(each):
-            for candidate in found:
-                if _is_aimed_at(target, layer, candidate, self.kind):
-                    candidate.layers.append(layer)
+            for candidate in self._patched(target, layer, found, by_name):
+                candidate.layers.append(layer)
         for candidate in found:
             _rename(candidate, value)
         return found
+
+    def _patched(
+        self,
+        target: Mapping[str, Any],
+        layer: Layer,
+        found: list[_Candidate],
+        by_name: Mapping[str, list[_Candidate]],
+    ) -> Iterable[_Candidate]:
+        """Return what a patch is for, by its target or by the object that it is a part of."""
+        if target:
+            return [
+                candidate
+                for candidate in found
+                if is_target(target, self.kind, candidate.names, candidate.value)
+            ]
+        value = layer.value if isinstance(layer.value, dict) else {}
+        return by_name.get(_names(value)[0], ()) if value.get("kind") == self.kind else ()
 
     def _listed(self, each: Kustomization, entry: str, depth: int) -> list[_Candidate]:
         file = _beside(each.file, entry)
@@ -247,46 +270,3 @@ def _rename(candidate: _Candidate, kustomization: Mapping[str, Any]) -> None:
     candidate.name = f"{prefix or ''}{candidate.name}{suffix or ''}"
     candidate.names.add(candidate.name)
     candidate.namespace = str(namespace or candidate.namespace)
-
-
-def _is_aimed_at(target: Mapping[str, Any], layer: Layer, candidate: _Candidate, kind: str) -> bool:
-    """Tell whether a patch is for an object, by its target or by the object that it is a part of."""
-    if not target:
-        value = layer.value if isinstance(layer.value, dict) else {}
-        return value.get("kind") == kind and _names(value)[0] in candidate.names
-    if not _fits(target.get("kind"), [kind]) or not _fits(target.get("name"), candidate.names):
-        return False
-    metadata = candidate.value.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    return _selects(target.get("labelSelector"), metadata.get("labels")) and _selects(
-        target.get("annotationSelector"), metadata.get("annotations")
-    )
-
-
-def _fits(pattern: Any, names: Iterable[str]) -> bool:
-    """Tell whether a target's regular expression, which must match a whole name, matches one of them."""
-    if not pattern:
-        return True
-    try:
-        compiled = re.compile(str(pattern))
-    except re.error:
-        return False
-    return any(compiled.fullmatch(name) for name in names)
-
-
-def _selects(selector: Any, labels: Any) -> bool:
-    """Tell whether a selector of equalities (``app=web,tier!=db,zone``) holds; others are held to."""
-    labels = labels if isinstance(labels, dict) else {}
-    if not isinstance(selector, str) or "(" in selector:
-        return True
-    for requirement in filter(None, map(str.strip, selector.split(","))):
-        key, sign, value = (part.strip() for part in re.split(r"(!=|==?|$)", requirement, maxsplit=1))
-        if sign == "!=":
-            holds = labels.get(key) != value
-        elif sign:
-            holds = labels.get(key) == value
-        else:
-            holds = key.removeprefix("!") not in labels if key.startswith("!") else key in labels
-        if not holds:
-            return False
-    return True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -202,3 +204,43 @@ def test_one_that_cannot_be_written_stops_no_other(fix: Any, monkeypatch: pytest
     assert (2, WEB, FIXED) == (result.exit_code, Path("a.yaml").read_text(), Path("b.yaml").read_text())
     assert "a.yaml: Permission denied\n" in result.stderr
     assert "fixed 1 problem in 1 file" in result.stderr
+
+
+PATCH = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {template: {spec: {topologySpreadConstraints: [
+  {topologyKey: %s, maxSkew: 2, whenUnsatisfiable: %s}]}}}
+"""
+INLINE = PATCH % (OLD_ZONE.replace("zone", "region"), "ScheduleAnyway")
+OPERATIONS = f"""\
+- op: add
+  path: /spec/template/spec/topologySpreadConstraints/-
+  value: {{topologyKey: {OLD_ZONE}, maxSkew: 3, whenUnsatisfiable: DoNotSchedule}}  # mine
+"""
+OVERLAYS = {
+    "base/kustomization.yaml": "resources: [web.yaml]\n",
+    "base/web.yaml": WEB,
+    "a/kustomization.yaml": "resources: [../base]\nnamePrefix: a-\npatches:\n- path: patch.yaml\n- patch: |\n"
+    + textwrap.indent(INLINE, "    "),
+    "a/patch.yaml": PATCH % (OLD_ZONE, "DoNotSchedule"),
+    "b/kustomization.yaml": "resources: [../base]\npatches: [{path: ops.yaml, target: {kind: Deployment}}]\n",
+    "b/ops.yaml": OPERATIONS,
+}
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds kustomizations")
+def test_what_kustomize_builds(fix: Any) -> None:
+    """Resource, patch, inline patch and JSON Patch are mended where they stand; nothing is left afterwards."""
+    for name, text in OVERLAYS.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text)
+    shown = fix("--diff", *RENAMES)
+    first, second = fix(*RENAMES), fix(*RENAMES)
+    renamed = {name: text.replace("failure-domain.beta", "topology") for name, text in OVERLAYS.items()}
+
+    assert renamed == {name: Path(name).read_text() for name in OVERLAYS}
+    assert "would fix 4 problems in 4 files\n" in shown.stderr
+    assert (0, "fixed 4 problems in 4 files\n") == (first.exit_code, first.stderr)
+    assert "nothing to fix\n" == second.stderr

@@ -96,7 +96,7 @@ def lines(manifest: BuiltObject, count: int) -> list[str]:
         ),
         pytest.param("patches: [{path: patch.yaml, target: {name: we}}]", "", id="another target"),
         pytest.param(
-            "patches: [{path: patch.yaml, target: {labelSelector: 'app in (web)'}}]",
+            "patches: [{path: patch.yaml, target: {labelSelector: 'app in (web, api)'}}]",
             "over/patch.yaml:5",
             id="a selector",
         ),
