@@ -98,7 +98,11 @@ class Sources:
             for each in _Walk(self, key[1]).objects_of(root, []):
                 by_name.setdefault(each.name, []).append(each)
         name, namespace = _names(built)
-        fitting = [each for each in self._found[key].get(name, ()) if each.namespace in {"", namespace}]
+        fitting = [
+            each
+            for each in self._found[key].get(name, ())
+            if not (each.namespace and namespace) or each.namespace == namespace
+        ]
         return fitting[0].layers if len(fitting) == 1 else None
 
 

@@ -232,7 +232,7 @@ OVERLAYS = {
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds kustomizations")
 def test_what_kustomize_builds(fix: Any) -> None:
-    """Resource, patch, inline patch and JSON Patch are mended where they stand; nothing is left afterwards."""
+    """Resource, patch, inline patch and JSON Patch are mended where they stand, all at once."""
     for name, text in OVERLAYS.items():
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(text)
