@@ -6,7 +6,8 @@ An entry of a list is found by its merge keys; where it has none the lists must 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Any, Final, TypeAlias
 
 from policies.fields import FieldPath
@@ -90,12 +91,23 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What a layer states of a field: its way in the document, its value, and whether earlier ones count."""
+    """What a layer states of a field.
+
+    Attributes:
+        layer: The layer.
+        way: The field in its document.
+        value: The value there.
+        replaces: Whether what earlier ones state counts no more.
+        by_index: Whether it is for the entry of a list that had an index when it was applied.
+        inserted: Whether it is of an entry that was put into a list, beside those that were there or for one.
+    """
 
     layer: Layer
     way: Segments
     value: Any
     replaces: bool
+    by_index: bool = False
+    inserted: bool = False
 
 
 def value_at(value: Any, segments: Sequence[str | int]) -> Any:
@@ -113,31 +125,79 @@ def stated_in(layer: Layer, built: Mapping[str, Any], path: Segments) -> Stated 
     start = layer.path.segments
     if not isinstance(layer.value, list):
         return _follow(layer, _Step(layer.value, start), built, path)
+    moved = False
     # Of several operations on a field the last one decides.
     for number in reversed(range(len(layer.value))):
         operation = layer.value[number]
-        if isinstance(operation, dict) and operation.get("op") in _STATING and "value" in operation:
-            length = _length(segments_of(str(operation.get("path"))), operation["value"], built, path)
-            step = _Step(operation["value"], (*start, number, "value"), length, replaces=True)
-            if length and (stated := _follow(layer, step, built, path)) is not None:
-                return stated
+        if not isinstance(operation, dict):
+            continue
+        pointer = segments_of(str(operation.get("path")))
+        effect = _effect(operation, pointer, built, path)
+        moved = moved or _moves(pointer, path)
+        if effect is _Effect.CLOUDS or (effect is _Effect.STATES_BY_INDEX and moved):
+            return Stated(layer, start, _NOTHING, replaces=True)
+        if effect is not _Effect.NONE:
+            step = _Step(operation["value"], (*start, number, "value"), len(pointer), replaces=True)
+            stated = _follow(layer, step, built, path)
+            if stated is not None:
+                return replace(
+                    stated,
+                    by_index=effect is _Effect.STATES_BY_INDEX,
+                    inserted=isinstance(path[len(pointer) - 1], int),
+                )
     return None
 
 
-def _length(pointer: Sequence[str], value: Any, built: Any, path: Segments) -> int:
-    """Return how much of a path the pointer of an operation is; 0 if it leads elsewhere."""
-    if len(pointer) > len(path):
-        return 0
+class _Effect(Enum):
+    """What an operation does to a field: it may also make it uncertain what earlier ones did."""
+
+    NONE = 0
+    STATES = 1
+    STATES_BY_INDEX = 2
+    CLOUDS = 3
+
+
+def _effect(operation: Mapping[str, Any], pointer: Sequence[str], built: Any, path: Segments) -> _Effect:
+    """Return what an operation does to a field."""
+    states = operation.get("op") in _STATING and "value" in operation
     for depth, (name, segment) in enumerate(zip(pointer, path, strict=False)):
-        if isinstance(segment, int) and depth == len(pointer) - 1:
+        if isinstance(segment, int):
+            if depth < len(pointer) - 1:
+                return _effect_by_index(operation, pointer, built, path, depth)
             # Entries may move after one was added: which one it is its merge keys tell.
             keys = MERGE_KEYS.get(str(path[depth - 1]), ())
-            key = identity(value, keys)
-            if key is None or key != identity(value_at(built, path[: depth + 1]), keys):
-                return 0
-        elif name != str(segment):
-            return 0
-    return len(pointer)
+            value = operation.get("value")
+            if states and entry_of([value], value_at(built, path[:depth]), segment, keys) is not None:
+                return _Effect.STATES
+            return _Effect.NONE if operation.get("op") == "add" else _Effect.CLOUDS
+        if name != segment:
+            return _Effect.NONE
+    if len(pointer) > len(path):
+        return _Effect.NONE
+    return _Effect.STATES if states else _Effect.NONE if operation.get("op") == "test" else _Effect.CLOUDS
+
+
+def _effect_by_index(
+    operation: Mapping[str, Any], pointer: Sequence[str], built: Any, path: Segments, depth: int
+) -> _Effect:
+    """Return what an operation does to a field of the entry that had an index then."""
+    field_names, below = tuple(pointer[depth + 1 :]), tuple(map(str, path[depth + 1 :]))
+    if field_names[0] in MERGE_KEYS.get(str(path[depth - 1]), ()):
+        return _Effect.CLOUDS
+    if operation.get("op") == "test" or field_names != below[: len(field_names)]:
+        return _Effect.NONE
+    if operation.get("op") not in _STATING:
+        return _Effect.CLOUDS
+    stated = value_at(operation.get("value"), path[len(pointer) :])
+    if not agrees(stated, value_at(built, path)):
+        return _Effect.NONE
+    return _Effect.STATES_BY_INDEX if pointer[depth] == str(path[depth]) else _Effect.CLOUDS
+
+
+def _moves(pointer: Sequence[str], path: Segments) -> bool:
+    """Tell whether an operation may give the entries of a list on a path other places."""
+    last = len(pointer) - 1
+    return last < len(path) and isinstance(path[last], int) and tuple(pointer[:last]) == path[:last]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +221,14 @@ def _follow(layer: Layer, step: _Step, built: Mapping[str, Any], path: Segments)
             whole = not (keys and merges) or _has_directive(node)
             segment = entry_of(node, value_at(built, path[:depth]), segment, keys)
         else:
-            whole = isinstance(node, dict) and node.get(_DIRECTIVE) == "replace"
+            whole = isinstance(node, dict) and _DIRECTIVE in node
             segment = segment if isinstance(node, dict) and segment in node else None
         replaces = replaces or (layer.is_patch and whole)
         if segment is None:
             return Stated(layer, way, _NOTHING, replaces) if replaces else None
         node, way = node[segment], (*way, segment)
+        if node is None and layer.is_patch:
+            return Stated(layer, way, _NOTHING, replaces=True)
     return Stated(layer, way, node, replaces)
 
 

@@ -90,15 +90,27 @@ class Origin:
         """Return what states a field, or a part of it, as it was built."""
         built = value_at(self.value, path)
         found: list[Stated] = []
-        for layer in self.layers:
+        known = False
+        for number, layer in enumerate(self.layers):
             stated = stated_in(layer, self.value, path)
             if stated is None:
                 continue
+            # An entry beside one of the same keys, or one whose place may have changed: which is it?
+            unclear = stated.inserted and known
+            if unclear or (stated.by_index and self._moves_entries(self.layers[number + 1 :], path)):
+                found.clear()
+                continue
+            known = True
             if stated.replaces:
                 found.clear()
             if agrees(stated.value, built):
                 found.append(stated)
         return found
+
+    def _moves_entries(self, layers: Sequence[Layer], path: Segments) -> bool:
+        """Tell whether layers may give the entries of a path's last list other places."""
+        last = max(number for number, segment in enumerate(path) if isinstance(segment, int))
+        return any(stated_in(layer, self.value, path[:last]) for layer in layers)
 
     def placed(self, edits: Sequence[Edit]) -> Placed | None:
         """Return how edits of the object are made in what it was built from; None where they cannot be.

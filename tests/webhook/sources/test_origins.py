@@ -52,6 +52,7 @@ namePrefix: a-
 namespace: shop
 labels: [{pairs: {env: prod}, includeTemplates: true}]
 """
+REPLACE = "- {op: replace, path: /spec/template/spec/topologySpreadConstraints, value: [%s]}"
 SPREAD = ("spec", "template", "spec", "topologySpreadConstraints")
 
 
@@ -114,9 +115,14 @@ def lines(manifest: BuiltObject, count: int) -> list[str]:
             id="a literal block in a list",
         ),
         pytest.param(
-            f"patches:\n- target: {{kind: Deployment}}\n  patch: '{ADD % (CONSTRAINT % ('zone', 2))}'",
+            f"patches:\n- target: {{kind: Deployment}}\n  patch: '{REPLACE % (CONSTRAINT % ('zone', 2))}'",
             "over/kustomization.yaml:4",
             id="a text on one line",
+        ),
+        pytest.param(
+            f"patches:\n- target: {{kind: Deployment}}\n  patch: '{ADD % (CONSTRAINT % ('zone', 2))}'",
+            "",
+            id="beside one of the same keys",
         ),
         pytest.param("patches: [{path: nowhere.yaml}]", "", id="no such file"),
         pytest.param("patches: [3, {path: 3}, {patch: '{'}, null]", "", id="rubbish"),
