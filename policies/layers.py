@@ -100,6 +100,7 @@ class Stated:
         replaces: Whether what earlier ones state counts no more.
         by_index: Whether it is for the entry of a list that had an index when it was applied.
         inserted: Whether it is of an entry that was put into a list, beside those that were there or for one.
+        unclear: Whether it leaves open which text the field comes from.
     """
 
     layer: Layer
@@ -108,6 +109,7 @@ class Stated:
     replaces: bool
     by_index: bool = False
     inserted: bool = False
+    unclear: bool = False
 
 
 def value_at(value: Any, segments: Sequence[str | int]) -> Any:
@@ -126,24 +128,25 @@ def stated_in(layer: Layer, built: Mapping[str, Any], path: Segments) -> Stated 
     if not isinstance(layer.value, list):
         return _follow(layer, _Step(layer.value, start), built, path)
     moved = False
+    effects = [_effect(operation, built, path) for operation in layer.value]
     # Of several operations on a field the last one decides.
     for number in reversed(range(len(layer.value))):
-        operation = layer.value[number]
-        if not isinstance(operation, dict):
-            continue
-        pointer = segments_of(str(operation.get("path")))
-        effect = _effect(operation, pointer, built, path)
+        operation, effect = layer.value[number], effects[number]
+        pointer = _pointer(operation)
         moved = moved or _moves(pointer, path)
         if effect is _Effect.CLOUDS or (effect is _Effect.STATES_BY_INDEX and moved):
-            return Stated(layer, start, _NOTHING, replaces=True)
+            return Stated(layer, start, _NOTHING, replaces=False, unclear=True)
         if effect is not _Effect.NONE:
+            inserted = isinstance(path[len(pointer) - 1], int)
+            others = set(effects[:number]) - {_Effect.NONE}
             step = _Step(operation["value"], (*start, number, "value"), len(pointer), replaces=True)
             stated = _follow(layer, step, built, path)
             if stated is not None:
                 return replace(
                     stated,
                     by_index=effect is _Effect.STATES_BY_INDEX,
-                    inserted=isinstance(path[len(pointer) - 1], int),
+                    inserted=inserted,
+                    unclear=inserted and bool(others),
                 )
     return None
 
@@ -157,8 +160,15 @@ class _Effect(Enum):
     CLOUDS = 3
 
 
-def _effect(operation: Mapping[str, Any], pointer: Sequence[str], built: Any, path: Segments) -> _Effect:
+def _pointer(operation: Any) -> tuple[str, ...]:
+    return segments_of(str(operation.get("path"))) if isinstance(operation, dict) else ()
+
+
+def _effect(operation: Any, built: Any, path: Segments) -> _Effect:
     """Return what an operation does to a field."""
+    pointer = _pointer(operation)
+    if not pointer:
+        return _Effect.NONE
     states = operation.get("op") in _STATING and "value" in operation
     for depth, (name, segment) in enumerate(zip(pointer, path, strict=False)):
         if isinstance(segment, int):

@@ -90,22 +90,23 @@ class Origin:
         """Return what states a field, or a part of it, as it was built."""
         built = value_at(self.value, path)
         found: list[Stated] = []
-        known = False
+        known, is_clear = False, True
         for number, layer in enumerate(self.layers):
             stated = stated_in(layer, self.value, path)
             if stated is None:
                 continue
             # An entry beside one of the same keys, or one whose place may have changed: which is it?
-            unclear = stated.inserted and known
-            if unclear or (stated.by_index and self._moves_entries(self.layers[number + 1 :], path)):
-                found.clear()
+            moves = stated.by_index and self._moves_entries(self.layers[number + 1 :], path)
+            if stated.unclear or moves or (stated.inserted and known):
+                is_clear = False
                 continue
             known = True
             if stated.replaces:
                 found.clear()
+                is_clear = is_clear or not stated.inserted
             if agrees(stated.value, built):
                 found.append(stated)
-        return found
+        return found if is_clear else []
 
     def _moves_entries(self, layers: Sequence[Layer], path: Segments) -> bool:
         """Tell whether layers may give the entries of a path's last list other places."""

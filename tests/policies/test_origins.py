@@ -106,9 +106,28 @@ def test_written(
     assert expected == actual
 
 
+_LIST = "/spec/topologySpreadConstraints"
+
+
 @pytest.mark.parametrize(
     ("operations", "path", "expected"),
     [
+        pytest.param(f"- {{op: remove, path: {_LIST}/0}}\n", (0,), None, id="one was removed: which?"),
+        pytest.param(
+            f"- {{op: replace, path: {_LIST}/0/topologyKey, value: zone}}\n", (0,), None, id="one was renamed"
+        ),
+        pytest.param(
+            f"- {{op: add, path: {_LIST}/-, value: {ZONE % 'maxSkew: 1'}}}\n",
+            (0,),
+            None,
+            id="2 of the same keys",
+        ),
+        pytest.param(
+            f"- {{op: replace, path: {_LIST}/0/minDomains, value: 2}}\n",
+            (0,),
+            "base.yaml:6",
+            id="another field",
+        ),
         pytest.param(
             "- op: add\n  path: /spec/topologySpreadConstraints/-\n  value:\n    topologyKey: rack\n"
             "    whenUnsatisfiable: A\n    maxSkew: 3\n",
