@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +24,8 @@ class Edit:
     new: Any
 
 
-def apply_edits(manifest: Mapping[str, Any], edits: Iterable[Edit]) -> dict[str, Any]:
-    """Return an edited copy of a manifest; what is not edited is shared.
+def apply_edits(manifest: Any, edits: Iterable[Edit]) -> Any:
+    """Return an edited copy of a manifest, or of a list of patch operations; what is not edited is shared.
 
     Entries of lists are taken away last and from the end, so that every path means what it meant before.
 
@@ -35,12 +35,10 @@ def apply_edits(manifest: Mapping[str, Any], edits: Iterable[Edit]) -> dict[str,
     edited: Any = manifest
     for edit in sorted(edits, key=_turn):
         edited = _put(edited, edit.path.segments, edit.new)
-    return dict(edited)
+    return edited
 
 
-def merge_edits(
-    manifest: Mapping[str, Any], edits: tuple[Edit, ...], more: Iterable[Edit]
-) -> tuple[Edit, ...] | None:
+def merge_edits(manifest: Any, edits: tuple[Edit, ...], more: Iterable[Edit]) -> tuple[Edit, ...] | None:
     """Return edits with more of them, each with the manifest's own value as its old one.
 
     Returns:

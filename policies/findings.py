@@ -28,6 +28,23 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
+class Build:
+    """A kustomization in whose objects a finding was made.
+
+    Attributes:
+        file: The kustomization.
+        title: Kind and name of the object as it was built.
+        path: The field, in that object.
+        message: What was found there.
+    """
+
+    file: str
+    title: str
+    path: FieldPath
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing worth telling about one field of one file.
 
@@ -39,6 +56,8 @@ class Finding:
         rule: The id of the rule.
         title: Kind and name of the object; empty where there is none.
         fixable: Whether ``evenkeel fix`` can mend it.
+        builds: The kustomizations that have it, where it was found in what they build.
+        used_in_builds: How many kustomizations are built from the file, those with the finding included.
     """
 
     severity: Severity
@@ -48,6 +67,8 @@ class Finding:
     rule: str
     title: str = ""
     fixable: bool = False
+    builds: tuple[Build, ...] = ()
+    used_in_builds: int = 0
 
     def __str__(self) -> str:
         where = f"{self.location}: {self.path}" if self.path.segments else str(self.location)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from policies.errors import DocumentError
@@ -40,6 +40,12 @@ class Fingerprint(NamedTuple):
         """
         return cls(finding.rule, finding.title, str(finding.path), _LINE.sub("0", finding.message))
 
+    @classmethod
+    def each(cls, finding: Finding) -> list[Fingerprint]:
+        """Return the fingerprints of a finding: one for each build that has it."""
+        said = (replace(finding, title=b.title, path=b.path, message=b.message) for b in finding.builds)
+        return [cls.of(each) for each in said] or [cls.of(finding)]
+
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
@@ -50,19 +56,23 @@ class Baseline:
     @classmethod
     def of(cls, findings: Iterable[Finding]) -> Baseline:
         """Return the baseline that knows some findings."""
-        return cls(Counter(map(Fingerprint.of, findings)))
+        return cls(Counter(each for finding in findings for each in Fingerprint.each(finding)))
 
-    def new(self, findings: Iterable[Finding]) -> list[Finding]:
-        """Return the findings that are not known: of like ones, those beyond the number that is."""
+    def new(self, findings: Iterable[Finding]) -> tuple[list[Finding], int]:
+        """Return the findings that are not known, and how many known ones are gone.
+
+        Of like ones those are new that are beyond the known number. A finding of several builds is known if
+        it is of one of them: an overlay that comes later makes no other finding of it.
+        """
         left = self.counts.copy()
         found = []
         for finding in findings:
-            fingerprint = Fingerprint.of(finding)
-            if left[fingerprint] > 0:
-                left[fingerprint] -= 1
-            else:
+            counts = Counter(Fingerprint.each(finding))
+            if not any(left[fingerprint] for fingerprint in counts):
                 found.append(finding)
-        return found
+            for fingerprint, count in counts.items():
+                left[fingerprint] -= min(count, left[fingerprint])
+        return found, left.total()
 
     def document(self) -> dict[str, Any]:
         """Return the file's content, in an order that is always the same."""

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
 from policies.documents.spread_policy import InjectAt, SpreadPolicy
 from policies.edits import Edit
-from policies.errors import DocumentError
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.declaring import Declared, Gathered, gather
 from policies.evaluation.exemptions import read_exemptions
 from policies.evaluation.injection import Injection, Skip, plan_injection
 from policies.evaluation.linting import LintResult, Selection, lint_gathered, problems_of, rule_settings
 from policies.evaluation.mending import Mending, Repair, fitting
+from policies.evaluation.merged_findings import merge_builds
+from policies.evaluation.placing import INJECTION, Mendable, repairs_of
 from policies.evaluation.subject import Subject
+from policies.evaluation.workspace import Workspace
 from policies.fields import FieldPath
-from policies.manifests import Document, load, objects
+from policies.layers import TextKey
+from policies.manifests import ManifestObject
 from policies.model.inventory import Inventory
 from policies.patch import segments_of
 from policies.rewriting import Refusal
@@ -27,8 +30,6 @@ from policies.rules.base import Context, Rule
 #: Rounds after which no further repair is looked for: one may make room for another. Arbitrary; no two rules
 #: need more than two.
 MAX_ROUNDS = 5
-#: What stands for a rule's id where a workload gets default constraints.
-INJECTION = "inject"
 #: Reasons for getting no defaults that the author of a manifest can do something about.
 _WORTH_A_WORD = frozenset({Skip.NO_OWN_SELECTOR, Skip.INVALID, Skip.NO_DEFAULTS})
 
@@ -72,21 +73,27 @@ class Fixing:
     today: date | None = None
     inject: bool = False
 
-    def fix(self, files: Mapping[str, bytes]) -> FixResult:
-        """Mend files that are applied together, round after round until nothing is left to mend."""
-        result = FixResult()
-        loaded: dict[str, list[Document]] = {}
-        for file, content in files.items():
-            try:
-                loaded[file] = load(content, file)
-            except DocumentError as error:
-                result.unreadable += error.problems
+    def fix(
+        self,
+        files: Mapping[str, bytes],
+        built: Sequence[ManifestObject] = (),
+        read: Callable[[str], bytes] = lambda _file: b"",
+    ) -> FixResult:
+        """Mend files that are applied together, round after round until nothing is left to mend.
+
+        Args:
+            files: The files that are applied as they stand.
+            built: The objects that kustomize built of others.
+            read: Returns the content of one of those.
+        """
+        space = Workspace(files, list(built), read)
+        result = FixResult(texts=space.changed, unreadable=space.problems)
         for _ in range(MAX_ROUNDS):
-            gathered = _gather(loaded, self.context)
+            gathered = gather(space.manifests(), self.context)
             result.refused, result.skipped = [], []
-            if not self._one_round(gathered, loaded, files, result):
+            if not self._one_round(gathered, space, result):
                 break
-        gathered = _gather(loaded, self.context)
+        gathered = gather(space.manifests(), self.context)
         result.left = lint_gathered(
             gathered,
             gathered.repository,
@@ -95,34 +102,35 @@ class Fixing:
             inventory=self.inventory,
             today=self.today,
         )
+        merge_builds(result.left)
         return result
 
-    def _one_round(
-        self,
-        gathered: Gathered,
-        loaded: dict[str, list[Document]],
-        files: Mapping[str, bytes],
-        result: FixResult,
-    ) -> bool:
+    def _one_round(self, gathered: Gathered, space: Workspace, result: FixResult) -> bool:
         """Mend what can be mended at once; return whether anything was."""
-        wanted: dict[str, list[Repair]] = {}
-        for repair in self._repairs(gathered, result):
-            wanted.setdefault(repair.location.file, []).append(repair)
-        progress = False
-        for file, repairs in wanted.items():
-            mending = Mending(result.texts.get(file, files[file]), loaded[file])
-            able = list(fitting(repairs, self.context, mending.refused))
+        wanted: dict[TextKey, list[Repair]] = {}
+        found = self._found(gathered, result)
+        for repair in repairs_of(found, gathered.declared, result.refused, today=self.today):
+            wanted.setdefault(repair.text, []).append(repair)
+        made: list[Repair] = []
+        changed: dict[int, tuple[Edit, ...]] = {}
+        for key, repairs in wanted.items():
+            content, documents, line = space.text(key)
+            mending = Mending(content, documents)
+            refused: list[tuple[Repair, Refusal]] = []
+            able = list(fitting(repairs, documents, self.context, refused, changed))
             if able:
                 mending.make(able)
-            result.refused += mending.refused
-            if mending.made:
-                result.made += mending.made
-                result.texts[file] = mending.content
-                loaded[file] = load(mending.content, file)
-                progress = True
-        return progress
+            refused += mending.refused
+            if mending.made and (refusal := space.write(key, mending.content)):
+                refused += ((repair, refusal) for repair in mending.made)
+            elif mending.made:
+                made += mending.made
+            result.refused += ((repair, _further(refusal, line)) for repair, refusal in refused)
+        space.change([each for repair in made for each in repair.objects])
+        result.made += made
+        return bool(made)
 
-    def _repairs(self, gathered: Gathered, result: FixResult) -> Iterator[Repair]:
+    def _found(self, gathered: Gathered, result: FixResult) -> Iterator[Mendable]:
         """Yield what there is to mend, workload after workload."""
         rules = [
             rule
@@ -143,7 +151,7 @@ class Fixing:
 
     def _of_rules(
         self, entry: Declared, rules: list[Rule], around: Context, policies: list[SpreadPolicy]
-    ) -> Iterator[Repair]:
+    ) -> Iterator[Mendable]:
         own, template = entry.subject.annotations, entry.subject.pod.annotations
         exempt = read_exemptions(own, template, today=self.today).reasons
         for rule in rules:
@@ -151,33 +159,24 @@ class Fixing:
                 continue
             for problem in problems_of(entry.workload, rule, around, rule_settings(policies, rule.id).params):
                 if problem.edits:
-                    yield Repair(
-                        location=entry.manifest.location(problem.path),
-                        title=entry.workload.title,
-                        path=problem.path,
-                        rule=rule.id,
-                        message=problem.message,
-                        edits=problem.edits,
-                        entry=entry,
-                    )
+                    yield Mendable(entry, rule.id, problem.path, problem.message, problem.edits)
 
     def _injection(
         self, entry: Declared, policies: list[SpreadPolicy], result: FixResult
-    ) -> Iterator[Repair]:
+    ) -> Iterator[Mendable]:
         plan = plan_for_file(entry.subject, policies, self.context)
         location = entry.manifest.location(FieldPath())
         if isinstance(plan, Skip) and plan in _WORTH_A_WORD:
             result.skipped.append(f"{location}: {entry.workload.title} gets no default constraints: {plan}")
         if isinstance(plan, Injection):
-            yield Repair(
-                location=location,
-                title=entry.workload.title,
-                path=FieldPath(),
-                rule=INJECTION,
-                message=f"gets the {len(plan.constraints)} default constraint(s) of policy {plan.policy}",
-                edits=injection_edits(plan, entry.subject),
-                entry=entry,
-            )
+            message = f"gets the {len(plan.constraints)} default constraint(s) of policy {plan.policy}"
+            edits = injection_edits(plan, entry.subject)
+            yield Mendable(entry, INJECTION, FieldPath(), message, edits)
+
+
+def _further(refusal: Refusal, lines: int) -> Refusal:
+    """Return a refusal by the lines of the file that its text stands in."""
+    return replace(refusal, line=refusal.line + lines) if refusal.line and lines else refusal
 
 
 def plan_for_file(
@@ -204,8 +203,3 @@ def _at_workloads(policy: SpreadPolicy) -> SpreadPolicy:
     if policy.defaults is None or policy.defaults.at is not InjectAt.PODS:
         return policy
     return replace(policy, defaults=replace(policy.defaults, at=InjectAt.WORKLOADS))
-
-
-def _gather(loaded: Mapping[str, list[Document]], context: AdmissionContext) -> Gathered:
-    every = (document for documents in loaded.values() for document in documents)
-    return gather((manifest for document in every for manifest in objects(document)), context)

@@ -10,6 +10,7 @@ from typing import Any
 
 from policies.documents.rule_params import build_params
 from policies.documents.spread_policy import RuleSettings, SpreadPolicy
+from policies.evaluation.builds import at_origin
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.declaring import Declared, Gathered, gather, text_member
 from policies.evaluation.exemptions import IGNORE_ANNOTATION, Exemptions, read_exemptions
@@ -269,7 +270,7 @@ def _finding(
     problem: Problem, rule: Rule, settings: RuleSettings, manifest: ManifestObject, *, title: str
 ) -> Finding:
     location = manifest.location(problem.path)
-    return Finding(
+    finding = Finding(
         severity=settings.severity or problem.severity or rule.severity,
         location=location,
         path=problem.path,
@@ -279,6 +280,7 @@ def _finding(
         # What has no line was made by a tool: only what it was made from could be mended.
         fixable=bool(problem.edits) and location.line > 0,
     )
+    return at_origin(finding, manifest, problem.edits)
 
 
 def _record(finding: Finding, exemptions: Exemptions, result: LintResult) -> None:
@@ -303,7 +305,7 @@ def _exemption_findings(
     settings = rule_settings(policies, EXEMPTION_WITHOUT_EFFECT)
     for problem in exemptions.problems:
         message = problem.removeprefix(f"{IGNORE_ANNOTATION}: ")
-        yield Finding(
+        finding = Finding(
             settings.severity or all_rules()[EXEMPTION_WITHOUT_EFFECT].severity,
             manifest.location(path),
             path,
@@ -311,6 +313,7 @@ def _exemption_findings(
             EXEMPTION_WITHOUT_EFFECT,
             title=title,
         )
+        yield at_origin(finding, manifest)
 
 
 def rule_settings(policies: Iterable[SpreadPolicy], rule: str) -> RuleSettings:

@@ -1,9 +1,10 @@
-"""Several repairs of one file: which go together, and writing as many of them as can be written."""
+"""Several repairs of one text: which go together, and writing as many of them as can be written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from policies.edits import Edit, apply_edits, merge_edits
 from policies.evaluation.context import AdmissionContext
@@ -11,7 +12,8 @@ from policies.evaluation.declaring import Declared
 from policies.evaluation.subject import Subject
 from policies.fields import FieldPath
 from policies.findings import Location
-from policies.manifests import Document, ManifestObject
+from policies.layers import TextKey
+from policies.manifests import Document
 from policies.rewriting import Refusal, rewrite
 
 
@@ -25,8 +27,9 @@ class Repair:
         path: The field, in the object.
         rule: The rule that found it, or ``inject``.
         message: What is wrong.
-        edits: What mends it; paths start at the object.
-        entry: The workload.
+        text: The text in which it is mended.
+        edits: What mends it, by the index of the text's document; paths start at the document.
+        objects: The workloads that change by it, each with its own edits: one, or those of several builds.
     """
 
     location: Location
@@ -34,8 +37,14 @@ class Repair:
     path: FieldPath
     rule: str
     message: str
-    edits: tuple[Edit, ...]
-    entry: Declared
+    text: TextKey
+    edits: tuple[tuple[int, Edit], ...]
+    objects: tuple[tuple[Declared, tuple[Edit, ...]], ...]
+
+    @property
+    def first_document(self) -> int:
+        """The index of the first document of the text that it changes."""
+        return self.edits[0][0]
 
     def __str__(self) -> str:
         field_name = f"{self.path}: " if self.path.segments else ""
@@ -43,10 +52,10 @@ class Repair:
 
 
 class Mending:
-    """One file in one round.
+    """One text in one round.
 
     Attributes:
-        content: Its content with what was mended.
+        content: It, with what was mended.
         made: What was mended.
         refused: What could not be, and why.
     """
@@ -57,11 +66,12 @@ class Mending:
         self.refused: list[tuple[Repair, Refusal]] = []
         self._source = content
         self._documents = documents
+        self._values = _values_of(documents)
 
     def make(self, repairs: list[Repair]) -> None:
         """Mend all at once if possible; otherwise parts of them, so that one in the way stops no other."""
         together = [*self.made, *repairs]
-        outcome = rewrite(self._source, self._documents, _by_document(together))
+        outcome = rewrite(self._source, self._documents, self._by_document(together))
         if isinstance(outcome, bytes):
             self.content, self.made = outcome, together
         elif len(repairs) == 1:
@@ -77,7 +87,7 @@ class Mending:
         """
         of_document: dict[int, list[Repair]] = {}
         for repair in repairs:
-            of_document.setdefault(repair.entry.manifest.document.index, []).append(repair)
+            of_document.setdefault(repair.first_document, []).append(repair)
         stuck = [of_document.pop(index) for index in outcome.documents if index in of_document]
         if not stuck:
             middle = len(repairs) // 2
@@ -85,8 +95,7 @@ class Mending:
             return
         for document in stuck:
             if len(document) == 1:
-                index = document[0].entry.manifest.document.index
-                self.refused.append((document[0], outcome.documents[index]))
+                self.refused.append((document[0], outcome.documents[document[0].first_document]))
         several = [document for document in stuck if len(document) > 1]
         parts = (
             [repair for document in of_document.values() for repair in document],
@@ -95,23 +104,77 @@ class Mending:
         )
         yield from filter(None, parts)
 
+    def _by_document(self, repairs: Iterable[Repair]) -> dict[int, tuple[Edit, ...]]:
+        """Return all edits by the index of the document."""
+        merged: dict[int, tuple[Edit, ...]] = {}
+        for repair in repairs:
+            merged |= _merged(repair, self._values, merged) or {}
+        return merged
+
 
 def fitting(
-    repairs: list[Repair], context: AdmissionContext, refused: list[tuple[Repair, Refusal]]
+    repairs: list[Repair],
+    documents: Sequence[Document],
+    context: AdmissionContext,
+    refused: list[tuple[Repair, Refusal]],
+    changed: dict[int, tuple[Edit, ...]],
 ) -> Iterator[Repair]:
-    """Yield the repairs that go together; of two for one field the later one waits for the next round."""
+    """Yield the repairs of one text that go together.
+
+    Of two for one field the later one waits for the next round.
+
+    Args:
+        repairs: The repairs.
+        documents: The text's documents.
+        context: Policies, the release, the kinds.
+        refused: Takes those that would make an object invalid.
+        changed: Takes what becomes of objects in this round, by the identity of their entries.
+    """
     taken: dict[int, tuple[Edit, ...]] = {}
+    values = _values_of(documents)
     for repair in repairs:
-        manifest = repair.entry.manifest
-        before = taken.get(id(manifest), ())
-        merged = merge_edits(manifest.value, before, repair.edits)
-        if merged is None:
+        merged = _merged(repair, values, taken)
+        objects = _merged_objects(repair, changed)
+        if merged is None or objects is None:
             continue
-        if worse := worse_for(repair.entry, merged, context):
-            refused.append((repair, Refusal(0, f"would make the object invalid: {worse}")))
+        worse = (worse_for(entry, objects[id(entry)], context) for entry, _ in repair.objects)
+        if problem := next(filter(None, worse), ""):
+            refused.append((repair, Refusal(0, f"would make the object invalid: {problem}")))
             continue
-        taken[id(manifest)] = merged
+        taken |= merged
+        changed |= objects
         yield repair
+
+
+def _values_of(documents: Iterable[Document]) -> dict[int, Any]:
+    """Return the values of documents by their indexes."""
+    return {document.index: document.value for document in documents}
+
+
+def _merged(
+    repair: Repair, values: Mapping[int, Any], before: Mapping[int, tuple[Edit, ...]]
+) -> dict[int, tuple[Edit, ...]] | None:
+    """Return the edits of a repair with those before, by the index of the document; None if they clash."""
+    merged: dict[int, tuple[Edit, ...]] = {}
+    for index in dict.fromkeys(index for index, _ in repair.edits):
+        more = [edit for number, edit in repair.edits if number == index]
+        edits = merge_edits(values[index], before.get(index, ()), more)
+        if edits is None:
+            return None
+        merged[index] = edits
+    return merged
+
+
+def _merged_objects(
+    repair: Repair, before: Mapping[int, tuple[Edit, ...]]
+) -> dict[int, tuple[Edit, ...]] | None:
+    merged: dict[int, tuple[Edit, ...]] = {}
+    for entry, edits in repair.objects:
+        together = merge_edits(entry.manifest.value, before.get(id(entry), ()), edits)
+        if together is None:
+            return None
+        merged[id(entry)] = together
+    return merged
 
 
 def worse_for(entry: Declared, edits: tuple[Edit, ...], context: AdmissionContext) -> str:
@@ -122,17 +185,3 @@ def worse_for(entry: Declared, edits: tuple[Edit, ...], context: AdmissionContex
     known = {(error.path, error.rule) for error in entry.workload.errors}
     errors = subject.errors(subject.merge_state(subject), strict=context.strict)
     return next((str(error) for error in errors if (error.path, error.rule) not in known), "")
-
-
-def _by_document(repairs: Iterable[Repair]) -> dict[int, list[Edit]]:
-    """Return all edits by the index of the document, with paths from its root."""
-    merged: dict[int, tuple[ManifestObject, tuple[Edit, ...]]] = {}
-    for repair in repairs:
-        manifest = repair.entry.manifest
-        _, before = merged.get(id(manifest), (manifest, ()))
-        merged[id(manifest)] = manifest, merge_edits(manifest.value, before, repair.edits) or before
-    edits: dict[int, list[Edit]] = {}
-    for manifest, changes in merged.values():
-        lifted = (Edit(manifest.path + edit.path, edit.old, edit.new) for edit in changes)
-        edits.setdefault(manifest.document.index, []).extend(lifted)
-    return edits

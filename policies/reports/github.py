@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from policies.findings import Finding, Location, Severity
+from policies.reports.builds import message
 from policies.reports.lint_run import LintRun
 from policies.reports.lint_summary import skipped_message
 from policies.reports.manual import remedy
@@ -47,7 +48,7 @@ def _properties(location: Location, title: str) -> str:
 
 
 def _data(finding: Finding, run: LintRun) -> str:
-    whose = ": ".join(filter(None, (finding.title, str(finding.path), finding.message)))
+    whose = ": ".join(filter(None, (finding.title, str(finding.path), message(finding))))
     rule = run.rules.get(finding.rule)
     lines = [one_line(whose), *([f"Fix: {remedy(rule)}"] if rule else [])]
     # The runner turns the escape into the line break that a command itself cannot have.

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 from policies.evaluation.linting import Suppressed
 from policies.findings import Finding, Severity
+from policies.reports.builds import message
 from policies.reports.lint_run import LintRun, is_as_bad
 from policies.reports.lint_summary import skipped_entries, skipped_message
 from policies.reports.manual import remedy
@@ -100,7 +101,7 @@ def _cases(suite: ET.Element, findings: list[Finding], run: LintRun) -> None:
 
 def _message(finding: Finding) -> str:
     field = f"{finding.path}: " if finding.path.segments else ""
-    return one_line(f"{field}{finding.message}")
+    return one_line(f"{field}{message(finding)}")
 
 
 def _text(findings: list[Finding], run: LintRun) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from policies.findings import Finding, Severity
+from policies.reports.builds import build_fields
 from policies.reports.json import encodable, finding_fields
 from policies.reports.lint_run import LintRun
 from policies.reports.manual import remedy
@@ -83,4 +84,6 @@ def _finding(finding: Finding, run: LintRun) -> dict[str, Any]:
         "fixable": finding.fixable,
         "remedy": remedy(rule) if rule else None,
         "see": rule.see if rule else None,
+        "builds": [build_fields(build) for build in finding.builds],
+        "usedInBuilds": finding.used_in_builds,
     }

@@ -10,6 +10,7 @@ from typing import Any, Final
 import click
 
 from policies.findings import Finding, Severity
+from policies.reports.builds import overlays
 from policies.reports.lint_run import LintRun, plural
 from policies.reports.lint_summary import asides, counts, looked_at, skipped_count, skipped_groups
 from policies.reports.manual import remedy
@@ -100,11 +101,11 @@ def _finding(finding: Finding, run: LintRun, style: Details) -> str:
     lines = [*_head(finding, style), *_source(finding, run, style)]
     if finding.title:
         lines.append(f"{margin} in {one_line(finding.title)}")
+    if told := overlays(finding):
+        lines.append(f"{margin} {told}")
     rule = run.rules.get(finding.rule)
     if rule is not None and remedy(rule):
-        # What has no line was rendered, and that is not the place to mend it.
-        written = finding.fixable and finding.location.line
-        how = "fix (evenkeel fix writes it)" if written else "fix"
+        how = "fix (evenkeel fix writes it)" if finding.fixable else "fix"
         lines += style.wrapped(f"{margin} {style(how, bold=True)}:", remedy(rule), further=f"{margin}   ")
     return "\n".join(lines)
 

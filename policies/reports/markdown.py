@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from policies.findings import Finding
+from policies.reports.builds import message
 from policies.reports.lint_run import LintRun
 from policies.reports.lint_summary import asides, counts, looked_at, skipped_count, skipped_groups
 from policies.reports.printable import one_line
@@ -63,7 +64,7 @@ def _rows(findings: list[Finding]) -> Iterator[str]:
 
 
 def _row(finding: Finding) -> str:
-    what = [_text(finding.message)]
+    what = [_text(message(finding))]
     if finding.path.segments:
         what.insert(0, _code(str(finding.path)))
     if finding.title:

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import orjson
 
-from policies.findings import Finding, Severity
+from policies.findings import Build, Finding, Severity
+from policies.reports.builds import message
 from policies.reports.json import encodable
 from policies.reports.lint_run import LintRun
 from policies.reports.lint_summary import skipped_entries, skipped_message
@@ -102,13 +103,24 @@ def _properties(rule: Rule) -> dict[str, Any]:
 
 
 def _result(finding: Finding, run: LintRun) -> dict[str, Any]:
-    said = (finding.title, str(finding.path), finding.message)
-    return {
+    said = (finding.title, str(finding.path), message(finding))
+    result: dict[str, Any] = {
         "ruleId": encodable(finding.rule),
         "level": str(finding.severity),
         "message": {"text": encodable(": ".join(filter(None, said)))},
         "locations": [_location(finding, run)],
     }
+    if finding.builds:
+        result["relatedLocations"] = [
+            _built_in(number, build) for number, build in enumerate(finding.builds, start=1)
+        ]
+    return result
+
+
+def _built_in(number: int, build: Build) -> dict[str, Any]:
+    said = encodable(": ".join((build.title, str(build.path), build.message)))
+    location = {"artifactLocation": _artifact(build.file), "region": {"startLine": 1}}
+    return {"id": number, "physicalLocation": location, "message": {"text": said}}
 
 
 def _location(finding: Finding, run: LintRun) -> dict[str, Any]:

@@ -74,7 +74,7 @@ spec:
 ```
 
 ## How to fix
-Add `matchLabelKeys: [pod-template-hash]` to the constraint; `evenkeel fix` does. The scheduler then counts
+Add `matchLabelKeys: [pod-template-hash]` to the constraint. `evenkeel fix` does. The scheduler then counts
 each revision by itself.
 """
 

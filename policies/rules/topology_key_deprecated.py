@@ -71,7 +71,7 @@ spec:
 ```
 
 ## How to fix
-Write the new name; `evenkeel fix` does, unless the new key stands in the list with the same
+Write the new name. `evenkeel fix` does, unless the new key stands in the list with the same
 `whenUnsatisfiable` already (then delete one of the two) or the nodes that are known do not carry it.
 """
 

@@ -40,6 +40,7 @@ def test_tests_mirror_the_source(module: Path) -> None:
 RULES, RULE_TESTS = Path("policies/rules"), Path("tests/policies/rules/test_manuals.py")
 #: Modules without tests of their own, and the tests that use them up.
 TESTED_ELSEWHERE = {
+    "policies/layers.py": "tests/policies/test_origins.py",
     "policies/engine/columns.py": "tests/policies/engine/test_index.py",
     "policies/engine/counting.py": "tests/policies/engine/test_filtering.py",
     "policies/engine/node_table.py": "tests/policies/engine/test_index.py",

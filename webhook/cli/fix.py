@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -16,6 +16,7 @@ from policies.evaluation.fixing import Fixing, FixResult
 from policies.evaluation.linting import LintResult
 from policies.evaluation.mending import Repair
 from policies.findings import Finding, Severity
+from policies.manifests import ManifestObject
 from policies.reports import diff, lint_text
 from policies.reports.lint_run import LintRun, plural
 from policies.skipped import Skipped, SkipReason, SourceKind
@@ -24,6 +25,7 @@ from webhook.linting.job import build_job
 from webhook.linting.options import LintOptions, check_all_rules, lint_options, with_given
 from webhook.linting.unread import without_ignored
 from webhook.sources.gathering import Tools, gather_texts
+from webhook.sources.origins import Sources
 from webhook.sources.parsing import parse
 from webhook.sources.rendering import Charts
 from webhook.sources.texts import Text, read_text, shown_file
@@ -39,13 +41,9 @@ _OF_LINT: Final = frozenset(
     {
         "select", "ignore", "enable", "fail_on", "fail_on_skipped", "policies", "cluster",
         "kubernetes_version", "workload_kinds", "scheduler_config", "baseline", "config_file", "no_config",
+        "kustomize",
     }
 )  # fmt: skip
-#: What becomes of what lint has rendered.
-_NOT_FIXED: Final = {
-    SourceKind.CHART: "fix changes no templates",
-    SourceKind.KUSTOMIZATION: "not built: fix changes the files that it lists, not its patches",
-}
 
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
@@ -61,8 +59,10 @@ class _Read:
     """What was read.
 
     Attributes:
-        texts: The texts that may be mended, by the names that messages use.
-        paths: What their files are opened by.
+        texts: The files that are applied as they stand, by the names that messages use.
+        paths: What files are opened by.
+        built: The objects that kustomize built.
+        sources: The files that it built them from.
         skipped: What was passed over and why.
         unreadable: Whether some cannot be read.
         broken: Whether some that were given are not there, or cannot be written.
@@ -73,8 +73,17 @@ class _Read:
     paths: dict[str, str] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
     unreadable: bool = False
+    built: list[ManifestObject] = field(default_factory=list)
+    sources: Sources = field(default_factory=Sources)
     broken: bool = False
     unwritten: list[Repair] = field(default_factory=list)
+
+    def take_in(self, files: Iterable[str]) -> None:
+        """Take in those files that objects were built from, as they were before anything was mended."""
+        for file in files:
+            if file not in self.texts:
+                self.texts[file], self.paths[file] = self.sources.content(file), self.sources.paths[file]
+        self.texts = dict(sorted(self.texts.items()))
 
 
 @click.command(epilog=_EXAMPLES, params=[option for option in lint.command.params if option.name in _OF_LINT])
@@ -91,8 +100,8 @@ def command(
 
     PATH is a file, a folder, or - for standard input, whose result goes to standard output; by default the
     working folder. Comments, order, quotes and indentation stay. What cannot be written safely, such as a
-    value that others share by an anchor, is left alone and told. Charts' templates and what kustomizations
-    build are not mended, the files that kustomizations list are.
+    value that others share by an anchor, is left alone and told. What kustomizations build is mended in the
+    resources and patches that it is built from; templates of charts are not mended.
 
     With --inject a workload without constraints gets those that the admission webhook would give it, or its
     pods.
@@ -113,7 +122,8 @@ def command(
     fixing = Fixing(
         context=job.context, selection=job.selection, inventory=job.inventory, today=today, inject=inject
     )
-    result = fixing.fix(read.texts)
+    result = fixing.fix(read.texts, read.built, read.sources.content)
+    read.take_in(result.texts)
     if show_diff or piped:
         _print_texts(read.texts, result, show_diff=show_diff)
     else:
@@ -144,14 +154,16 @@ def _options(paths: tuple[str, ...], given: dict[str, Any]) -> LintOptions:
 
 def _read(options: LintOptions) -> _Read:
     """Return the texts that hold objects; tell what is passed over, and what is wrong with others."""
-    tools = Tools(charts=Charts(helm=Rendering.OFF), kustomize=Rendering.OFF)
+    tools = Tools(charts=Charts(helm=Rendering.OFF), kustomize=options.tools.kustomize)
     gathered = gather_texts(options.paths, tools=tools, exclude=options.exclude)
-    found, read = list(gathered.problems), _Read(skipped=list(gathered.skipped))
+    found, read = list(gathered.problems), _Read(sources=gathered.sources, skipped=list(gathered.skipped))
     for text in gathered.texts:
         parsed = parse(text)
         found += parsed.problems
         read.skipped += parsed.skipped
-        if parsed.objects or _is_piped(text):
+        if text.rendered:
+            read.built += parsed.objects
+        elif parsed.objects or _is_piped(text):
             read.texts[text.file], read.paths[text.file] = text.content, text.path
     problems, ignored = without_ignored(found, gathered.missing, options.config)
     read.skipped = [_in_own_words(entry) for entry in (*read.skipped, *ignored)]
@@ -163,10 +175,10 @@ def _read(options: LintOptions) -> _Read:
 
 
 def _in_own_words(entry: Skipped) -> Skipped:
-    """Return what was skipped by the options of lint that fix always has, with what that means here."""
-    if entry.reason is not SkipReason.SWITCHED_OFF:
+    """Return what was skipped by the option of lint that fix always has, with what that means here."""
+    if entry.reason is not SkipReason.SWITCHED_OFF or entry.kind is not SourceKind.CHART:
         return entry
-    return replace(entry, message=_NOT_FIXED[entry.kind])
+    return replace(entry, message="fix changes no templates")
 
 
 def _run(read: _Read, config: LintConfig) -> LintRun:
@@ -194,7 +206,7 @@ def _left(result: FixResult, config: LintConfig) -> list[Finding]:
     if not config.baseline:
         return result.left.findings
     content = read_text(config.baseline, named=True).content
-    return read_baseline(content, shown_file(config.baseline)).new(result.left.findings)
+    return read_baseline(content, shown_file(config.baseline)).new(result.left.findings)[0]
 
 
 def _write(read: _Read, result: FixResult) -> None:

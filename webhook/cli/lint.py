@@ -225,9 +225,8 @@ def _run(texts: Texts, outcome: Outcome, job: Job, config: LintConfig) -> LintRu
     result, known = outcome.result, 0
     if config.baseline:
         baseline = read_baseline(read_text(config.baseline, named=True).content, shown_file(config.baseline))
-        new = baseline.new(result.findings)
+        new, gone = baseline.new(result.findings)
         known = len(result.findings) - len(new)
-        gone = sum(baseline.counts.values()) - known
         if gone:
             _note(f"{shown_file(config.baseline)}: {gone:,} of its findings are gone: write it anew")
         result.findings[:] = new
@@ -241,7 +240,7 @@ def _run(texts: Texts, outcome: Outcome, job: Job, config: LintConfig) -> LintRu
         fail_on_skipped=config.fail_on_skipped,
         known=known,
         rules={rule.id: rule for rule in job.selection.rules(job.context.policies)},
-        source=lines_of(texts.texts),
+        source=lines_of(texts.texts, texts.sources),
     )
 
 

@@ -19,6 +19,7 @@ from typing import Any, Final
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.declaring import Gathered, folder_of, gather
 from policies.evaluation.linting import LintResult, Selection, lint_gathered
+from policies.evaluation.merged_findings import merge_builds
 from policies.findings import Finding
 from policies.model.declared import Workload
 from policies.model.inventory import Inventory
@@ -143,9 +144,12 @@ def lint_texts(texts: Iterable[Text], job: Job, show: Callable[[float], None]) -
         progress = Progress(_size(parts), show)
         half = _read(parts, job, progress)
         half.drop(half.broken)
-        return _once(_judge(half, half.gathered.repository, job, progress))
-    first, second = _halves(parts)
-    return _once(_lint_beside(first, second, job, Progress(_size(first), show)))
+        outcome = _judge(half, half.gathered.repository, job, progress)
+    else:
+        first, second = _halves(parts)
+        outcome = _lint_beside(first, second, job, Progress(_size(first), show))
+    merge_builds(outcome.result)
+    return outcome
 
 
 def _size(parts: list[Text]) -> int:
@@ -297,12 +301,6 @@ def _judge(half: _Half, repository: Repository, job: Job, progress: Progress) ->
         judged=progress.judging(len(half.gathered.declared)),
     )
     return half.outcome
-
-
-def _once(outcome: Outcome) -> Outcome:
-    """Return an outcome with each finding once: a template has the same in every release of its chart."""
-    outcome.result.findings[:] = dict.fromkeys(outcome.result.findings)
-    return outcome
 
 
 def _joined(first: Outcome, second: Outcome) -> Outcome:

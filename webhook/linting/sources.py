@@ -8,19 +8,26 @@ from functools import lru_cache
 
 from policies.errors import DocumentError
 from policies.syntax.encoding import decoded
+from webhook.sources.origins import Sources
 from webhook.sources.texts import Text
 
 _BREAK = re.compile(r"\r\n|\r|\n")
 
 
-def lines_of(texts: Iterable[Text]) -> Callable[[str], Sequence[str]]:
-    """Return what returns the lines of a file, by the name that findings use; none for what a tool made."""
+def lines_of(texts: Iterable[Text], sources: Sources) -> Callable[[str], Sequence[str]]:
+    """Return what returns the lines of a file, by the name that findings use; none for what a tool made.
+
+    Args:
+        texts: What was linted.
+        sources: What kustomizations were built from.
+    """
     by_file = {text.file: text.content for text in texts if not text.rendered}
 
     @lru_cache(maxsize=1)
     def lines(file: str) -> Sequence[str]:
         try:
-            text = decoded(by_file.get(file, b""), file)
+            content = by_file[file] if file in by_file else sources.source(file)
+            text = decoded(content, file)
         except DocumentError:
             return ()
         return _BREAK.split(text.removeprefix("\ufeff"))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from policies.documents.lint_config import Rendering
@@ -12,6 +13,7 @@ from policies.errors import DocumentError
 from policies.findings import Finding, Location
 from policies.skipped import Skipped, SkipReason, SourceKind
 from webhook.sources.kustomizations import Kustomization, absolute, reached, read_kustomization, roots
+from webhook.sources.origins import Sources
 from webhook.sources.rendering import Charts, render_charts
 from webhook.sources.texts import Text, read_text, shown_file, unreadable
 from webhook.sources.tools import ToolError
@@ -43,12 +45,14 @@ class Texts:
         skipped: What was left out and why.
         problems: What cannot be read.
         missing: The files that were given and cannot be opened; they are among the problems, too.
+        sources: What kustomizations were built from.
     """
 
     texts: list[Text] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     problems: list[Finding] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    sources: Sources = field(default_factory=Sources)
 
 
 def gather_texts(
@@ -97,6 +101,7 @@ def _build_all(found: Found, rendering: Rendering, gathered: Texts) -> set[Path]
     """Build every kustomization that no other one uses; return the files that need no look of their own."""
     known = [read_kustomization(file) for file in found.kustomizations]
     by_folder = {each.folder: each for each in known}
+    gathered.sources = Sources(by_folder)
     program = _kustomize(rendering) if known else None
     # A patch is a part of a manifest: alone it would lack what the manifest has.
     covered = {path for each in known for path in each.parts}
@@ -107,7 +112,8 @@ def _build_all(found: Found, rendering: Rendering, gathered: Texts) -> set[Path]
         except ToolError as error:
             gathered.skipped.append(_unbuilt(root, error, named=root.folder in found.given))
             continue
-        gathered.texts.append(text)
+        gathered.texts.append(replace(text, built=partial(gathered.sources.built, root)))
+        gathered.sources.count(made_from)
         covered |= {path for each in made_from for path in each.resources}
     return covered
 

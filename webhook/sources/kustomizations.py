@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from policies.errors import DocumentError
-from policies.manifests import load
+from policies.manifests import Document, load
 from webhook.sources.texts import Text, shown_file
 from webhook.sources.tools import run_tool
 from webhook.sources.walking import KUSTOMIZATIONS
@@ -39,6 +39,7 @@ class Kustomization:
         parts: The files of patches and the like, with their absolute paths.
         remote: What it lists that would have to be downloaded.
         is_component: Whether it is only of use in another one.
+        document: What it says; None for one that cannot be read.
     """
 
     file: str
@@ -46,6 +47,7 @@ class Kustomization:
     parts: frozenset[Path] = frozenset()
     remote: tuple[str, ...] = ()
     is_component: bool = False
+    document: Document | None = None
 
     @property
     def folder(self) -> Path:
@@ -88,6 +90,7 @@ def read_kustomization(file: str) -> Kustomization:
         frozenset(absolute(folder / entry) for entry in parts if entry not in remote),
         tuple(dict.fromkeys((*remote, *charts))),
         value.get("kind") == "Component",
+        documents[0],
     )
 
 
@@ -111,12 +114,12 @@ def reached(root: Kustomization, by_folder: dict[Path, Kustomization]) -> list[K
         each = waiting.pop()
         if each.folder not in found:
             found[each.folder] = each
-            used = (by_folder.get(path) or _in_folder(path) for path in sorted(each.resources))
+            used = (by_folder.get(path) or kustomization_in(path) for path in sorted(each.resources))
             waiting += (kustomization for kustomization in used if kustomization is not None)
     return list(found.values())
 
 
-def _in_folder(folder: Path) -> Kustomization | None:
+def kustomization_in(folder: Path) -> Kustomization | None:
     """Return the kustomization of a folder, None where there is none."""
     files = (folder / name for name in sorted(KUSTOMIZATIONS))
     return next((read_kustomization(str(file)) for file in files if file.is_file()), None)

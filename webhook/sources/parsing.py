@@ -67,6 +67,8 @@ def parse(text: Text) -> Parsed:
             # Most likely what should have written to the pipe has failed.
             return Parsed(skipped=[_skipped(text, SkipReason.EMPTY, "empty")])
         return Parsed(skipped=[_skipped(text, SkipReason.NO_OBJECTS, "no Kubernetes object in it")])
+    if text.built:
+        found = [text.built(entry) for entry in found]
     return Parsed([_placed(entry, text.namespace) for entry in found] if text.namespace else found, skipped)
 
 

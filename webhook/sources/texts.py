@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,7 @@ from typing import Final
 from policies.errors import DocumentError
 from policies.fields import FieldPath, shown
 from policies.findings import Finding, Location, Severity
+from policies.manifests import ManifestObject
 from webhook.sources.walking import STDIN
 
 #: The rule that a file breaks which cannot be read.
@@ -28,6 +30,7 @@ class Text:
         first_line: How many lines of the file stand before it, for a part of a file.
         namespace: Where objects go that name no namespace; empty if that is not known.
         path: What the file is opened by, which may hold what a message must not; empty for what was made.
+        built: Returns an object of it with what kustomize built it from; None if kustomize did not.
     """
 
     file: str
@@ -37,6 +40,7 @@ class Text:
     first_line: int = 0
     namespace: str = ""
     path: str = ""
+    built: Callable[[ManifestObject], ManifestObject] | None = None
 
 
 def shown_file(name: str) -> str:

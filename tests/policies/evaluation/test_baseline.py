@@ -10,7 +10,7 @@ import pytest
 from policies.errors import DocumentError
 from policies.evaluation.baseline import Baseline, read_baseline
 from policies.fields import FieldPath
-from policies.findings import Finding, Location, Severity
+from policies.findings import Build, Finding, Location, Severity
 
 ONE = Finding(
     Severity.ERROR, Location("a.yaml", 3), FieldPath(("spec", 0)), "is odd, see b.yaml:7", "odd", "Pod a"
@@ -36,7 +36,30 @@ def test_new(now: list[Finding], expected: int) -> None:
     read = read_baseline(json.dumps(known.document()).encode(), "base.json")
 
     assert known == read
-    assert expected == len(read.new(now))
+    assert expected == len(read.new(now)[0])
+
+
+def built(*overlays: str) -> Finding:
+    return replace(
+        ONE, builds=tuple(Build(name, f"Pod {name}-a", ONE.path, "is odd") for name in overlays), message="x"
+    )
+
+
+@pytest.mark.parametrize(
+    ("known", "now", "expected"),
+    [
+        pytest.param([built("p", "q")], [built("p", "q")], (0, 0), id="2 overlays of 2"),
+        pytest.param([built("p")], [built("p", "q")], (0, 0), id="an overlay more"),
+        pytest.param([built("p", "q")], [built("q")], (0, 1), id="an overlay less"),
+        pytest.param([built("p")], [built("q")], (1, 1), id="another overlay"),
+        pytest.param([built("p"), built("q")], [built("p", "q")], (0, 0), id="2 findings that are 1 now"),
+    ],
+)
+def test_builds(known: list[Finding], now: list[Finding], expected: tuple[int, int]) -> None:
+    """A finding of several overlays is known if it is of one of them."""
+    new, gone = Baseline.of(known).new(now)
+
+    assert expected == (len(new), gone)
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,9 @@ import yaml
 from policies.documents.loading import load_policies
 from policies.documents.spread_policy import Defaults, InjectAt, SpreadPolicy
 from policies.evaluation.context import AdmissionContext
-from policies.evaluation.fixing import INJECTION, Fixing, FixResult
+from policies.evaluation.fixing import Fixing, FixResult
 from policies.evaluation.linting import Selection
+from policies.evaluation.placing import INJECTION
 from policies.model.constraint import Constraint, WhenUnsatisfiable
 from policies.model.version import KubernetesVersion
 from tests.builders import APP, a_constraint, a_pod, a_workload

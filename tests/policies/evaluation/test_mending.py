@@ -13,6 +13,7 @@ from policies.evaluation.context import AdmissionContext
 from policies.evaluation.declaring import Declared, declare
 from policies.evaluation.mending import Mending, Repair, fitting, worse_for
 from policies.fields import FieldPath
+from policies.layers import TextKey
 from policies.manifests import load, objects
 from policies.model.workload import WorkloadKinds
 from policies.rewriting import Refusal, rewrite
@@ -35,9 +36,17 @@ def spread(*constraints: dict[str, Any]) -> dict[str, Any]:
 
 
 def a_repair(entry: Declared, path: FieldPath, new: Any) -> Repair:
-    edits = (Edit(path, None, new),)
-    where = entry.manifest.location(path)
-    return Repair(location=where, title="t", path=path, rule="r", message="m", edits=edits, entry=entry)
+    edit = Edit(path, None, new)
+    return Repair(
+        location=entry.manifest.location(path),
+        title="t",
+        path=path,
+        rule="r",
+        message="m",
+        text=TextKey("f"),
+        edits=((entry.manifest.document.index, edit),),
+        objects=((entry, (edit,)),),
+    )
 
 
 def test_contradiction() -> None:
@@ -46,7 +55,7 @@ def test_contradiction() -> None:
     repairs = [a_repair(entry, REPLICAS, number) for number in (2, 3)]
     refused: list[tuple[Repair, Refusal]] = []
 
-    assert repairs[:1] == list(fitting(repairs, CONTEXT, refused))
+    assert repairs[:1] == list(fitting(repairs, [entry.manifest.document], CONTEXT, refused, {}))
     assert [] == refused
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -223,9 +225,8 @@ def test_a_read_only_file(fix: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param(
             ["."], 0, ["chart skipped", "kustomization skipped", "encrypted with"], id="0: a folder"
         ),
-        pytest.param(
-            ["shop", "over"], 0, ["chart skipped", "kustomization skipped"], id="0: what fix never does"
-        ),
+        pytest.param(["shop"], 0, ["chart skipped"], id="0: what fix never does"),
+        pytest.param(["over"], 2, ["kustomization skipped"], id="2: a kustomization that is named"),
         pytest.param([".", "--fail-on-skipped", "any"], 2, ["encrypted with"], id="2: all must be read"),
         pytest.param(["broken.yaml"], 2, ["broken.yaml:2: "], id="2: a broken file"),
         pytest.param(["broken.yaml", "--fail-on", "never"], 0, ["broken.yaml:2: "], id="0: never fail"),
@@ -249,3 +250,43 @@ def test_what_is_skipped(fix: Any, arguments: list[str], code: int, told: list[s
 
     assert code == result.exit_code
     assert all(text in result.stderr for text in told)
+
+
+PATCH = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {template: {spec: {topologySpreadConstraints: [
+  {topologyKey: %s, maxSkew: 2, whenUnsatisfiable: %s}]}}}
+"""
+INLINE = PATCH % (OLD_ZONE.replace("zone", "region"), "ScheduleAnyway")
+OPERATIONS = f"""\
+- op: add
+  path: /spec/template/spec/topologySpreadConstraints/-
+  value: {{topologyKey: {OLD_ZONE}, maxSkew: 3, whenUnsatisfiable: DoNotSchedule}}  # mine
+"""
+OVERLAYS = {
+    "base/kustomization.yaml": "resources: [web.yaml]\n",
+    "base/web.yaml": WEB,
+    "a/kustomization.yaml": "resources: [../base]\nnamePrefix: a-\npatches:\n- path: patch.yaml\n- patch: |\n"
+    + textwrap.indent(INLINE, "    "),
+    "a/patch.yaml": PATCH % (OLD_ZONE, "DoNotSchedule"),
+    "b/kustomization.yaml": "resources: [../base]\npatches: [{path: ops.yaml, target: {kind: Deployment}}]\n",
+    "b/ops.yaml": OPERATIONS,
+}
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl builds kustomizations")
+def test_what_kustomize_builds(fix: Any) -> None:
+    """Resource, patch, inline patch and JSON Patch are mended where they stand, all at once."""
+    for name, text in OVERLAYS.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text)
+    shown = fix("--diff", *RENAMES)
+    first, second = fix(*RENAMES), fix(*RENAMES)
+    renamed = {name: text.replace("failure-domain.beta", "topology") for name, text in OVERLAYS.items()}
+
+    assert renamed == {name: Path(name).read_text() for name in OVERLAYS}
+    assert "would fix 4 problems in 4 files\n" in shown.stderr
+    assert (0, "fixed 4 problems in 4 files\n") == (first.exit_code, first.stderr)
+    assert "nothing to fix\n" == second.stderr
