@@ -60,7 +60,8 @@ class Skipped:
         message: Why it was skipped, with the whole error of the tool.
         needs: What would have to be downloaded.
         title: Kind and name of the object; empty where the whole file is meant.
-        named: Whether the user names it: on the command line or in ``evenkeel.yaml``.
+        named: Whether the user names it, on the command line or in ``evenkeel.yaml``, or it stands for all
+            that is named: nothing else holds a workload.
     """
 
     location: Location

@@ -23,7 +23,7 @@ from policies.reports import lint_text
 from policies.reports.lint_run import LintRun, plural
 from policies.reports.lint_text import Details
 from policies.rules.base import all_rules
-from policies.skipped import FailOnSkipped
+from policies.skipped import FailOnSkipped, Skipped
 from webhook.cli.completing import complete_formats, complete_policies, complete_rules
 from webhook.cli.live import api_server, check_cluster, context_option
 from webhook.linting.job import build_job
@@ -81,7 +81,8 @@ evenkeel lint --write-baseline evenkeel-baseline.json
 )  # fmt: skip
 @click.option(
     "--fail-on-skipped", type=click.Choice([str(level) for level in FailOnSkipped]),
-    help="Exit 2 if something is skipped that is named here or in evenkeel.yaml, if anything is, or never."
+    help="Exit 2 if something is skipped that is named here or in evenkeel.yaml, or that leaves no workload"
+    " to judge (named), if anything is (any), or never."
     "  [default: named]",
 )  # fmt: skip
 @click.option(
@@ -236,12 +237,20 @@ def _run(texts: Texts, outcome: Outcome, job: Job, config: LintConfig) -> LintRu
         kubernetes_version=job.context.kubernetes_version,
         files=list(dict.fromkeys(text.file for text in texts.texts)),
         fail_on=None if config.fail_on is FailOn.NEVER else Severity(config.fail_on),
-        skipped=[*texts.skipped, *outcome.skipped],
+        skipped=_skipped(texts, outcome),
         fail_on_skipped=config.fail_on_skipped,
         known=known,
         rules={rule.id: rule for rule in job.selection.rules(job.context.policies)},
         source=lines_of(texts.texts, texts.sources),
     )
+
+
+def _skipped(texts: Texts, outcome: Outcome) -> list[Skipped]:
+    """Return what was skipped; where that leaves nothing to judge, it is what the user named."""
+    skipped, result = [*texts.skipped, *outcome.skipped], outcome.result
+    if result.workloads or result.custom_resources:
+        return skipped
+    return [replace(entry, named=True) for entry in skipped]
 
 
 def _report(run: LintRun, outputs: tuple[Output, ...], context: click.Context, details: Details) -> None:

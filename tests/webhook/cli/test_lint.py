@@ -122,6 +122,22 @@ def test_exit_codes_of_what_is_skipped(blind: Path, arguments: list[str], code: 
     assert code == lint(*arguments, *ONE).exit_code
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        pytest.param(["charts"], 2, id="2: a folder of charts"),
+        pytest.param(["overlays"], 0, id="0: a folder whose files are read without patches"),
+        pytest.param(["charts", "--fail-on-skipped", "never"], 0, id="0: all may be skipped"),
+        pytest.param(["charts", "--helm", "off"], 0, id="0: switched off"),
+        pytest.param(["secret.yaml"], 0, id="0: an encrypted file"),
+        pytest.param(["empty"], 0, id="0: a folder with nothing in it"),
+    ],
+)
+def test_a_run_without_workloads_is_not_clean(blind: Path, arguments: list[str], code: int) -> None:
+    """Where what was skipped leaves nothing to judge, it is as if each part of it had been named."""
+    assert code == lint(*arguments, "--no-config").exit_code
+
+
 @pytest.mark.parametrize("form", ["text", "json", "sarif", "junit", "github", "markdown"])
 def test_what_is_skipped_is_in_every_report(blind: Path, form: str) -> None:
     """Each report names it, and so does the summary that a person reads."""
