@@ -7,13 +7,14 @@ nothing of what a field means.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, KeysView, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, KeysView, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-#: Errors after which reading stops. Arbitrary; more than anybody mends at once, and a bound on what a hostile
-#: document of a million mistakes costs.
+#: Errors of one rule that are collected; the others are counted. So many of one kind hide none of another.
+#: Arbitrary; more than anybody fixes at once.
 MAX_ERRORS = 256
 #: Characters of a user's value that a message repeats. Arbitrary; keeps one line readable.
 SHOWN_VALUE_LENGTH = 80
@@ -70,6 +71,7 @@ class ErrorKind(StrEnum):
     NOT_SUPPORTED = "FieldValueNotSupported"
     DUPLICATE = "FieldValueDuplicate"
     FORBIDDEN = "FieldValueForbidden"
+    TOO_MANY = "FieldValueTooMany"
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +161,44 @@ def field_names(*names: str) -> KeysView[str]:
     return dict.fromkeys(names).keys()
 
 
+def is_cut(errors: Iterable[FieldError]) -> bool:
+    """Tell whether there are so many errors of one rule that others of it may have been left out."""
+    errors = tuple(errors)
+    return len(errors) >= MAX_ERRORS and max(Counter(error.rule for error in errors).values()) >= MAX_ERRORS
+
+
 @dataclass(slots=True)
 class ErrorList:
-    """Collects errors while a document is read, so that all are told at once."""
+    """Collects errors while a document is read, so that all are told at once.
+
+    Attributes:
+        errors: The errors, of each rule up to ``MAX_ERRORS``.
+        counts: How many there are of each rule, also those that were left out.
+    """
 
     errors: list[FieldError] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, error: FieldError) -> None:
+        """Record an error, unless there are enough of its rule."""
+        count = self.counts.get(error.rule, 0)
+        if count < MAX_ERRORS:
+            self.errors.append(error)
+        self.counts[error.rule] = count + 1
+
+    def extend(self, errors: Iterable[FieldError]) -> None:
+        """Record errors."""
+        for error in errors:
+            self.add(error)
+
+    def has_enough(self, rule: str) -> bool:
+        """Whether no more errors of a rule are collected, so that there is no need to word another."""
+        return self.counts.get(rule, 0) >= MAX_ERRORS
+
+    @property
+    def count(self) -> int:
+        """How many errors there are, also those that were left out."""
+        return sum(self.counts.values())
 
     def mapping(self, raw: object, path: FieldPath) -> dict[str, Any]:
         """Return an object, empty for null, and record any other type."""
@@ -171,7 +206,7 @@ class ErrorList:
             return {}
         if isinstance(raw, dict):
             return raw
-        self.errors.append(wrong_type(path, "an object", raw))
+        self.add(wrong_type(path, "an object", raw))
         return {}
 
     def items(self, raw: object, path: FieldPath) -> list[Any]:
@@ -180,24 +215,21 @@ class ErrorList:
             return []
         if isinstance(raw, list):
             return raw
-        self.errors.append(wrong_type(path, "a list", raw))
+        self.add(wrong_type(path, "a list", raw))
         return []
 
     @property
     def full(self) -> bool:
-        """Whether enough errors were found to stop reading."""
-        return len(self.errors) >= MAX_ERRORS
+        """Whether a reader may stop that lets nothing through for it: some errors have been left out."""
+        return any(count >= MAX_ERRORS for count in self.counts.values())
 
     def objects(self, raw: object, path: FieldPath) -> Iterator[tuple[FieldPath, dict[str, Any]]]:
         """Yield the objects of a list with their paths; null is an object without fields, as in Go."""
         for position, item in enumerate(self.items(raw, path)):
-            if self.full:
-                return
-            where = path.index(position)
             if item is None or isinstance(item, dict):
-                yield where, item or {}
-            else:
-                self.errors.append(wrong_type(where, "an object", item))
+                yield path.index(position), item or {}
+            elif not self.has_enough(WRONG_TYPE):
+                self.add(wrong_type(path.index(position), "an object", item))
 
     def text(self, raw: object, path: FieldPath) -> str:
         """Return a string, empty for null as Go decodes it, and record any other type."""
@@ -205,7 +237,7 @@ class ErrorList:
             return ""
         if isinstance(raw, str):
             return raw
-        self.errors.append(wrong_type(path, "a string", raw))
+        self.add(wrong_type(path, "a string", raw))
         return ""
 
     def labels(self, raw: object, path: FieldPath) -> dict[str, str]:
@@ -217,7 +249,7 @@ class ErrorList:
         for key, value in mapping.items():
             if isinstance(value, str):
                 labels[key] = value
-            elif not self.full:
+            elif not self.has_enough(WRONG_TYPE):
                 self.text(value, path.key(shown_name(key)))
         return labels
 
@@ -226,8 +258,6 @@ class ErrorList:
         if mapping.keys() <= known:
             return
         for name in mapping:
-            if name not in known and not self.full:
+            if name not in known and not self.has_enough(UNKNOWN_FIELD):
                 text = f"is no field here; the fields are {', '.join(known)}"
-                self.errors.append(
-                    FieldError(path.child(shown_name(name)), text, ErrorKind.INVALID, UNKNOWN_FIELD)
-                )
+                self.add(FieldError(path.child(shown_name(name)), text, ErrorKind.INVALID, UNKNOWN_FIELD))

@@ -201,10 +201,10 @@ def _check_names(profiles: list[tuple[FieldPath, dict[str, Any]]], found: ErrorL
         where, name = path.child("schedulerName"), profile.get("schedulerName")
         if not name and len(profiles) > 1:
             text = "is required where there are several profiles"
-            found.errors.append(FieldError(where, text, ErrorKind.REQUIRED, PROFILE_NAME_INVALID))
+            found.add(FieldError(where, text, ErrorKind.REQUIRED, PROFILE_NAME_INVALID))
         if isinstance(name, str) and name and first.setdefault(name, where) is not where:
             text = f"must differ between profiles, {shown(name)} is also {first[name]}"
-            found.errors.append(FieldError(where, text, ErrorKind.DUPLICATE, PROFILE_NAME_INVALID))
+            found.add(FieldError(where, text, ErrorKind.DUPLICATE, PROFILE_NAME_INVALID))
 
 
 def _check_profile(profile: Mapping[str, Any], path: FieldPath, found: ErrorList, *, version: str) -> None:
@@ -214,14 +214,12 @@ def _check_profile(profile: Mapping[str, Any], path: FieldPath, found: ErrorList
         name = found.text(entry.get("name"), where.child("name"))
         if name in seen:
             text = f"must differ between entries, found {shown(name)} again"
-            found.errors.append(
-                FieldError(where.child("name"), text, ErrorKind.DUPLICATE, PLUGIN_CONFIG_REPEATED)
-            )
+            found.add(FieldError(where.child("name"), text, ErrorKind.DUPLICATE, PLUGIN_CONFIG_REPEATED))
         seen.add(name)
         if name == PLUGIN:
             arguments = found.mapping(entry.get("args"), where.child("args"))
             found.unknown(arguments, where.child("args"), known=_ARGUMENTS)
-            found.errors += default_constraint_errors(_defaulted(arguments, version), where.child("args"))
+            found.extend(default_constraint_errors(_defaulted(arguments, version), where.child("args")))
     plugins = found.mapping(profile.get("plugins"), path.child("plugins"))
     for point in dict.fromkeys(_HARD_POINTS + _SOFT_POINTS):
         _point(plugins, point, path.child("plugins"), found)

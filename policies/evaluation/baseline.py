@@ -95,7 +95,7 @@ def read_baseline(content: bytes, file: str) -> Baseline:
     top = found.mapping(value, FieldPath())
     if not found.errors and top.get("version") != VERSION:
         path, problem = FieldPath(("version",)), f"must be {VERSION}, got {shown(top.get('version'))}"
-        found.errors.append(FieldError(path, problem, ErrorKind.NOT_SUPPORTED, BASELINE_INVALID))
+        found.add(FieldError(path, problem, ErrorKind.NOT_SUPPORTED, BASELINE_INVALID))
     counts: Counter[Fingerprint] = Counter()
     for path, entry in found.objects(top.get("findings"), FieldPath(("findings",))):
         texts = [found.text(entry.get(name), path.child(name)) for name in Fingerprint._fields]
@@ -103,7 +103,7 @@ def read_baseline(content: bytes, file: str) -> Baseline:
         if type(count) is not int or count < 1:
             problem = f"must be a whole number from 1, got {shown(count)}"
             where = path.child("count")
-            found.errors.append(FieldError(where, problem, ErrorKind.INVALID, BASELINE_INVALID))
+            found.add(FieldError(where, problem, ErrorKind.INVALID, BASELINE_INVALID))
             continue
         counts[Fingerprint(*texts)] += count
     if found.errors:

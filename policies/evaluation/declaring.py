@@ -10,7 +10,7 @@ from policies.engine.question import in_release
 from policies.engine.releases import Behavior
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.subject import Subject
-from policies.fields import MAX_ERRORS, WRONG_TYPE, ErrorList, FieldError, FieldPath, wrong_type
+from policies.fields import WRONG_TYPE, ErrorList, FieldError, FieldPath, is_cut, wrong_type
 from policies.manifests import ManifestObject
 from policies.model.affinity import read_node_affinity
 from policies.model.constraint import Constraint
@@ -75,7 +75,7 @@ def _surrounding_errors(subject: Subject) -> Iterator[FieldError]:
     if kind.replicas is not None:
         replicas = descend(obj, kind.replicas[:-1], ErrorList()).get(kind.replicas[-1])
         if replicas is not None and type(replicas) is not int:
-            found.errors.append(wrong_type(FieldPath(kind.replicas), "an integer", replicas))
+            found.add(wrong_type(FieldPath(kind.replicas), "an integer", replicas))
     if kind.selector is not None:
         selector = descend(obj, kind.selector, found)
         if kind.selector_is_map:
@@ -146,12 +146,14 @@ def workload_of(
 def _constraints(subject: Subject, errors: tuple[FieldError, ...]) -> Iterator[DeclaredConstraint]:
     """Yield the constraints that can be read; of one with values of the wrong type, what is left of it."""
     path, raw = subject.kind.constraints_path, subject.pod.constraints
-    # After so many errors reading stopped: nobody knows what is wrong with the rest.
-    if not isinstance(raw, list) or len(errors) >= MAX_ERRORS:
+    # Where errors were left out, it is not known which entries are good.
+    if not isinstance(raw, list) or is_cut(errors):
         return
     broken: dict[tuple[str | int, ...], set[str]] = {}
     for error in errors:
         broken.setdefault(error.path.segments[: len(path.segments) + 1], set()).add(error.rule)
+    if path.segments in broken:
+        return
     labels_path = (*subject.kind.template, "metadata", "labels")
     unreadable = {str(way[-1]) for way in broken if way[:-1] == labels_path}
     for position, entry in enumerate(raw):

@@ -18,7 +18,7 @@ from policies.errors import EvenkeelError
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.injection import Injection, plan_injection
 from policies.evaluation.subject import Subject
-from policies.fields import MAX_ERRORS, ErrorKind, ErrorList, FieldError, FieldPath, shown
+from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, is_cut, shown
 from policies.model.constraint import Constraint
 from policies.model.next_pod import NextPod, PodRevision, next_pod
 from policies.model.pod import DEFAULT_NAMESPACE, read_pending_pod
@@ -128,8 +128,8 @@ def place(
         found = ErrorList()
         pending = read_pending_pod(made.pod, FieldPath(kind.template), found)
         errors = [*subject.errors(subject.merge_state(subject), strict=context.strict), *found.errors]
-        # Reading stops at so many errors, and what comes after them is not known.
-        if len(errors) >= MAX_ERRORS or any(error.rule not in tolerated for error in errors):
+        # Where errors were left out, it is not known which parts are good.
+        if is_cut(errors) or any(error.rule not in tolerated for error in errors):
             raise PlacementError(tuple(dict.fromkeys(errors)))
         pod = Subject.read(made.pod, _POD, subject.namespace)
         pod = pod._replace(owner=made.owner, owner_selector=made.owner_selector)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown
+from policies.fields import WRONG_TYPE, ErrorKind, ErrorList, FieldError, FieldPath, shown
 from policies.model.labels import label_key_problems, label_value_problems
 
 #: The only field of a node that ``matchFields`` can look at.
@@ -198,17 +198,17 @@ def read_node_affinity(spec: Mapping[str, Any], path: FieldPath, found: ErrorLis
 
 
 def _read_term(entry: dict[str, Any], path: FieldPath, found: ErrorList) -> NodeSelectorTerm:
-    before = len(found.errors)
+    before = found.count
     expressions = _read_requirements(entry.get("matchExpressions"), path.child("matchExpressions"), found)
     fields_path = path.child("matchFields")
     fields = _read_requirements(entry.get("matchFields"), fields_path, found)
     for position, requirement in enumerate(fields):
-        if requirement.key != NAME_FIELD and not found.full:
+        if requirement.key != NAME_FIELD and not found.has_enough(NODE_FIELD_UNKNOWN):
             text = f"must be {NAME_FIELD}, the only field there is, got {shown(requirement.key)}"
             where = fields_path.index(position).child("key")
-            found.errors.append(FieldError(where, text, ErrorKind.INVALID, NODE_FIELD_UNKNOWN))
+            found.add(FieldError(where, text, ErrorKind.INVALID, NODE_FIELD_UNKNOWN))
     usable = all(map(_is_usable_expression, expressions)) and all(map(_is_usable_field, fields))
-    return NodeSelectorTerm(expressions if usable and len(found.errors) == before else (NEVER,), fields)
+    return NodeSelectorTerm(expressions if usable and found.count == before else (NEVER,), fields)
 
 
 def _read_requirements(raw: object, path: FieldPath, found: ErrorList) -> tuple[NodeRequirement, ...]:
@@ -221,7 +221,7 @@ def _read_requirements(raw: object, path: FieldPath, found: ErrorList) -> tuple[
             requirements.append(NodeRequirement(key, NodeOperator(operator), values))
         elif isinstance(entry.get("operator"), str | None):
             text = f"must be one of {', '.join(NodeOperator)}, got {shown(operator)}"
-            found.errors.append(
+            found.add(
                 FieldError(where.child("operator"), text, ErrorKind.NOT_SUPPORTED, NODE_OPERATOR_UNKNOWN)
             )
     return tuple(requirements)
@@ -231,7 +231,7 @@ def _read_values(raw: object, path: FieldPath, found: ErrorList) -> tuple[str, .
     values = found.items(raw, path)
     if not all(isinstance(value, str) for value in values):
         for position, value in enumerate(values):
-            if not isinstance(value, str) and not found.full:
+            if not isinstance(value, str) and not found.has_enough(WRONG_TYPE):
                 found.text(value, path.index(position))
     return tuple(value or "" for value in values if isinstance(value, str | None))
 

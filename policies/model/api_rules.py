@@ -1,4 +1,7 @@
-"""The ids of the rules that the API server and kube-scheduler themselves hold constraints to."""
+"""The ids of the rules that the API server and kube-scheduler themselves hold constraints to.
+
+One is ours: the API server has no limit but that of a request.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ class ApiRule(StrEnum):
 
     WRONG_TYPE = WRONG_TYPE
     UNKNOWN_FIELD = UNKNOWN_FIELD
+    TOO_LARGE_TO_CHECK = "too-large-to-check"
     MAX_SKEW_NOT_POSITIVE = "max-skew-not-positive"
     TOPOLOGY_KEY_MISSING = "topology-key-missing"
     TOPOLOGY_KEY_INVALID = "topology-key-invalid"

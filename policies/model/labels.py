@@ -271,33 +271,33 @@ def check_label_selector(raw: object, path: FieldPath, found: ErrorList) -> None
 
 def _check_match_labels(raw: object, path: FieldPath, found: ErrorList) -> None:
     for key, item in found.mapping(raw, path).items():
-        if found.full:
-            return
         value = item if isinstance(item, str) else found.text(item, path.key(shown_name(key)))
         for problem in label_key_problems(key) + label_value_problems(value):
+            if found.has_enough(ApiRule.LABEL_SELECTOR_INVALID):
+                break
             text = f"{problem}, got {shown(key)}: {shown(value)}"
-            found.errors.append(FieldError(path, text, ErrorKind.INVALID, ApiRule.LABEL_SELECTOR_INVALID))
+            found.add(FieldError(path, text, ErrorKind.INVALID, ApiRule.LABEL_SELECTOR_INVALID))
 
 
 def _check_requirement(entry: dict[str, Any], path: FieldPath, found: ErrorList) -> None:
-    before = len(found.errors)
+    before = found.count
     found.unknown(entry, path, known=REQUIREMENT_FIELDS)
     key = found.text(entry.get("key"), path.child("key"))
     operator = found.text(entry.get("operator"), path.child("operator"))
     values_path = path.child("values")
     values = found.items(entry.get("values"), values_path)
-    if len(found.errors) > before:
+    if found.count > before:
         return
     _check_operator(operator, values, path, found)
-    found.errors += label_key_errors(key, path.child("key"), ApiRule.LABEL_SELECTOR_INVALID)
+    found.extend(label_key_errors(key, path.child("key"), ApiRule.LABEL_SELECTOR_INVALID))
     for position, item in enumerate(values):
-        if found.full:
-            return
         value = item if isinstance(item, str) else found.text(item, values_path.index(position))
         for problem in label_value_problems(value):
+            if found.has_enough(ApiRule.LABEL_SELECTOR_INVALID):
+                break
             where = values_path.index(position)
             text = f"{problem}, got {shown(value)}"
-            found.errors.append(FieldError(where, text, ErrorKind.INVALID, ApiRule.LABEL_SELECTOR_INVALID))
+            found.add(FieldError(where, text, ErrorKind.INVALID, ApiRule.LABEL_SELECTOR_INVALID))
 
 
 def _check_operator(operator: str, values: list[object], path: FieldPath, found: ErrorList) -> None:
@@ -305,19 +305,19 @@ def _check_operator(operator: str, values: list[object], path: FieldPath, found:
         case Operator.IN | Operator.NOT_IN:
             if not values:
                 text = f"must hold at least one value when operator is {operator}"
-                found.errors.append(
+                found.add(
                     FieldError(path.child("values"), text, ErrorKind.REQUIRED, ApiRule.LABEL_SELECTOR_INVALID)
                 )
         case Operator.EXISTS | Operator.DOES_NOT_EXIST:
             if values:
                 text = f"must be left out when operator is {operator}, got {shown(values)}"
-                found.errors.append(
+                found.add(
                     FieldError(
                         path.child("values"), text, ErrorKind.FORBIDDEN, ApiRule.LABEL_SELECTOR_INVALID
                     )
                 )
         case _:
             text = f"must be one of {', '.join(Operator)}, got {shown(operator)}"
-            found.errors.append(
+            found.add(
                 FieldError(path.child("operator"), text, ErrorKind.INVALID, ApiRule.LABEL_SELECTOR_INVALID)
             )

@@ -57,10 +57,10 @@ def check_merge(
             conflict = len(named) > 1 or not all(
                 _is_merged(values, labels.get(key), merge) for values in named
             )
-        if conflict and not found.full:
+        if conflict and not found.has_enough(ApiRule.MATCH_LABEL_KEY_IN_SELECTOR):
             other = "is listed twice" if key in repeated else "stands in labelSelector too"
             text = f"{shown(key)} {other}; the API server refuses a pod that would be selected by it twice"
-            found.errors.append(
+            found.add(
                 FieldError(path.index(position), text, ErrorKind.INVALID, ApiRule.MATCH_LABEL_KEY_IN_SELECTOR)
             )
 

@@ -54,11 +54,11 @@ def read_node(obj: Mapping[str, Any], found: ErrorList) -> Node:
     status = found.mapping(obj.get("status"), _STATUS)
     name = metadata.get("name")
     if not isinstance(name, str) or not name:
-        found.errors.append(wrong_type(_NAME, "a name", name))
+        found.add(wrong_type(_NAME, "a name", name))
         name = ""
     unschedulable = spec.get("unschedulable")
     if not isinstance(unschedulable, bool | None):
-        found.errors.append(wrong_type(_UNSCHEDULABLE, "a boolean", unschedulable))
+        found.add(wrong_type(_UNSCHEDULABLE, "a boolean", unschedulable))
     member = "capacity" if status.get("allocatable") is None else "allocatable"
     return Node(
         name=name,

@@ -124,7 +124,7 @@ def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
     if type(namespace) is not str:
         namespace = found.text(namespace, _NAMESPACE)
     if type(name) is not str or not name:
-        found.errors.append(wrong_type(_NAME, "a name", name))
+        found.add(wrong_type(_NAME, "a name", name))
         name = ""
     node_name, phase = spec.get("nodeName"), status.get("phase")
     if type(node_name) is not str:

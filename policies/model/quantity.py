@@ -72,14 +72,14 @@ def read_quantities(raw: object, path: FieldPath, found: ErrorList) -> dict[str,
         quantity = parse_quantity(value)
         if quantity is not None and quantity >= 0:
             quantities[name] = quantity
-        elif not found.full:
+        elif not found.has_enough(QUANTITY_INVALID):
             text = (
                 f"must be a quantity such as 500m, 2 or 1.5Gi, got {shown(value)}"
                 if quantity is None
                 else f"must not be negative, got {shown(value)}"
             )
             where = path.key(shown_name(name))
-            found.errors.append(FieldError(where, text, ErrorKind.INVALID, QUANTITY_INVALID))
+            found.add(FieldError(where, text, ErrorKind.INVALID, QUANTITY_INVALID))
     return quantities
 
 

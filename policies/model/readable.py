@@ -51,7 +51,7 @@ def readable_constraint(
     if "labelSelector" in entry and not _is_readable(entry["labelSelector"], unreadable):
         if not labels:
             return None
-        entry["labelSelector"] = {"matchLabels": dict(labels)}
+        entry["labelSelector"] = {"matchLabels": labels}
     if constraint_errors([entry], FieldPath(), labels=labels, of_template=True, strict=False):
         return None
     return Constraint.parse(entry), entry

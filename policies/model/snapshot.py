@@ -87,16 +87,16 @@ class Snapshot:
         kind = kind_of(obj)
         if kind not in SNAPSHOT_KINDS:
             return
-        before = len(found.errors)
+        before = found.count
         metadata = found.mapping(obj.get("metadata"), _METADATA)
         name = found.text(metadata.get("name"), _NAME)
         namespace = found.text(metadata.get("namespace"), _METADATA.child("namespace")) or DEFAULT_NAMESPACE
-        if not name and len(found.errors) == before:
-            found.errors.append(wrong_type(_NAME, "a name", metadata.get("name")))
-        if len(found.errors) == before:
+        if not name and found.count == before:
+            found.add(wrong_type(_NAME, "a name", metadata.get("name")))
+        if found.count == before:
             self.remove(*kind, namespace, name)
         entry = _read(kind, obj, metadata, found=found)
-        if len(found.errors) > before:
+        if found.count > before:
             return
         match entry:
             case Namespace():
@@ -214,11 +214,11 @@ def _read(
     raw = spec.get("selector")
     if raw is not None and SELECTING_OWNERS.get(kind, True):
         raw = {"matchLabels": found.labels(raw, _SELECTOR)}
-    before = len(found.errors)
+    before = found.count
     if raw is not None:
         check_label_selector(raw, _SELECTOR, found)
     if kind == _SERVICE:
         return {} if raw is None else raw["matchLabels"]
-    selector = None if raw is None or len(found.errors) > before else LabelSelector.parse(raw)
+    selector = None if raw is None or found.count > before else LabelSelector.parse(raw)
     annotations.pop(TEMPLATE_DIGEST_ANNOTATION, None)
     return Controller(selector, annotations, read_revision(obj) if kind in REVISION_KINDS else None)

@@ -107,7 +107,7 @@ def read_tolerations(raw: object, path: FieldPath, found: ErrorList) -> tuple[To
         operator = found.text(entry.get("operator"), where.child("operator")) or "Equal"
         if operator not in TOLERATION_OPERATORS:
             text = f"must be one of {', '.join(TOLERATION_OPERATORS)}, got {shown(operator)}"
-            found.errors.append(
+            found.add(
                 FieldError(
                     where.child("operator"), text, ErrorKind.NOT_SUPPORTED, TOLERATION_OPERATOR_UNKNOWN
                 )

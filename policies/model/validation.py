@@ -26,6 +26,7 @@ from policies.model.labels import (
     label_key_problems,
 )
 from policies.model.merging import Merge, check_merge
+from policies.model.size import MAX_SIZE, size_of
 
 #: The largest value of the API's int32 fields.
 INT32_MAX = 2**31 - 1
@@ -57,8 +58,11 @@ def constraint_errors(
         strict: Whether a field that Kubernetes 1.36 does not have is an error.
 
     Returns:
-        All errors, in the order of the fields, up to ``fields.MAX_ERRORS``.
+        All errors, in the order of the fields, of each rule up to ``fields.MAX_ERRORS``.
     """
+    if size_of(raw, MAX_SIZE) > MAX_SIZE:
+        text = f"must have at most {MAX_SIZE} entries on all levels: a larger list is not checked"
+        return [FieldError(path, text, ErrorKind.TOO_MANY, ApiRule.TOO_LARGE_TO_CHECK)]
     found = ErrorList()
     last_use = _last_uses(raw)
     for where, entry in found.objects(raw, path):
@@ -102,7 +106,7 @@ def default_constraint_errors(raw: object, path: FieldPath) -> list[FieldError]:
         _check_default_when_unsatisfiable(entry, where, found)
         if entry.get("labelSelector") is not None:
             text = "must be left out: the scheduler deduces it from the pod's Services and owner"
-            found.errors.append(
+            found.add(
                 FieldError(
                     where.child("labelSelector"), text, ErrorKind.FORBIDDEN, ApiRule.SELECTOR_IN_DEFAULT
                 )
@@ -133,9 +137,9 @@ def _int32(entry: Mapping[str, object], name: str, where: FieldPath, found: Erro
         return value
     if type(value) is int:
         text = f"must be an integer from {INT32_MIN} to {INT32_MAX}, got {shown(value)}"
-        found.errors.append(FieldError(where.child(name), text, ErrorKind.INVALID, ApiRule.WRONG_TYPE))
+        found.add(FieldError(where.child(name), text, ErrorKind.INVALID, ApiRule.WRONG_TYPE))
     else:
-        found.errors.append(wrong_type(where.child(name), "an integer", value))
+        found.add(wrong_type(where.child(name), "an integer", value))
     return None
 
 
@@ -148,27 +152,25 @@ def _check_max_skew(entry: Mapping[str, object], where: FieldPath, found: ErrorL
             if missing
             else f"must be greater than zero, got {value}"
         )
-        found.errors.append(
-            FieldError(where.child("maxSkew"), text, ErrorKind.INVALID, ApiRule.MAX_SKEW_NOT_POSITIVE)
-        )
+        found.add(FieldError(where.child("maxSkew"), text, ErrorKind.INVALID, ApiRule.MAX_SKEW_NOT_POSITIVE))
 
 
 def _check_topology_key(entry: Mapping[str, object], where: FieldPath, found: ErrorList) -> None:
     value = entry.get("topologyKey")
     if not value and not isinstance(value, bool | int | float | list | dict):
         text = "is required: the node label whose values are the domains"
-        found.errors.append(
+        found.add(
             FieldError(where.child("topologyKey"), text, ErrorKind.REQUIRED, ApiRule.TOPOLOGY_KEY_MISSING)
         )
     elif not isinstance(value, str):
-        found.errors.append(wrong_type(where.child("topologyKey"), "a string", value))
+        found.add(wrong_type(where.child("topologyKey"), "a string", value))
 
 
 def _check_default_topology_key(entry: Mapping[str, object], where: FieldPath, found: ErrorList) -> None:
     _check_topology_key(entry, where, found)
     value = entry.get("topologyKey")
     if value and isinstance(value, str):
-        found.errors += label_key_errors(value, where.child("topologyKey"), ApiRule.TOPOLOGY_KEY_INVALID)
+        found.extend(label_key_errors(value, where.child("topologyKey"), ApiRule.TOPOLOGY_KEY_INVALID))
 
 
 def _check_when_unsatisfiable(entry: Mapping[str, object], where: FieldPath, found: ErrorList) -> None:
@@ -176,11 +178,11 @@ def _check_when_unsatisfiable(entry: Mapping[str, object], where: FieldPath, fou
     if isinstance(value, str) and value in ACTIONS:
         return
     if value is not None and not isinstance(value, str):
-        found.errors.append(wrong_type(where.child("whenUnsatisfiable"), "a string", value))
+        found.add(wrong_type(where.child("whenUnsatisfiable"), "a string", value))
         return
     given = f", got {shown(value)}" if value else " and is missing"
     text = f"must be DoNotSchedule or ScheduleAnyway{given}"
-    found.errors.append(
+    found.add(
         FieldError(
             where.child("whenUnsatisfiable"),
             text,
@@ -197,7 +199,7 @@ def _check_default_when_unsatisfiable(
         _check_when_unsatisfiable(entry, where, found)
         return
     text = "is required: DoNotSchedule or ScheduleAnyway"
-    found.errors.append(
+    found.add(
         FieldError(
             where.child("whenUnsatisfiable"), text, ErrorKind.REQUIRED, ApiRule.WHEN_UNSATISFIABLE_UNKNOWN
         )
@@ -207,7 +209,7 @@ def _check_default_when_unsatisfiable(
 def _report_repeat(entry: Mapping[str, object], where: FieldPath, found: ErrorList) -> None:
     pair = shown([entry.get("topologyKey") or "", entry.get("whenUnsatisfiable") or ""])
     text = f"may stand once in the list, found {pair} again"
-    found.errors.append(FieldError(where, text, ErrorKind.DUPLICATE, ApiRule.CONSTRAINT_REPEATED))
+    found.add(FieldError(where, text, ErrorKind.DUPLICATE, ApiRule.CONSTRAINT_REPEATED))
 
 
 def _check_min_domains(entry: Mapping[str, object], where: FieldPath, found: ErrorList) -> None:
@@ -217,14 +219,12 @@ def _check_min_domains(entry: Mapping[str, object], where: FieldPath, found: Err
     path = where.child("minDomains")
     if value < 1:
         text = f"must be greater than zero, got {value}"
-        found.errors.append(FieldError(path, text, ErrorKind.INVALID, ApiRule.MIN_DOMAINS_NOT_POSITIVE))
+        found.add(FieldError(path, text, ErrorKind.INVALID, ApiRule.MIN_DOMAINS_NOT_POSITIVE))
     action = entry.get("whenUnsatisfiable") or ""
     if action != WhenUnsatisfiable.DO_NOT_SCHEDULE:
         given = f"got {shown(action)}" if action else "which is missing"
         text = f"goes with whenUnsatisfiable DoNotSchedule only, {given}"
-        found.errors.append(
-            FieldError(path, text, ErrorKind.INVALID, ApiRule.MIN_DOMAINS_WITH_SCHEDULE_ANYWAY)
-        )
+        found.add(FieldError(path, text, ErrorKind.INVALID, ApiRule.MIN_DOMAINS_WITH_SCHEDULE_ANYWAY))
 
 
 def _check_inclusion_policy(
@@ -234,10 +234,10 @@ def _check_inclusion_policy(
     if isinstance(value, str) and value in INCLUSION_POLICIES:
         return
     if not isinstance(value, str):
-        found.errors.append(wrong_type(where.child(name), "a string", value))
+        found.add(wrong_type(where.child(name), "a string", value))
         return
     text = f"must be Honor or Ignore, got {shown(value)}"
-    found.errors.append(
+    found.add(
         FieldError(where.child(name), text, ErrorKind.NOT_SUPPORTED, ApiRule.NODE_INCLUSION_POLICY_UNKNOWN)
     )
 
@@ -246,19 +246,15 @@ def _check_match_label_keys(entry: Mapping[str, object], path: FieldPath, found:
     keys = found.items(entry["matchLabelKeys"], path)
     if keys and entry.get("labelSelector") is None:
         text = "must be left out when labelSelector is not set: there is nothing for the keys to narrow"
-        found.errors.append(
-            FieldError(path, text, ErrorKind.FORBIDDEN, ApiRule.MATCH_LABEL_KEYS_WITHOUT_SELECTOR)
-        )
+        found.add(FieldError(path, text, ErrorKind.FORBIDDEN, ApiRule.MATCH_LABEL_KEYS_WITHOUT_SELECTOR))
         return
     for position, key in enumerate(keys):
-        if found.full:
-            return
         if isinstance(key, str) and not label_key_problems(key):
             continue
         where = path.index(position)
         text = found.text(key, where)
-        if key is None or isinstance(key, str):
-            found.errors += label_key_errors(text, where, ApiRule.MATCH_LABEL_KEY_INVALID)
+        if isinstance(key, str | None) and not found.has_enough(ApiRule.MATCH_LABEL_KEY_INVALID):
+            found.extend(label_key_errors(text, where, ApiRule.MATCH_LABEL_KEY_INVALID))
 
 
 def _check_defaulting_type(args: Mapping[str, object], path: FieldPath, found: ErrorList) -> None:
@@ -267,9 +263,7 @@ def _check_defaulting_type(args: Mapping[str, object], path: FieldPath, found: E
     if value not in DEFAULTING_TYPES:
         if isinstance(args.get("defaultingType"), str | None):
             text = f"must be System or List, got {shown(value)}"
-            found.errors.append(
-                FieldError(where, text, ErrorKind.NOT_SUPPORTED, ApiRule.DEFAULTING_TYPE_UNKNOWN)
-            )
+            found.add(FieldError(where, text, ErrorKind.NOT_SUPPORTED, ApiRule.DEFAULTING_TYPE_UNKNOWN))
     elif value == "System" and args.get("defaultConstraints"):
         text = "System brings its own constraints: leave defaultConstraints out, or write List"
-        found.errors.append(FieldError(where, text, ErrorKind.INVALID, ApiRule.SYSTEM_DEFAULTS_WITH_LIST))
+        found.add(FieldError(where, text, ErrorKind.INVALID, ApiRule.SYSTEM_DEFAULTS_WITH_LIST))

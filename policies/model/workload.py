@@ -10,6 +10,7 @@ from typing import Any
 from policies.errors import UsageError
 from policies.fields import ErrorList, FieldPath
 from policies.model.labels import LabelSelector, label_selector_errors
+from policies.model.size import MAX_SIZE, size_of
 
 _PATH = re.compile(r"[A-Za-z][A-Za-z0-9]*(\.[A-Za-z][A-Za-z0-9]*)*")
 _GROUP_KIND = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?)/([A-Z][A-Za-z0-9]*)")
@@ -59,13 +60,16 @@ class WorkloadKind:
         return f"{self.kind}.{self.group}" if self.group else self.kind
 
     def read_selector(self, obj: Mapping[str, Any]) -> LabelSelector | None:
-        """Return the selector of the workload's own pods; None where there is none, or none that is valid."""
+        """Return the selector of the workload's own pods; None where there is none, or none that is valid.
+
+        One that is too large to be checked is none: nobody waits until it has been matched with anything.
+        """
         if self.selector is None:
             return None
         raw = descend(obj, self.selector, ErrorList())
         if self.selector_is_map:
             raw = {"matchLabels": raw} if raw else {}
-        if not raw or label_selector_errors(raw, FieldPath()):
+        if not raw or size_of(raw, MAX_SIZE) > MAX_SIZE or label_selector_errors(raw, FieldPath()):
             return None
         return LabelSelector.parse(raw)
 

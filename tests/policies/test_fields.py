@@ -12,6 +12,7 @@ from policies.fields import (
     FieldError,
     FieldPath,
     field_names,
+    is_cut,
     shown,
     type_name,
 )
@@ -114,12 +115,16 @@ def test_unknown_fields_name_the_known() -> None:
     assert ['"c\\n": is no field here; the fields are b, a'] == [str(error) for error in found.errors]
 
 
-def test_errors_are_bounded() -> None:
-    """Once enough is wrong, reading a list stops."""
+def test_errors_are_bounded_by_rule() -> None:
+    """Of each rule a number of errors is collected and the rest counted; what is right is read on."""
     found = ErrorList()
-    read = sum(1 for _ in found.objects([7] * 10_000, ROOT))
+    read = sum(1 for _ in found.objects([7] * 10_000 + [{"b": 1}], ROOT))
+    found.unknown({"b": 1}, ROOT, known=field_names("a"))
 
-    assert (0, MAX_ERRORS) == (read, len(found.errors))
+    assert (1, MAX_ERRORS + 1, MAX_ERRORS + 1) == (read, len(found.errors), found.count)
+    assert ["wrong-type", "unknown-field"] == list(found.counts)
+    assert found.full
+    assert (True, False) == (is_cut(found.errors), is_cut(found.errors[1:]))
 
 
 def test_an_error_without_a_path_is_its_problem() -> None:

@@ -106,7 +106,7 @@ def _errors(document: object) -> list[FieldError]:
     for name, wanted in (("apiVersion", API_VERSION), ("kind", "AdmissionReview")):
         if review.get(name) != wanted and not found.errors:
             text = f"must be {wanted}, got {shown(review.get(name))}"
-            found.errors.append(FieldError(FieldPath((name,)), text, ErrorKind.NOT_SUPPORTED, NOT_A_REVIEW))
+            found.add(FieldError(FieldPath((name,)), text, ErrorKind.NOT_SUPPORTED, NOT_A_REVIEW))
     if found.errors:
         return found.errors
     if review.get("request") is None:
@@ -125,14 +125,14 @@ def _check_request(request: dict[str, Any], found: ErrorList) -> None:
         (kind, kind_path, "kind"),
     ):
         if not found.text(parent.get(name), path.child(name)) and parent.get(name) in (None, ""):
-            found.errors.append(FieldError(path.child(name), "is required", ErrorKind.REQUIRED, NOT_A_REVIEW))
+            found.add(FieldError(path.child(name), "is required", ErrorKind.REQUIRED, NOT_A_REVIEW))
     for parent, path, name in ((kind, kind_path, "group"), *((request, _REQUEST, name) for name in _TEXTS)):
         found.text(parent.get(name), path.child(name))
     for name in ("object", "oldObject"):
         found.mapping(request.get(name), _REQUEST.child(name))
     dry_run = request.get("dryRun")
     if dry_run is not None and not isinstance(dry_run, bool):
-        found.errors.append(wrong_type(_REQUEST.child("dryRun"), "a boolean", dry_run))
+        found.add(wrong_type(_REQUEST.child("dryRun"), "a boolean", dry_run))
 
 
 #: The fields of a request that are texts and may be left out.

@@ -70,7 +70,7 @@ def _manifests(raw: object, found: ErrorList) -> Iterator[ManifestObject]:
     """Yield the objects of a list, or of a List; each counts as a file of its own, named by its path."""
     if raw is None:
         text = "is required: API objects, or a List of them"
-        found.errors.append(FieldError(OBJECTS, text, ErrorKind.REQUIRED, REQUEST_INCOMPLETE))
+        found.add(FieldError(OBJECTS, text, ErrorKind.REQUIRED, REQUEST_INCOMPLETE))
         return
     # A List counts as one object, and is taken apart like one.
     whole = isinstance(raw, dict)
@@ -80,7 +80,7 @@ def _manifests(raw: object, found: ErrorList) -> Iterator[ManifestObject]:
         for manifest in objects(document):
             file = str(path + manifest.path) if whole else document.file
             entry = replace(manifest, path=FieldPath(), document=Document(obj, file, position, _no_lines))
-            found.errors += _kind_errors(entry.value, path + manifest.path)
+            found.extend(_kind_errors(entry.value, path + manifest.path))
             if found.full:
                 return
             yield entry
@@ -104,5 +104,5 @@ def _version(raw: object, found: ErrorList) -> KubernetesVersion | None:
     try:
         return parse_release(text)
     except UsageError as error:
-        found.errors.append(FieldError(VERSION, str(error), ErrorKind.INVALID, VERSION_UNKNOWN))
+        found.add(FieldError(VERSION, str(error), ErrorKind.INVALID, VERSION_UNKNOWN))
         return None

@@ -53,7 +53,7 @@ def read_cluster(raw: object, path: FieldPath, found: ErrorList) -> ClusterIndex
         if kind_of(obj) in NAMELESS_KINDS:
             _name_by_place(obj, where)
         errors = index.apply(obj) or _name_errors(obj, seen)
-        found.errors += (replace(error, path=where + error.path) for error in errors)
+        found.extend(replace(error, path=where + error.path) for error in errors)
         if found.full:
             break
     return index
@@ -73,7 +73,7 @@ def _objects(
             if (obj["apiVersion"], obj["kind"]) == wanted:
                 yield where, obj
             else:
-                found.errors.append(_wrong_kind(where, wanted, obj))
+                found.add(_wrong_kind(where, wanted, obj))
 
 
 def _listed(
@@ -83,7 +83,7 @@ def _listed(
     kind = found.text(cluster.get("kind"), path.child("kind"))
     if not kind.endswith("List") and isinstance(cluster.get("kind"), str | None):
         text = f"must be List, got {shown(kind)}"
-        found.errors.append(FieldError(path.child("kind"), text, ErrorKind.NOT_SUPPORTED, WRONG_KIND))
+        found.add(FieldError(path.child("kind"), text, ErrorKind.NOT_SUPPORTED, WRONG_KIND))
         return
     item_kind = kind.removesuffix("List")
     for where, obj in found.objects(cluster.get("items"), path.child("items")):

@@ -85,7 +85,7 @@ class ScoreRequest:
             raise RequestError(message=f"the request {found.errors[0]}")
         found.unknown(request, FieldPath(), known=FIELDS)
         if not request.get("pod") and isinstance(request.get("pod"), dict | None):
-            found.errors.append(_missing(POD, "a Pod, or a workload that makes some"))
+            found.add(_missing(POD, "a Pod, or a workload that makes some"))
         cluster = request.get("cluster")
         return cls(
             pod=_filled_in(found.mapping(request.get("pod"), POD)),
@@ -128,12 +128,12 @@ def no_cluster() -> FieldError:
 def _read_defaults(raw: object, found: ErrorList) -> SchedulerProfile | None:
     if raw is None:
         return None
-    before = len(found.errors)
+    before = found.count
     arguments = found.mapping(raw, _DEFAULTS)
-    if len(found.errors) == before:
+    if found.count == before:
         found.unknown(arguments, _DEFAULTS, known=DEFAULTS_FIELDS)
-        found.errors += argument_errors(arguments, _DEFAULTS)
-    return None if len(found.errors) > before else build_profile(arguments)
+        found.extend(argument_errors(arguments, _DEFAULTS))
+    return None if found.count > before else build_profile(arguments)
 
 
 def _read_version(raw: object, found: ErrorList) -> KubernetesVersion | None:
@@ -143,5 +143,5 @@ def _read_version(raw: object, found: ErrorList) -> KubernetesVersion | None:
     try:
         return parse_release(text)
     except UsageError as error:
-        found.errors.append(FieldError(VERSION, str(error), ErrorKind.INVALID, VERSION_UNKNOWN))
+        found.add(FieldError(VERSION, str(error), ErrorKind.INVALID, VERSION_UNKNOWN))
         return None

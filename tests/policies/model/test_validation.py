@@ -18,6 +18,7 @@ from policies.model.api_rules import ApiRule
 from policies.model.constraint import CONSTRAINT_FIELDS
 from policies.model.labels import REQUIREMENT_FIELDS, SELECTOR_FIELDS
 from policies.model.merging import Merge
+from policies.model.size import MAX_SIZE, size_of
 from policies.model.validation import constraint_errors, default_constraint_errors
 from policies.model.workload import KNOWN_KINDS
 from tests.builders import a_constraint, kind_of
@@ -232,18 +233,54 @@ def test_unknown_fields_pass_on_newer_releases() -> None:
     assert constraint_errors([a_constraint(brandNew=1)], PATH, labels={}, strict=False) == []
 
 
-def test_a_million_mistakes_are_bounded() -> None:
-    """Reading stops once enough errors are found, and a long list costs no more than reading it."""
-    errors = constraint_errors([{}] * 1_000_000, PATH, labels={})
-    keys = [f"k{number}" for number in range(100_000)]
-    conflicts = constraint_errors(
-        [a_constraint(labelSelector={"matchLabels": dict.fromkeys(keys, "")}, matchLabelKeys=keys * 2)],
-        PATH,
-        labels={},
-    )
+def test_a_list_that_is_too_large_is_not_checked() -> None:
+    """A million mistakes cost no more than telling that they are too many; the largest list is checked."""
+    too_large = constraint_errors([{}] * 1_000_000, PATH, labels={})
+    values = {"key": "app", "operator": "In", "values": [""] * (MAX_SIZE - 10)}
+    largest = [a_constraint(labelSelector={"matchExpressions": [values]})]
 
-    assert MAX_ERRORS <= len(errors) < MAX_ERRORS + 10
-    assert len(conflicts) == MAX_ERRORS
+    assert [("too-large-to-check", "FieldValueTooMany")] == [(error.rule, error.kind) for error in too_large]
+    assert MAX_SIZE == size_of(largest, MAX_SIZE)
+    assert [] == constraint_errors(largest, PATH, labels={})
+
+
+@pytest.mark.parametrize(
+    ("constraint", "rule"),
+    [
+        pytest.param({f"f{n}": 1 for n in range(MAX_ERRORS + 9)}, "unknown-field", id="265 unknown fields"),
+        pytest.param(
+            {"labelSelector": {"matchLabels": {f"-{n}": "" for n in range(MAX_ERRORS + 9)}}},
+            "label-selector-invalid",
+            id="265 labels",
+        ),
+        pytest.param(
+            {
+                "labelSelector": {
+                    "matchExpressions": [
+                        {"key": "app", "operator": "In", "values": ["-"] * (MAX_ERRORS + 9)},
+                    ]
+                }
+            },
+            "label-selector-invalid",
+            id="265 values",
+        ),
+        pytest.param({"matchLabelKeys": ["-"] * (MAX_ERRORS + 9)}, "match-label-key-invalid", id="265 keys"),
+        pytest.param(
+            {
+                "labelSelector": {"matchLabels": {f"k{n}": "" for n in range(MAX_ERRORS + 9)}},
+                "matchLabelKeys": [f"k{n}" for n in range(MAX_ERRORS + 9)],
+            },
+            "match-label-key-in-selector",
+            id="265 keys in both",
+        ),
+    ],
+)
+def test_many_mistakes_of_one_rule_hide_none_of_another(constraint: dict[str, Any], rule: str) -> None:
+    """Errors are collected up to a number for each rule, in whatever order they come."""
+    entries = [a_constraint(**constraint), a_constraint(maxSkew=0, topologyKey="other")]
+    errors = Counter(error.rule for error in constraint_errors([*entries, 7], PATH, labels={}))
+
+    assert {rule: MAX_ERRORS, "max-skew-not-positive": 1, "wrong-type": 1} == errors
 
 
 json_values = st.recursive(
