@@ -14,13 +14,13 @@ from typing import Any, Final
 UNKNOWN: Final = "{{ … }}"
 
 _TOKEN = re.compile(
-    r"""\s*
-    (?: (?P<comment>//[^\n]*)
+    r"""(?P<space>\s++)
+      | (?P<comment>//[^\n]*)
       | (?P<string>"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?)
-      | (?P<number>-?\d+(?![\w.]))
+      | (?P<number>-?\d++(?![\w.]))
       | (?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)
-      | (?P<mark>&&|\|\||[=!<>]=|\S)
-    )""",
+      | (?P<mark>&&|\|\||[=!<>]=|-?\d[\w.]*+|\S)
+    """,
     re.VERBOSE,
 )
 _PAIRS = {"[": "]", "{": "}", "(": ")"}
@@ -36,7 +36,7 @@ class Tokens:
         self.found = [
             (match.lastgroup or "", match[match.lastgroup or 0])
             for match in _TOKEN.finditer(text)
-            if match.lastgroup != "comment"
+            if match.lastgroup not in {"space", "comment"}
         ]
         self.at = 0
 

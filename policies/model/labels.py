@@ -27,6 +27,8 @@ CACHED_LENGTH = PREFIX_LENGTH + 1 + NAME_LENGTH
 #: How many verdicts on label texts are kept. Arbitrary; a cluster uses a few hundred keys.
 CACHED_TEXTS = 4096
 
+#: Unsatisfied requirements that a message tells, and characters of each. Arbitrary; keeps it a few lines.
+TOLD_REQUIREMENTS, TOLD_LENGTH = 5, 200
 #: Every field of the API's LabelSelector.
 SELECTOR_FIELDS = field_names("matchLabels", "matchExpressions")
 #: Every field of the API's LabelSelectorRequirement.
@@ -143,11 +145,13 @@ class LabelSelector:
         """
         unmet = [(key, f"{key}={value}") for key, value in self.match_labels if labels.get(key) != value]
         unmet += [(entry.key, str(entry)) for entry in self.match_expressions if not entry.matches(labels)]
-        return "; ".join(
-            f"it asks for {asked}, the labels have "
-            + (f"{key}={labels[key]}" if key in labels else f"no {key}")
-            for key, asked in unmet
+        told = "; ".join(
+            f"it asks for {_brief(asked)}, the labels have "
+            + _brief(f"{key}={labels[key]}" if key in labels else f"no {key}")
+            for key, asked in unmet[:TOLD_REQUIREMENTS]
         )
+        more = len(unmet) - TOLD_REQUIREMENTS
+        return f"{told}; and {more} more" if more > 0 else told
 
     def __str__(self) -> str:
         # LabelSelectorAsSelector and Requirement.String, apimachinery, Kubernetes 1.36.
@@ -163,6 +167,10 @@ class LabelSelector:
         if self.match_expressions:
             selector["matchExpressions"] = [entry.to_dict() for entry in self.match_expressions]
         return selector
+
+
+def _brief(text: str) -> str:
+    return text if len(text) <= TOLD_LENGTH else f"{text[:TOLD_LENGTH]}…"
 
 
 def label_key_problems(key: str) -> tuple[str, ...]:

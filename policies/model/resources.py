@@ -177,14 +177,15 @@ def _of_containers(
     peak: dict[str, int] = {}
     for where, container in found.objects(spec.get("initContainers"), path.child("initContainers")):
         needed = _container_requests(container, where, found)
-        if container.get("restartPolicy") == "Always":
+        is_sidecar = container.get("restartPolicy") == "Always"
+        if is_sidecar:
             needed = resizing.of_container(container, needed)
             _add(total, needed)
-            _add(sidecars, needed)
-            _raise(peak, sidecars)
-        else:
-            _add(needed, sidecars)
-            _raise(peak, needed)
+        # Of what it does not ask for itself, the peak has what the sidecars before it ask for.
+        together = {name: quantity + sidecars.get(name, 0) for name, quantity in needed.items()}
+        _raise(peak, together)
+        if is_sidecar:
+            sidecars |= together
     _raise(total, peak)
     return total
 

@@ -9,6 +9,8 @@ import pytest
 from policies.fields import FieldPath
 from policies.model.labels import (
     LabelSelector,
+    Operator,
+    Requirement,
     label_key_problems,
     label_selector_errors,
     label_value_problems,
@@ -130,3 +132,26 @@ def test_selector_errors_come_all_at_once() -> None:
 def test_selectors_as_text(raw: dict[str, Any], expected: str) -> None:
     """A selector reads as kubectl prints it: sorted by key, values sorted, no space between them."""
     assert expected == str(LabelSelector.parse(raw))
+
+
+@pytest.mark.parametrize(
+    ("selector", "length", "end"),
+    [
+        pytest.param(
+            LabelSelector(tuple((f"k{n}", "v") for n in range(9))), 300, "; and 4 more", id="9 of 9: 5 told"
+        ),
+        pytest.param(LabelSelector((("app", "x" * 10_000),)), 300, "no app", id="a long value"),
+        pytest.param(
+            LabelSelector((), (Requirement("app", Operator.IN, ("v",) * 10_000),)),
+            300,
+            "no app",
+            id="many values",
+        ),
+    ],
+)
+def test_what_does_not_match_is_told_in_few_words(selector: LabelSelector, length: int, end: str) -> None:
+    """A selector of any size is told in a few lines."""
+    told = selector.mismatch({})
+
+    assert len(told) < length
+    assert told.endswith(end)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from policies.fields import ErrorList, FieldPath
 from policies.model.resources import is_compared, pod_requests
@@ -266,3 +269,38 @@ def test_mistakes_are_told(spec: dict[str, Any], path: str) -> None:
 def test_which_resources_are_compared(name: str, *, compared: bool) -> None:
     """The scheduler knows three names, two prefixes and whatever has a domain."""
     assert compared is is_compared(name)
+
+
+_amounts = st.dictionaries(st.sampled_from(["cpu", "memory", "a/b"]), st.integers(0, 9), max_size=3)
+
+
+@given(st.lists(st.tuples(st.booleans(), _amounts), max_size=6), st.lists(_amounts, max_size=3))
+def test_init_containers_are_added_up_as_kubernetes_does(
+    inits: list[tuple[bool, dict[str, int]]], containers: list[dict[str, int]]
+) -> None:
+    """The sum of containers and sidecars, or what an init container needs with the sidecars before it."""
+    spec = {
+        "containers": [{"resources": {"requests": amounts}} for amounts in containers],
+        "initContainers": [
+            {"resources": {"requests": amounts}} | ({"restartPolicy": "Always"} if sidecar else {})
+            for sidecar, amounts in inits
+        ],
+    }
+    sidecars, peak = Counter[str](), Counter[str]()
+    for sidecar, amounts in inits:
+        peak |= sidecars + Counter(amounts)
+        sidecars += Counter(amounts if sidecar else {})
+    total = sum(map(Counter, containers), sidecars) | peak
+
+    expected = {name: amount * (1000 if name == "cpu" else 1) for name, amount in total.items()}
+    assert expected == dict(pod_requests(spec, SPEC, ErrorList()))
+
+
+def test_sidecars_of_many_resources() -> None:
+    """Each asks for a resource of its own: none is added to all before it one by one."""
+    sidecars = [
+        {"resources": {"requests": {f"example.com/r{n}": 1}}, "restartPolicy": "Always"}
+        for n in range(20_000)
+    ]
+
+    assert 20_000 == len(pod_requests({"initContainers": sidecars}, SPEC, ErrorList()))
