@@ -19,7 +19,7 @@ from policies.syntax.frames import Frame, MappingFrame, RootFrame, SequenceFrame
 from policies.syntax.lines import MAX_DEPTH, EntryLines, LineMap, Repeat
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[][{}]|[^][{}\s,:"]+')
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[][{}]|[^][{}\s,:"]+')
 #: Half of a surrogate pair may be written so; only the standard library's parser lets it pass.
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _TOO_DEEP = f"lists and mappings stand more than {MAX_DEPTH} levels deep"

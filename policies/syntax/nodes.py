@@ -17,7 +17,7 @@ import yaml
 from policies.syntax import scalars
 from policies.syntax.yaml_events import events
 
-_JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[][{}]|[^][{}\s,:"]+')
+_JSON_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[][{}]|[^][{}\s,:"]+')
 
 
 class NodeKind(Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_NOTHING_BEHIND = re.compile(r"[ \t]*(?:,?[ \t]*#[^\r\n]*)?")
+_NOTHING_BEHIND = re.compile(r"[ \t]*+(?:(?:,[ \t]*+)?#[^\r\n]*)?")
 
 
 class CannotEditError(Exception):

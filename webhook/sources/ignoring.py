@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +38,11 @@ class Ignored:
         # Few runs need it, and it takes a twentieth of the time that a run on one file may take.
         from pathspec import GitIgnoreSpec  # noqa: PLC0415
 
-        return Ignored((*self.specs, (folder, GitIgnoreSpec.from_lines(patterns))))
+        spec = GitIgnoreSpec.from_lines(patterns)
+        for pattern in spec.patterns:
+            if pattern.regex is not None:
+                pattern.regex = re.compile(without_backtracking(pattern.regex.pattern))
+        return Ignored((*self.specs, (folder, spec)))
 
     def holds(self, path: Path, *, is_folder: bool = False) -> bool:
         """Tell whether a path is ignored: the innermost folder with a pattern that fits it decides."""
@@ -49,6 +54,34 @@ class Ignored:
             if decided is not None:
                 return decided
         return False
+
+
+def without_backtracking(expression: str) -> str:
+    """Return what pathspec makes of a pattern so that it is matched in linear time.
+
+    A wildcard before another one may go on from the first place that fits, and need not come back: whatever
+    is behind it can be skipped by the next. ``*a*a*a*a*b`` would take the fourth power of a name's length.
+
+    >>> without_backtracking("^[^/]*a[^/]*b$"), without_backtracking("^a(?:/.+)?/b(?:/.+)?/c$")
+    ('^(?>[^/]*?a)[^/]*b$', '^(?>a(?=/))(?>(?:/.+?)??/b(?=/))(?:/.+)?/c$')
+    """
+    expression = _STAR_BEFORE_STAR.sub(r"(?>[^/]*?\1)", expression)
+    first, *others = expression.split(_FOLDERS)
+    if not others:
+        return expression
+    start = "^(?:.+/)?"
+    head = f"(?:.+?/)??{first.removeprefix(start)}" if first.startswith(start) else first.removeprefix("^")
+    found = f"^(?>{head}(?=/))"
+    for part in others[:-1]:
+        found += f"(?>(?:/.+?)??{part}(?=/))"
+    return found + _FOLDERS + others[-1]
+
+
+#: What pathspec writes for ``*``, with what is behind it, before another; and for ``/**`` amid a pattern.
+_STAR_BEFORE_STAR = re.compile(
+    r"\[\^/\]\*((?:\\.|\[(?!\^/\]\*)\^?\]?(?:\\.|[^\]\\])*+\]|[^][\\/()])*+)(?=\[\^/\]\*)"
+)
+_FOLDERS = "(?:/.+)?"
 
 
 def ignored_in(folder: Path) -> Ignored:

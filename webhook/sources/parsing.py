@@ -22,7 +22,8 @@ PIECE: Final = 2**19
 _DOCUMENT_START: Final = re.compile(rb"^---(?=[\s])", re.MULTILINE)
 #: What comes before the first document of a stream and holds for what is after it.
 _DIRECTIVE: Final = re.compile(rb"^%", re.MULTILINE)
-_TEMPLATE: Final = re.compile(rb"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+#: What templates have in brackets.
+_BRACKETS: Final = ((b"{{", b"}}"), (b"{%", b"%}"))
 
 
 @dataclass(slots=True)
@@ -52,7 +53,7 @@ def parse(text: Text) -> Parsed:
         if text.rendered:
             told = [unreadable(text.file, problem) for problem in error.problems]
             return Parsed(problems=list(map(_without_line, told)))
-        if _TEMPLATE.search(text.content):
+        if _is_template(text.content):
             first = error.problems[0].removeprefix(f"{text.file}:").partition(":")[0]
             why = f"a template by its {{{{ }}}}, and no YAML in line {first}; render it"
             return Parsed(skipped=[_skipped(text, SkipReason.TEMPLATE, why)])
@@ -105,6 +106,20 @@ def pieces(text: Text, *, size: int | None = None) -> Iterator[Text]:
     """
     content, size = text.content, PIECE if size is None else size
     if len(content) <= size or b"\0" in content or content.lstrip()[:1] in {b"{", b"["}:
+def _is_template(content: bytes) -> bool:
+    """Tell whether a text has something in a template's brackets."""
+    for opening, closing in _BRACKETS:
+        start = content.find(opening)
+        if start >= 0 and content.find(closing, start + len(opening)) >= 0:
+            return True
+    return False
+
+
+def pieces(text: Text) -> Iterator[Text]:
+    """Yield a text in parts that can be read alone: a long stream of YAML is cut between documents."""
+    content = text.content
+    if len(content) <= PIECE or b"\0" in content or content.lstrip()[:1] in {b"{", b"["}:
+
         yield text
         return
     if _DIRECTIVE.search(content):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pathspec import GitIgnoreSpec
 
-from webhook.sources.ignoring import ignored_in
+from webhook.sources.ignoring import ignored_in, without_backtracking
 
 
 @pytest.fixture
@@ -51,3 +55,48 @@ def test_without_a_repository(tmp_path: Path) -> None:
     (tmp_path / "inner").mkdir()
 
     assert not ignored_in(tmp_path / "inner").holds(tmp_path / "inner" / "a.yaml")
+
+
+_names = st.text(st.sampled_from("ab."), min_size=1, max_size=4)
+_globs = st.lists(
+    st.sampled_from(["a", "b", ".", "*", "?", "[ab]", "[!a]", "[]a]", "\\*"]), min_size=1, max_size=6
+).map("".join)
+_patterns = st.lists(_globs | st.just("**"), min_size=1, max_size=5).map("/".join)
+
+
+@settings(max_examples=400)
+@given(
+    st.builds(
+        lambda *parts: "".join(parts), st.sampled_from(["", "/", "!"]), _patterns, st.sampled_from(["", "/"])
+    ),
+    st.lists(st.lists(_names, min_size=1, max_size=5).map("/".join), min_size=5, max_size=20),
+)
+def test_patterns_mean_what_they_did(pattern: str, paths: list[str]) -> None:
+    """A pattern that needs no backtracking matches what pathspec's own expression matches."""
+    try:
+        (made,) = GitIgnoreSpec.from_lines([pattern]).patterns
+    except ValueError:
+        return  # pathspec refuses it.
+    if made.regex is None:
+        return
+    ours = re.compile(without_backtracking(made.regex.pattern))
+
+    for path in paths:
+        assert (made.regex.search(path) is None) == (ours.search(path) is None), path
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        pytest.param("*a*a*a*a*a*a*a*a*a*b", "a" * 250, id="10 stars"),
+        pytest.param("*[a-c]*[a-c]*[a-c]*[a-c]*[a-c]*[]b]*b", "a" * 250, id="7 stars, classes between"),
+        pytest.param("x/*?*?*?*?*?*?*?*?*b", "x/" + "a" * 250, id="stars and question marks"),
+        pytest.param("**/a/**/a/**/a/**/a/**/a/**/a/**/b", "a/" * 2000, id="7 times any folders"),
+    ],
+)
+def test_an_odd_pattern_takes_no_time(tmp_path: Path, pattern: str, path: str) -> None:
+    """With backtracking each of them would take longer than anybody lives."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text(f"{pattern}\n", encoding="utf-8")
+
+    assert not ignored_in(tmp_path).holds(tmp_path / path)

@@ -1,0 +1,144 @@
+"""No regular expression takes more than time in proportion to a text that somebody else wrote."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import certs
+import policies
+import webhook
+from tests.security.shapes import FILLERS
+
+#: How expressions are used that are not matched from a place on: they start anywhere in a text.
+ANYWHERE = {
+    "policies.evaluation.baseline._LINE": re.Pattern.finditer,
+    "policies.evaluation.fitting._END": re.Pattern.finditer,
+    "policies.evaluation.fitting._EVIDENCE": re.Pattern.finditer,
+    "policies.manifests._INNER_BOM": re.Pattern.finditer,
+    "policies.model.cel_literals._TOKEN": re.Pattern.finditer,
+    "policies.model.injecting_cel._ASKING": re.Pattern.search,
+    "policies.model.injecting_kyverno._ASKING": re.Pattern.search,
+    "policies.reports.markdown._MARKUP": re.Pattern.finditer,
+    "policies.rules.selector_shared._VARIANT": re.Pattern.finditer,
+    "policies.syntax.json_stream._ESCAPED_SURROGATE": re.Pattern.search,
+    "policies.syntax.json_stream._TOKEN": re.Pattern.finditer,
+    "policies.syntax.nodes._JSON_TOKEN": re.Pattern.finditer,
+    "policies.syntax.yaml_events._COLONS": re.Pattern.finditer,
+    "policies.syntax.yaml_problems._LINE_BREAK": re.Pattern.finditer,
+    "webhook.linting.sources._BREAK": re.Pattern.finditer,
+    "webhook.scoring.screen._STEERING": re.Pattern.finditer,
+    "webhook.sources.charts._SOURCE": re.Pattern.finditer,
+    "webhook.sources.parsing._DIRECTIVE": re.Pattern.search,
+    "webhook.sources.parsing._DOCUMENT_START": re.Pattern.search,
+    "webhook.sources.tools._LOG_HEAD": re.Pattern.finditer,
+}
+#: Expressions that only meet short texts, or our own.
+ELSEWHERE = {
+    # At most _NAME_LENGTH characters are searched.
+    "policies.syntax.yaml_events._NAME",
+    # Manuals of rules.
+    "policies.reports.manual._SENTENCE",
+}
+#: Characters of a text, and seconds that are too few to compare.
+LENGTH, SHORT_S = 8_000, 0.004
+#: How much more twice the text may take: twice, and some noise; four times would be quadratic.
+MOST = 3.0
+
+
+def _expressions() -> Iterator[tuple[str, re.Pattern[Any]]]:
+    for package in (policies, webhook, certs):
+        root = Path(package.__path__[0])
+        for path in sorted(root.rglob("*.py")):
+            if "re.compile(" not in path.read_text(encoding="utf-8"):
+                continue
+            name = ".".join(path.relative_to(root.parent).with_suffix("").parts)
+            for variable, value in sorted(vars(import_module(name)).items()):
+                if isinstance(value, re.Pattern):
+                    yield f"{name}.{variable}", value
+
+
+EXPRESSIONS = dict(_expressions())
+#: What comes before the fillers: the beginnings of what expressions look for.
+BEGINNINGS = (
+    "",
+    "a",
+    '"',
+    "'",
+    "{",
+    "[",
+    " (",
+    "0",
+    "a/",
+    "spec.",
+    "//",
+    "#",
+    "---",
+    "bearer ",
+    "\\",
+    "E0000 0 0 ",
+)
+
+
+def _texts(length: int) -> Iterator[str]:
+    fillers = (
+        *FILLERS,
+        "0",
+        "a.",
+        "a-",
+        "a/",
+        " (a)",
+        "(a)",
+        ":",
+        ";",
+        '\\"',
+        "\\'",
+        "0a",
+        "1m",
+        ", ",
+        "\n---",
+        "\t",
+    )
+    for beginning in BEGINNINGS:
+        for filler in fillers:
+            for end in ("", "\0", "!"):
+                yield beginning + filler * (length // len(filler)) + end
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def _use(name: str, pattern: re.Pattern[Any], text: str) -> Callable[[], object]:
+    content: Any = text.encode() if isinstance(pattern.pattern, bytes) else text
+    method: Any = ANYWHERE.get(name)
+    if method is None:
+        return lambda: (pattern.match(content), pattern.fullmatch(content))
+    if method is re.Pattern.finditer:
+        return lambda: sum(1 for _ in pattern.finditer(content))
+    return lambda: method(pattern, content)
+
+
+@pytest.mark.parametrize("name", sorted(EXPRESSIONS.keys() - ELSEWHERE))
+def test_expressions_are_linear(name: str) -> None:
+    """Twice as long a text takes twice as long, whatever it is made of."""
+    pattern = EXPRESSIONS[name]
+    for single, double in zip(_texts(LENGTH), _texts(2 * LENGTH), strict=True):
+        if _seconds(_use(name, pattern, single)) < SHORT_S:
+            continue
+        least = min(_seconds(_use(name, pattern, single)) for _ in range(3))
+        most = min(_seconds(_use(name, pattern, double)) for _ in range(3))
+        assert least < SHORT_S or most < MOST * least, f"{single[:20]!r}…{single[-20:]!r}"
+
+
+def test_names_of_expressions() -> None:
+    """What is said of an expression is said of one that there is."""
+    assert set() == (ANYWHERE.keys() | ELSEWHERE) - EXPRESSIONS.keys()
