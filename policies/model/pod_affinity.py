@@ -100,7 +100,7 @@ def affinity_terms(workload: Workload) -> tuple[AffinityTerm, ...]:
 
 
 def affinity_errors(workload: Workload, *, strict: bool = True) -> list[FieldError]:
-    """Return what the API server refuses in the terms of a workload's pods, up to ``fields.MAX_ERRORS``.
+    """Return what the API server refuses in the terms of a pods, up to ``fields.MAX_ERRORS`` of each rule.
 
     Args:
         workload: The workload.
@@ -122,10 +122,8 @@ def _read(workload: Workload) -> tuple[tuple[AffinityTerm, ...], tuple[FieldErro
     """Return the valid terms and the errors of a workload; several rules ask for them in turn."""
     terms, found = [], ErrorList()
     for entry in _entries(workload, found):
-        if found.full:
-            break
         errors = _term_errors(entry)
-        found.errors += errors
+        found.extend(errors)
         if all(error.rule == UNKNOWN_FIELD for error in errors):
             terms.append(_term(entry))
     return tuple(terms), tuple(found.errors)
@@ -241,7 +239,7 @@ def _check_weight(entry: _Entry, found: ErrorList) -> None:
         return
     got = "and is missing" if value is None else f"got {shown(value)}"
     text = f"must be an integer from {least} to {most}, {got}"
-    found.errors.append(FieldError(entry.where.child("weight"), text, ErrorKind.INVALID, TERM_INVALID))
+    found.add(FieldError(entry.where.child("weight"), text, ErrorKind.INVALID, TERM_INVALID))
 
 
 def _check_topology_key(entry: _Entry, found: ErrorList) -> None:
@@ -249,9 +247,9 @@ def _check_topology_key(entry: _Entry, found: ErrorList) -> None:
     key = found.text(raw, path)
     if raw is None or raw == "":
         text = "is required: the node label whose values are the domains"
-        found.errors.append(FieldError(path, text, ErrorKind.REQUIRED, TERM_INVALID))
+        found.add(FieldError(path, text, ErrorKind.REQUIRED, TERM_INVALID))
     elif key:
-        found.errors += label_key_errors(key, path, TERM_INVALID)
+        found.extend(label_key_errors(key, path, TERM_INVALID))
 
 
 def _check_label_keys(entry: _Entry, found: ErrorList) -> None:
@@ -261,14 +259,14 @@ def _check_label_keys(entry: _Entry, found: ErrorList) -> None:
         listed[name] = found.items(entry.term.get(name), path)
         if listed[name] and entry.term.get("labelSelector") is None:
             text = "must be left out when labelSelector is not set: there is nothing for the keys to narrow"
-            found.errors.append(FieldError(path, text, ErrorKind.FORBIDDEN, TERM_INVALID))
+            found.add(FieldError(path, text, ErrorKind.FORBIDDEN, TERM_INVALID))
             continue
         for position, key in enumerate(listed[name]):
             if text := found.text(key, path.index(position)):
-                found.errors += label_key_errors(text, path.index(position), TERM_INVALID)
+                found.extend(label_key_errors(text, path.index(position), TERM_INVALID))
     matched = {key for key in listed["matchLabelKeys"] if isinstance(key, str)}
     for position, key in enumerate(listed["mismatchLabelKeys"]):
         if isinstance(key, str) and key in matched:
             text = f"{shown(key)} is in matchLabelKeys too: no pod can have the same and another value"
             path = entry.path.child("mismatchLabelKeys").index(position)
-            found.errors.append(FieldError(path, text, ErrorKind.INVALID, TERM_INVALID))
+            found.add(FieldError(path, text, ErrorKind.INVALID, TERM_INVALID))

@@ -37,7 +37,6 @@ ANYWHERE = {
     "webhook.sources.charts._SOURCE": re.Pattern.finditer,
     "webhook.sources.parsing._DIRECTIVE": re.Pattern.search,
     "webhook.sources.parsing._DOCUMENT_START": re.Pattern.search,
-    "webhook.sources.tools._LOG_HEAD": re.Pattern.finditer,
 }
 #: Expressions that only meet short texts, or our own.
 ELSEWHERE = {

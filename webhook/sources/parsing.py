@@ -97,15 +97,6 @@ def _placed(entry: ManifestObject, namespace: str) -> ManifestObject:
     return replace(entry, value={**entry.value, "metadata": {**metadata, "namespace": namespace}})
 
 
-def pieces(text: Text, *, size: int | None = None) -> Iterator[Text]:
-    """Yield a text in parts that can be read alone: a long stream of YAML is cut between documents.
-
-    Args:
-        text: The text.
-        size: Bytes that a part should have; 1 for a part a document, None for long ones.
-    """
-    content, size = text.content, PIECE if size is None else size
-    if len(content) <= size or b"\0" in content or content.lstrip()[:1] in {b"{", b"["}:
 def _is_template(content: bytes) -> bool:
     """Tell whether a text has something in a template's brackets."""
     for opening, closing in _BRACKETS:
@@ -115,11 +106,15 @@ def _is_template(content: bytes) -> bool:
     return False
 
 
-def pieces(text: Text) -> Iterator[Text]:
-    """Yield a text in parts that can be read alone: a long stream of YAML is cut between documents."""
-    content = text.content
-    if len(content) <= PIECE or b"\0" in content or content.lstrip()[:1] in {b"{", b"["}:
+def pieces(text: Text, *, size: int | None = None) -> Iterator[Text]:
+    """Yield a text in parts that can be read alone: a long stream of YAML is cut between documents.
 
+    Args:
+        text: The text.
+        size: Bytes that a part should have; 1 for a part a document, None for long ones.
+    """
+    content, size = text.content, PIECE if size is None else size
+    if len(content) <= size or b"\0" in content or content.lstrip()[:1] in {b"{", b"["}:
         yield text
         return
     if _DIRECTIVE.search(content):
