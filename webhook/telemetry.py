@@ -101,7 +101,7 @@ class Telemetry:
         )
         self._forecasts_skipped = Counter(
             "evenkeel_forecasts_skipped_total",
-            "Verdicts on a workload's next pod that were not begun, for the timeout was too near.",
+            "Verdicts on the next pod that were not begun: the timeout was near, or the object too large.",
             registry=self._registry,
         )
         self._node_rules = Histogram(
@@ -112,7 +112,7 @@ class Telemetry:
         )
         self._node_rules_skipped = Counter(
             "evenkeel_node_rules_skipped_total",
-            "Reviews whose rules on nodes were not begun, for the timeout was too near.",
+            "Reviews in which rules were not begun: the timeout was near, or the object too large.",
             registry=self._registry,
         )
         self._access = Counter(

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from policies.documents.spread_policy import Enforcement
 from policies.evaluation.context import AdmissionContext
+from policies.evaluation.costs import NotJudged, Within, by_reason, costs_of
 from policies.evaluation.exemptions import DOES_NOT_FIT, INJECT_ANNOTATION, Exemptions, read_exemptions
 from policies.evaluation.forecast import Forecast, forecast
 from policies.evaluation.injection import Injection, Skip, plan_injection
@@ -15,7 +16,6 @@ from policies.evaluation.remarks import Remark
 from policies.evaluation.reviewing import (
     API_RULES,
     Violation,
-    Within,
     api_violations,
     rule_violations,
 )
@@ -27,6 +27,8 @@ from policies.patch import AddOperation
 
 #: The audit annotation that says why the cluster was not asked.
 WITHHELD = "withheld"
+#: The audit annotation that names the rules that were not asked, and why.
+NOT_JUDGED = "not-judged"
 #: Strictest first: where several policies hold an object, the strictest counts.
 STRICTNESS = (Enforcement.DENY, Enforcement.WARN, Enforcement.AUDIT)
 
@@ -53,6 +55,7 @@ class Decision:
         audit: What the audit log should keep, by plain keys.
         rules: The ids of the broken rules, without repeats, whatever the enforcement.
         injected: How many constraints the patch adds.
+        not_judged: The rules that were not asked, and why.
     """
 
     verdict: Verdict
@@ -62,6 +65,7 @@ class Decision:
     audit: dict[str, str] = field(default_factory=dict)
     rules: tuple[str, ...] = ()
     injected: int = 0
+    not_judged: tuple[NotJudged, ...] = ()
 
 
 #: For what Evenkeel never looks at: deletions, subresources, kinds without pods.
@@ -94,8 +98,8 @@ def decide_validation(
     old: Subject | None,
     context: AdmissionContext,
     *,
-    within: Within[Forecast] | None = None,
-    within_rules: Within[list[Violation]] | None = None,
+    within: Within | None = None,
+    within_rules: Within | None = None,
     today: date | None = None,
 ) -> Decision:
     """Decide whether an object may be stored.
@@ -105,7 +109,7 @@ def decide_validation(
         old: What is stored now, for an update; a rule that it breaks already does not hold the update up.
         context: The policies in force.
         within: Keeps the forecast of the next pod to the time that is left; None for no forecast.
-        within_rules: The same for the rules that look at every node; None to leave them out.
+        within_rules: The same for advice of rules that look at every node; None to leave those rules out.
         today: The day by which the expiry of exemptions is judged; None to let every exemption hold.
     """
     policies = context.policies_for(subject)
@@ -116,10 +120,14 @@ def decide_validation(
     found = api_violations(_new(errors, old, context), policies, strictest) if errors else []
     # Nobody who could mend it reads of an object that a controller creates.
     by_person = subject.owner is None
+    costs = costs_of(subject, context, errors)
+    not_judged: tuple[NotJudged, ...] = ()
     if by_person:
-        found += rule_violations(
-            subject, old, context, errors=errors, policies=policies, strictest=strictest, within=within_rules
+        reviewed = rule_violations(
+            costs, old, context, policies=policies, strictest=strictest, within=within_rules
         )
+        found += reviewed.violations
+        not_judged = reviewed.not_judged
     exemptions = read_exemptions(subject.annotations, subject.pod.annotations, today=today)
     in_force = [violation for violation in found if violation.error.rule not in exemptions.reasons]
     advice: tuple[Remark, ...] = ()
@@ -131,10 +139,13 @@ def decide_validation(
     if context.withheld and by_person and upcoming(subject, old) is not Upcoming.NONE:
         decision = _with_withheld(decision, context.withheld, strictest)
     spoiled = decision.errors or any(violation.error.rule in API_RULES for violation in in_force)
-    if within is None or spoiled or DOES_NOT_FIT in exemptions.reasons:
-        return decision
-    unfit = forecast(subject, old, context, within=within)
-    return decision if unfit is None else _with_forecast(decision, unfit, strictest)
+    if within is not None and not spoiled and DOES_NOT_FIT not in exemptions.reasons:
+        match forecast(costs, old, context, within=within):
+            case Forecast() as unfit:
+                decision = _with_forecast(decision, unfit, strictest)
+            case NotJudged() as unfit:
+                not_judged = by_reason((*not_judged, unfit))
+    return _with_not_judged(decision, not_judged, strictest) if not_judged else decision
 
 
 def _new(errors: list[FieldError], old: Subject | None, context: AdmissionContext) -> list[FieldError]:
@@ -198,6 +209,25 @@ def _with_withheld(decision: Decision, why: str, enforcement: Enforcement) -> De
         warnings=(*decision.warnings, remark) if told else decision.warnings,
         audit=decision.audit | {WITHHELD: why},
     )
+
+
+def _with_not_judged(
+    decision: Decision, not_judged: tuple[NotJudged, ...], enforcement: Enforcement
+) -> Decision:
+    """Say what was not asked: silence means nothing there."""
+    told = enforcement is not Enforcement.AUDIT
+    remarks = [Remark(f"not judged by {_counted(entry.rules)}: {entry.why}") for entry in not_judged]
+    return replace(
+        decision,
+        verdict=Verdict.WARNED if told and not decision.errors else decision.verdict,
+        warnings=(*decision.warnings, *remarks) if told else decision.warnings,
+        audit=decision.audit | {NOT_JUDGED: "\n".join(map(str, not_judged))},
+        not_judged=not_judged,
+    )
+
+
+def _counted(rules: tuple[str, ...]) -> str:
+    return rules[0] if len(rules) == 1 else f"{len(rules)} rules"
 
 
 def _advice(subject: Subject, exemptions: Exemptions) -> list[Remark]:

@@ -7,23 +7,20 @@ What the engine does not model (other pods' affinity, volumes, ports) can only r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from policies.defaults.scheduler_config import DEFAULT_CONFIG
 from policies.evaluation.context import AdmissionContext
+from policies.evaluation.costs import Costs, NoTime, NotJudged, Within
+from policies.evaluation.exemptions import DOES_NOT_FIT
 from policies.evaluation.placement import PlacementError, place
 from policies.evaluation.remarks import Remark
 from policies.evaluation.shortfall import may_change, shortfalls
 from policies.evaluation.subject import Subject
 from policies.evaluation.upcoming import Upcoming, upcoming
-from policies.fields import ErrorList
-from policies.model.workload import descend
 
-#: Constraints and requirements on nodes, together, that a judged pod may have. A requirement can cost 7 ms
-#: with 5,000 nodes, and everybody waits for it. Arbitrary; people write a handful.
-MAX_PARTS = 32
 #: Where a person reads more.
 HINT = "kubectl evenkeel explain -f FILE --live tells what would make it fit"
 
@@ -42,21 +39,18 @@ class Forecast:
     details: str
 
 
-#: Does some work if it can be done in time; else returns None.
-Within = Callable[[Callable[[], Forecast | None]], Forecast | None]
-
-
 def forecast(
-    subject: Subject, old: Subject | None, context: AdmissionContext, *, within: Within
-) -> Forecast | None:
+    costs: Costs, old: Subject | None, context: AdmissionContext, *, within: Within
+) -> Forecast | NotJudged | None:
     """Return what to say of the next pod that a change makes; None if it fits, or nothing is certain.
 
     Args:
-        subject: The object as it would be stored.
+        costs: The object as it would be stored, and what it costs to judge it.
         old: What is stored now, for an update.
         context: The cluster, and what gives constraints.
         within: Keeps to the time that is left.
     """
+    subject = costs.subject
     # Nobody reads a warning on an object that a controller creates.
     if context.cluster is None or subject.owner is not None:
         return None
@@ -64,9 +58,12 @@ def forecast(
     profiles = context.scheduler or DEFAULT_CONFIG
     if when is Upcoming.NONE or profiles.profile_for(subject.pod.scheduler_name) is None:
         return None
-    if _count_parts(subject) > MAX_PARTS:
-        return None
-    return within(lambda: _judge(subject, context, when))
+    table = context.cluster.pods_of(subject.namespace)
+    pods = 0 if table is None else len(table)
+    if why := costs.of_forecast(nodes=context.cluster.node_count, pods=pods):
+        return NotJudged((DOES_NOT_FIT,), why)
+    found = within(lambda: _judge(subject, context, when))
+    return NotJudged((DOES_NOT_FIT,), found.value) if isinstance(found, NoTime) else found
 
 
 def _judge(subject: Subject, context: AdmissionContext, when: Upcoming) -> Forecast | None:
@@ -95,22 +92,6 @@ def _judge(subject: Subject, context: AdmissionContext, when: Upcoming) -> Forec
         remark=Remark("; ".join((head, *numbers)), hint=HINT),
         details="\n".join((verdict.message, *numbers)),
     )
-
-
-def _count_parts(subject: Subject) -> int:
-    """Count what a verdict asks of every node."""
-    way = (*subject.kind.template, "spec", "affinity", "nodeAffinity")
-    required = descend(subject.obj, (*way, "requiredDuringSchedulingIgnoredDuringExecution"), ErrorList())
-    count = _length(subject.pod.constraints)
-    terms = required.get("nodeSelectorTerms")
-    for term in terms if isinstance(terms, list) else ():
-        if isinstance(term, dict):
-            count += _length(term.get("matchExpressions")) + _length(term.get("matchFields"))
-    return count
-
-
-def _length(value: object) -> int:
-    return len(value) if isinstance(value, list) else 0
 
 
 def _may_preempt(spec: Mapping[str, Any]) -> bool:

@@ -8,28 +8,22 @@ so what is not certain without the rest of the repository warns here, whatever t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from policies.defaults.scheduler_config import DEFAULT_CONFIG
 from policies.documents.spread_policy import Enforcement, RuleSettings, SpreadPolicy
 from policies.evaluation.context import AdmissionContext
-from policies.evaluation.declaring import workload_of
+from policies.evaluation.costs import Costs, NoTime, NotJudged, Within, by_reason, costs_of
 from policies.evaluation.linting import problems_of, rule_settings
 from policies.evaluation.remarks import Remark
 from policies.evaluation.subject import Subject
-from policies.fields import MAX_ERRORS, ErrorKind, FieldError
+from policies.fields import MAX_ERRORS, ErrorKind, FieldError, FieldPath
 from policies.findings import Severity
 from policies.model.api_rules import ApiRule
-from policies.model.declared import Workload
-from policies.model.pod_affinity import affinity_term_count
 from policies.rules import base
 from policies.rules.base import Context, Rule, all_rules
-
-_Found = TypeVar("_Found")
-#: Does some work if it can be done in time; else returns None.
-Within = Callable[[Callable[[], _Found | None]], _Found | None]
 
 #: The rules whose errors the object alone proves, so that a policy that denies refuses it. The other errors
 #: may be no mistake (a selector that means another workload's pods), or depend on what changes (an
@@ -40,16 +34,6 @@ CERTAIN = frozenset({"selector-missing", "selector-names-revision-label"})
 BUILT_IN_GROUPS = frozenset({"", "apps", "batch"})
 #: The rules that are wrong where an autoscaler of pods, or another workload, exists which is not seen here.
 NOT_ASKED = frozenset({"anti-affinity-misses-own-pod", "max-skew-never-binds"})
-#: The constraints, and the terms of pod affinity, that a pod may have for rules to be asked: everybody waits
-#: for the answer. Arbitrary; people write a handful.
-MAX_CONSTRAINTS = 32
-#: The replicas up to which rules look at nodes. Arbitrary; so many can take 0.1 s with 5,000 nodes.
-MAX_REPLICAS = 300
-#: Comparisons with each node up to which rules look at nodes: requirements on nodes, once besides the
-#: constraints and once for each. Arbitrary; so many can take 0.1 s with 5,000 nodes.
-MAX_COMPARISONS = 32
-#: Values in the list of a requirement that cost as much as another requirement.
-VALUES_A_COMPARISON = 16
 #: The rules that are known from reading the object.
 API_RULES = frozenset(map(str, ApiRule))
 
@@ -138,56 +122,57 @@ def api_violations(
     return [weigh(error, Severity.ERROR, rule_settings(policies, error.rule), strictest) for error in errors]
 
 
+class Reviewed(NamedTuple):
+    """What the rules say of an object.
+
+    Attributes:
+        violations: What is wrong, the worst first.
+        not_judged: The rules that were not asked, and why; those that deny are violations too.
+    """
+
+    violations: list[Violation]
+    not_judged: tuple[NotJudged, ...] = ()
+
+
 def rule_violations(
-    subject: Subject,
+    costs: Costs,
     old: Subject | None,
     context: AdmissionContext,
     *,
-    errors: list[FieldError],
     policies: list[SpreadPolicy],
     strictest: Enforcement,
-    within: Within[list[Violation]] | None,
-) -> list[Violation]:
-    """Ask the rules of an object that a person applies; the worst findings first.
+    within: Within | None,
+) -> Reviewed:
+    """Ask the rules of an object that a person applies.
 
     Args:
-        subject: The object as it would be stored.
+        costs: The object as it would be stored, and what it costs to ask.
         old: What is stored now, for an update; a rule that it breaks already is not asked.
         context: What is decided by.
-        errors: What was found in reading the object.
         policies: Those that hold it.
         strictest: Their enforcement.
-        within: Keeps looking at every node to the time that is left; None for not looking.
+        within: Keeps advice of rules that look at every node to the time that is left; None for not looking.
     """
+    subject = costs.subject
     if old is not None and (subject.kind.is_pod or _same_pods(subject, old)):
-        return []  # The constraints of a pod that is there cannot change; nor have those of this workload.
-    raw = subject.pod.constraints
-    if isinstance(raw, list) and len(raw) > MAX_CONSTRAINTS:
-        return []
-    workload = workload_of(subject, errors=errors, behavior=context.behavior)
-    if affinity_term_count(workload) > MAX_CONSTRAINTS:
-        return []
+        # The constraints of a pod that is there cannot change; nor have those of this workload.
+        return Reviewed([])
     around = context.known_cluster.rule_context(context)
-    asking = _Asking(workload, old, context, policies, strictest)
-    needs_nodes = around.inventory is not None and around.inventory.nodes is not None
-    rules = reviewing_rules()
-    alone = [rule for rule in rules if not rule.needs_inventory or (around.inventory and not needs_nodes)]
-    found = asking.ask(alone, around)
-    if needs_nodes and within is not None and _is_quick(asking.workload):
-        context.known_cluster.make_room(context, 1 + len(asking.workload.constraints))
-        found += within(lambda: asking.ask([rule for rule in rules if rule.needs_inventory], around)) or []
-    return _worst_first(found)[:MAX_ERRORS]
+    before = None if old is None else costs_of(old, context)
+    asking = _Asking(costs, before, around, context, policies, strictest)
+    inventory = around.inventory
+    looks_at_nodes = inventory is not None and inventory.nodes is not None
+    rules = [rule for rule in reviewing_rules() if asking.is_enabled(rule)]
+    alone = [rule for rule in rules if not rule.needs_inventory or (inventory and not looks_at_nodes)]
+    found = asking.ask(alone)
+    if looks_at_nodes and within is not None:
+        on_nodes = [rule for rule in rules if rule.needs_inventory]
+        found = _joined(found, asking.ask_of_nodes(on_nodes, within))
+    return found._replace(violations=_worst_first(found.violations))
 
 
-def _is_quick(workload: Workload) -> bool:
-    """Tell whether rules can look at every node for a workload: everybody waits until they have."""
-    terms = workload.affinity.terms or ()
-    requirements = [entry for term in terms for entry in (*term.expressions, *term.fields)]
-    comparisons = sum(1 + len(entry.values) // VALUES_A_COMPARISON for entry in requirements)
-    return (
-        comparisons * (1 + len(workload.constraints)) <= MAX_COMPARISONS
-        and (workload.replicas or 0) <= MAX_REPLICAS
-    )
+def _joined(one: Reviewed, other: Reviewed) -> Reviewed:
+    return Reviewed(one.violations + other.violations, by_reason(one.not_judged + other.not_judged))
 
 
 def _worst_first(found: list[Violation]) -> list[Violation]:
@@ -208,51 +193,99 @@ def _same_pods(subject: Subject, old: Subject) -> bool:
 
 
 class _Asking(NamedTuple):
-    """One object that rules are asked of."""
+    """One object that rules are asked of.
 
-    workload: Workload
-    old: Subject | None
+    Attributes:
+        costs: The object as it would be stored.
+        before: As it is stored now, for an update.
+        around: What the rules are given besides.
+        context: What is decided by.
+        policies: Those that hold it.
+        strictest: Their enforcement.
+    """
+
+    costs: Costs
+    before: Costs | None
+    around: Context
     context: AdmissionContext
     policies: list[SpreadPolicy]
     strictest: Enforcement
 
-    def ask(self, rules: Iterable[Rule], around: Context) -> list[Violation]:
+    def is_enabled(self, rule: Rule) -> bool:
+        """Whether a rule runs on what these policies hold."""
+        return not rule.opt_in or any(rule.id in policy.rules for policy in self.policies)
+
+    def ask_of_nodes(self, rules: list[Rule], within: Within) -> Reviewed:
+        """Ask rules that look at every node: what denies in any case, advice if there is time."""
+        if not _why_not(self.costs, rules):
+            count = len(self.costs.workload.constraints)
+            self.context.known_cluster.make_room(self.context, 1 + count)
+        enforced = [rule for rule in rules if self._denies(rule)]
+        advice = [rule for rule in rules if rule not in enforced]
+        found = self.ask(enforced)
+        if not advice:
+            return found
+        more = within(lambda: self.ask(advice))
+        if isinstance(more, NoTime):
+            more = Reviewed([], (NotJudged(tuple(rule.id for rule in advice), more.value),))
+        return _joined(found, more)
+
+    def ask(self, rules: Iterable[Rule]) -> Reviewed:
         """Return what rules find in the object and not in what is stored now."""
         found: list[Violation] = []
+        skipped: dict[str, list[Rule]] = {}
         for rule in rules:
+            if why := _why_not(self.costs, [rule]):
+                skipped.setdefault(why, []).append(rule)
+                continue
             settings = rule_settings(self.policies, rule.id)
-            if rule.opt_in and not any(rule.id in policy.rules for policy in self.policies):
+            problems = problems_of(self.costs.workload, rule, self.around, settings.params)
+            if not problems or self._broken_before(rule, settings):
                 continue
-            problems = problems_of(self.workload, rule, around, settings.params)
-            if not problems or self._broken_before(rule, around, settings):
-                continue
-            for problem in problems:
+            for problem in problems[:MAX_ERRORS]:
                 error = FieldError(problem.path, problem.message, ErrorKind.INVALID, rule.id)
                 severity = problem.severity or rule.severity
                 here = self._here(rule, severity)
                 found.append(weigh(error, here, settings, self.strictest, by_linter=severity))
-        return found
+        found += (one for why, unasked in skipped.items() for one in self._unasked(unasked, why))
+        told = (NotJudged(tuple(rule.id for rule in unasked), why) for why, unasked in skipped.items())
+        return Reviewed(found, tuple(told))
 
-    def _broken_before(self, rule: Rule, around: Context, settings: RuleSettings) -> bool:
-        if self.old is None:
+    def _unasked(self, rules: list[Rule], why: str) -> Iterator[Violation]:
+        """Yield what denies an object because a rule could not be asked; an update if it could be before."""
+        for rule in rules:
+            if self._denies(rule) and (self.before is None or not _why_not(self.before, [rule])):
+                path = self.costs.subject.kind.constraints_path
+                error = FieldError(path, f"cannot be judged: {why}", ErrorKind.TOO_MANY, rule.id)
+                settings = rule_settings(self.policies, rule.id)
+                yield weigh(error, self._here(rule, rule.severity), settings, self.strictest)
+
+    def _denies(self, rule: Rule) -> bool:
+        """Tell whether a finding of a rule refuses the object."""
+        error = FieldError(FieldPath(), "", ErrorKind.INVALID, rule.id)
+        settings = rule_settings(self.policies, rule.id)
+        found = weigh(error, self._here(rule, rule.severity), settings, self.strictest)
+        return found.enforcement is Enforcement.DENY
+
+    def _broken_before(self, rule: Rule, settings: RuleSettings) -> bool:
+        if self.before is None or _why_not(self.before, [rule]):
             return False
-        errors = self.old.errors(self.old.merge_state(self.old), strict=self.context.strict)
-        return bool(
-            problems_of(
-                workload_of(self.old, errors=errors, behavior=self.context.behavior),
-                rule,
-                around,
-                settings.params,
-            )
-        )
+        return bool(problems_of(self.before.workload, rule, self.around, settings.params))
 
     def _here(self, rule: Rule, severity: Severity) -> Severity:
         """Return how bad a finding of the linter is at admission."""
         if severity is not Severity.ERROR:
             return severity
-        kind, spec = self.workload.kind, self.workload.spec
+        kind, name = self.costs.subject.kind, self.costs.subject.pod.scheduler_name
         profiles = self.context.scheduler or DEFAULT_CONFIG
-        name = spec.get("schedulerName")
-        by_us = profiles.profile_for(name if isinstance(name, str) else "") is not None
-        certain = rule.id in CERTAIN and kind.group in BUILT_IN_GROUPS and by_us
-        return Severity.ERROR if certain else Severity.WARNING
+        certain = rule.id in CERTAIN and kind.group in BUILT_IN_GROUPS
+        by_us = profiles.profile_for(name) is not None
+        return Severity.ERROR if certain and by_us else Severity.WARNING
+
+
+def _why_not(costs: Costs, rules: list[Rule]) -> str:
+    """Return why some rule cannot be asked of an object for what that costs; empty if all can."""
+    if costs.of_all or all(rule.id in CERTAIN for rule in rules):
+        return costs.of_all
+    looks_at_nodes = any(rule.needs_inventory for rule in rules)
+    return costs.of_others or (costs.of_nodes if looks_at_nodes else "")

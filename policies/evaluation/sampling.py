@@ -19,7 +19,7 @@ from policies.patch import AddOperation, segments_of
 #: On a sample: the rules that it must break, separated by commas, and no others.
 EXPECT_ANNOTATION = "evenkeel.dev/expect"
 
-_Found = TypeVar("_Found")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def patched(obj: Mapping[str, Any], patch: Iterable[AddOperation]) -> dict[str, 
     return result
 
 
-def _at_once(work: Callable[[], _Found | None]) -> _Found | None:
+def _at_once(work: Callable[[], _T]) -> _T:
     return work()
 
 

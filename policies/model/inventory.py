@@ -51,6 +51,11 @@ class Inventory:
         return found
 
     @cached_property
+    def taint_count(self) -> int:
+        """How many taints all nodes have together."""
+        return sum(len(node.taints) for node in self.nodes or ())
+
+    @cached_property
     def _carried(self) -> dict[str, frozenset[str]]:
         values: dict[str, set[str]] = {}
         for node in self.nodes or ():

@@ -109,14 +109,6 @@ def affinity_errors(workload: Workload, *, strict: bool = True) -> list[FieldErr
     return [error for error in _read(workload)[1] if strict or error.rule != UNKNOWN_FIELD]
 
 
-def affinity_term_count(workload: Workload) -> int:
-    """Return how many terms there are, valid or not, without a look at them."""
-    node: Any = workload.spec.get("affinity")
-    kinds = [node.get(kind) for kind in _KINDS] if isinstance(node, dict) else []
-    lists = [kind.get(name) for kind in kinds if isinstance(kind, dict) for name in (_REQUIRED, _PREFERRED)]
-    return sum(len(terms) for terms in lists if isinstance(terms, list))
-
-
 @lru_cache(maxsize=_KEPT)
 def _read(workload: Workload) -> tuple[tuple[AffinityTerm, ...], tuple[FieldError, ...]]:
     """Return the valid terms and the errors of a workload; several rules ask for them in turn."""

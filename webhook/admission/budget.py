@@ -13,6 +13,8 @@ from functools import lru_cache
 from typing import Final, TypeVar
 from urllib.parse import parse_qs
 
+from policies.evaluation.costs import NoTime
+
 #: Seconds for a request that does not say: what Kubernetes gives a webhook without ``timeoutSeconds``.
 DEFAULT_TIMEOUT_S: Final = 10.0
 #: The share of the timeout that is kept for what comes before and after us: connecting, the network, sending
@@ -62,7 +64,6 @@ class Budget:
 
     Attributes:
         spent_s: Seconds that the verdict took; None if none was begun.
-        skipped: Whether one was wanted and there was too little time.
     """
 
     def __init__(
@@ -77,18 +78,16 @@ class Budget:
             clock: Seconds that never go back.
         """
         self.spent_s: float | None = None
-        self.skipped = False
         self._pace = pace
         self._query = query
         self._started = started
         self._clock = clock
 
-    def within(self, work: Callable[[], _T | None]) -> _T | None:
-        """Do some work if it can be done in time; else return None."""
+    def within(self, work: Callable[[], _T]) -> _T | NoTime:
+        """Do some work if it can be done in time."""
         began = self._clock()
         if not self._pace.allows(self._started + usable_s(self._query) - began):
-            self.skipped = True
-            return None
+            return NoTime.NO_TIME
         try:
             return work()
         finally:

@@ -11,6 +11,7 @@ import orjson
 
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.decision import IGNORED, Decision, Verdict, decide_mutation, decide_validation
+from policies.evaluation.exemptions import DOES_NOT_FIT
 from policies.evaluation.remarks import MAX_LINES, lines
 from policies.evaluation.reviewing import API_RULES, error_text
 from policies.evaluation.subject import Subject
@@ -46,9 +47,9 @@ class Reply(NamedTuple):
         injected: How many constraints the patch adds.
         rules: The ids of the broken rules, in the order they were found, without repeats.
         forecast_s: Seconds that the verdict on the next pod took; None if none was made.
-        forecast_skipped: Whether one was wanted and there was too little time.
+        forecast_skipped: Whether one was wanted, and there was too little time or too much to judge.
         rules_s: Seconds that the rules took that look at every node; None if none was asked.
-        rules_skipped: Whether the rules that look at every node were wanted and there was too little time.
+        rules_skipped: The same of rules.
     """
 
     body: bytes
@@ -89,7 +90,9 @@ def respond(
         ReviewError: The body is no AdmissionReview.
     """
     review = Review.parse(body)
-    decision = decide(review, phase, context, budget=budget, rules_budget=rules_budget)
+    # Events wait meanwhile, but not while JSON is read and written, which takes longest with large objects.
+    with context.reading():
+        decision = decide(review, phase, context, budget=budget, rules_budget=rules_budget)
     name = review.name or _generated_name(review)
     return Reply(
         body=orjson.dumps(
@@ -110,9 +113,9 @@ def respond(
         injected=decision.injected,
         rules=decision.rules,
         forecast_s=budget.spent_s if budget else None,
-        forecast_skipped=budget.skipped if budget else False,
+        forecast_skipped=any(DOES_NOT_FIT in entry.rules for entry in decision.not_judged),
         rules_s=rules_budget.spent_s if rules_budget else None,
-        rules_skipped=rules_budget.skipped if rules_budget else False,
+        rules_skipped=any({*entry.rules} - {DOES_NOT_FIT} for entry in decision.not_judged),
     )
 
 

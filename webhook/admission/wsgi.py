@@ -85,8 +85,7 @@ class AdmissionApp:
             if phase is Phase.VALIDATE and context.cluster is not None:
                 budget = Budget(self._pace, query=query, started=started)
                 rules_budget = Budget(self._rules_pace, query=query, started=started)
-            with context.reading():
-                reply = respond(body, phase, context, budget=budget, rules_budget=rules_budget)
+            reply = respond(body, phase, context, budget=budget, rules_budget=rules_budget)
         except ReviewError as error:
             raise RefusalError(HTTPStatus.BAD_REQUEST, error.message, errors=error.errors) from error
         except Exception as error:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from policies.evaluation.context import AdmissionContext
-from policies.evaluation.forecast import HINT, MAX_PARTS, Forecast, forecast
+from policies.evaluation.costs import NoTime, NotJudged, Within, costs_of
+from policies.evaluation.forecast import HINT, Forecast, forecast
 from policies.evaluation.remarks import Remark, lines
 from policies.evaluation.subject import Subject
 from policies.model.version import KubernetesVersion
@@ -18,10 +19,11 @@ from tests.policies.evaluation.contexts import a_context
 
 SPREAD = {"topologySpreadConstraints": [a_constraint()]}
 ELSEWHERE = {"nodeSelector": {"pool": "none"}}
+T = TypeVar("T")
 NUMBERS = f"{ZONE_KEY}: 2+1 in zone-a - minimum 0 in zone-c = skew 3 > maxSkew 1"
 
 
-def at_once(work: Callable[[], Forecast | None]) -> Forecast | None:
+def at_once(work: Callable[[], T]) -> T:
     return work()
 
 
@@ -37,7 +39,20 @@ def foretold(
     **context: Any,
 ) -> Forecast | None:
     given = a_context(cluster=two_full_zones() if cluster is None else cluster, **context)
-    return forecast(read(obj), None if old is None else read(old), given, within=at_once)
+    found = answer(obj, given, old=old)
+    assert not isinstance(found, NotJudged)
+    return found
+
+
+def answer(
+    obj: dict[str, Any],
+    context: AdmissionContext,
+    *,
+    old: dict[str, Any] | None = None,
+    within: Within = at_once,
+) -> Forecast | NotJudged | None:
+    before = None if old is None else read(old)
+    return forecast(costs_of(read(obj), context), before, context, within=within)
 
 
 def test_the_remark_and_the_details() -> None:
@@ -119,20 +134,21 @@ def test_what_is_certain_is_told(obj: dict[str, Any], old: dict[str, Any] | None
 
 def test_no_cluster_or_no_nodes() -> None:
     """Without a cluster, or with a picture that has no nodes, nothing is known."""
-    without = forecast(read(a_workload(spec=SPREAD)), None, a_context(), within=at_once)
+    without = answer(a_workload(spec=SPREAD), a_context())
 
     assert without is None
     assert foretold(a_workload(spec=SPREAD), cluster=[]) is None
 
 
 def test_no_time() -> None:
-    """What is not done in time is not said, and not even begun."""
+    """What cannot be done in time is not begun, which is said."""
     context: AdmissionContext = a_context(cluster=two_full_zones())
+    found = answer(a_workload(spec=SPREAD), context, within=lambda _work: NoTime.NO_TIME)
 
-    assert forecast(read(a_workload(spec=SPREAD)), None, context, within=lambda _: None) is None
+    assert NotJudged(("does-not-fit",), "too little of the request's timeout is left") == found
 
 
-@pytest.mark.parametrize(("requirements", "told"), [(MAX_PARTS, True), (MAX_PARTS + 1, False), (2000, False)])
+@pytest.mark.parametrize(("requirements", "told"), [(50, True), (2000, False)])
 def test_pods_that_would_take_long(requirements: int, told: bool) -> None:  # noqa: FBT001
     """A pod with hundreds of requirements is not judged: everybody would wait for it."""
     by_name = {"key": "metadata.name", "operator": "In", "values": ["n9"]}
@@ -140,9 +156,11 @@ def test_pods_that_would_take_long(requirements: int, told: bool) -> None:  # no
     half = requirements // 2
     terms = [{"matchFields": [by_name] * half}, {"matchExpressions": [by_label] * (requirements - half)}]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
-    pod = a_workload(spec={"affinity": {"nodeAffinity": required}})
+    found = answer(
+        a_workload(spec={"affinity": {"nodeAffinity": required}}), a_context(cluster=two_full_zones())
+    )
 
-    assert told is (foretold(pod) is not None)
+    assert isinstance(found, Forecast if told else NotJudged)
 
 
 def test_injected_defaults_count() -> None:
@@ -161,9 +179,9 @@ def test_injected_defaults_count() -> None:
         "spec": {"selector": {"app": "web"}},
     }
     context = a_context(policy, cluster=[*two_full_zones(), service])
-    found = forecast(read(a_workload("ReplicaSet")), None, context, within=at_once)
+    found = answer(a_workload("ReplicaSet"), context)
 
-    assert found is not None
+    assert isinstance(found, Forecast)
     assert found.remark.text.endswith(NUMBERS)
 
 

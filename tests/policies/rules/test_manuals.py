@@ -16,7 +16,8 @@ import pytest
 from policies.edits import apply_edits
 from policies.errors import DocumentError
 from policies.evaluation.context import AdmissionContext
-from policies.evaluation.forecast import forecast
+from policies.evaluation.costs import costs_of
+from policies.evaluation.forecast import Forecast, forecast
 from policies.evaluation.linting import Selection, lint
 from policies.evaluation.remarks import LINE_LENGTH, MAX_LINES, Remark, lines
 from policies.evaluation.subject import Subject as Reviewed
@@ -74,8 +75,8 @@ class Example(NamedTuple):
         for entry in self.manifests:
             version, kind = entry.value["apiVersion"], entry.value["kind"]
             subject = Reviewed.read(entry.value, kind_of(kind, version.rpartition("/")[0]), "shop")
-            found = forecast(subject, None, context, within=lambda work: work())
-            if found is not None:
+            found = forecast(costs_of(subject, context), None, context, within=lambda work: work())
+            if isinstance(found, Forecast):
                 where = entry.location(FieldPath())
                 yield Finding(self.rule.severity, where, FieldPath(), found.remark.text, self.rule.id)
 

@@ -201,11 +201,13 @@ def test_a_forecast_is_warned_of_timed_and_logged(foresighted: Caller) -> None:
 
 
 def test_no_forecast_without_time(foresighted: Caller) -> None:
-    """With a millisecond left nothing is said, and the line and a counter tell why."""
+    """With a millisecond left it is said that nothing was judged; the line and a counter tell it too."""
     answer = foresighted.call(UNFIT, QUERY_STRING="timeout=1ms")
     [line] = foresighted.log()
 
-    assert {"uid": "6b1f", "allowed": True} == answer["response"]
+    [warning] = answer["response"]["warnings"]
+    assert warning.endswith("rules: too little of the request's timeout is left")
+    assert "does-not-fit" in answer["response"]["auditAnnotations"]["not-judged"]
     assert " forecast=skipped " in line
     assert " node_rules=skipped " in line
     for counter in ("evenkeel_forecasts_skipped_total", "evenkeel_node_rules_skipped_total"):
@@ -220,7 +222,7 @@ def test_waiting_in_the_server_counts(foresighted: Caller) -> None:
 
     answer = foresighted.call(UNFIT, **{"gunicorn.socket": Waited()})
 
-    assert "warnings" not in answer["response"]
+    assert "does-not-fit" in answer["response"]["auditAnnotations"]["not-judged"]
 
 
 def test_no_forecast_when_mutating(foresighted: Caller) -> None:

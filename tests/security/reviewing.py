@@ -1,0 +1,120 @@
+"""Reviews of grown objects: what one costs the processor, and what it says."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+import yaml
+
+from policies.documents.loading import load_policies
+from policies.engine.index import ClusterIndex
+from policies.evaluation.context import AdmissionContext
+from tests.builders import a_policy
+from tests.security.shapes import as_pod
+from webhook.admission.budget import Budget, Pace
+from webhook.admission.respond import Phase, respond
+
+#: Bytes of the largest object that the API server takes.
+MAX_BODY_BYTES = 3 * 2**20
+#: Zones, and pods of the rich workload on every node.
+ZONES, PODS_A_NODE = 3, 2
+
+
+class Answer(NamedTuple):
+    """What a review cost and said.
+
+    Attributes:
+        seconds: The processor's time, without reading the JSON.
+        response: The response of the AdmissionReview.
+    """
+
+    seconds: float
+    response: dict[str, Any]
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether the object was refused."""
+        return not self.response["allowed"]
+
+    @property
+    def not_judged(self) -> str:
+        """What the audit log says was not judged; empty if all was."""
+        return str(self.response.get("auditAnnotations", {}).get("not-judged", ""))
+
+
+def a_context(nodes: int, **policy: Any) -> AdmissionContext:
+    """Return a context with a policy that denies and injects, and a cluster of some size."""
+    spec = {"enforcement": "deny", **policy}
+    text = yaml.safe_dump(a_policy(**spec)).encode()
+    index = ClusterIndex()
+    for obj in _cluster(nodes):
+        index.apply(obj)
+    return AdmissionContext(policies=load_policies([str(Path("policy.yaml"))], lambda _: text), cluster=index)
+
+
+def _cluster(nodes: int) -> Iterator[dict[str, Any]]:
+    """Yield nodes in zones, each tenth tainted, and pods of the rich workload on them."""
+    for number in range(nodes):
+        name = f"n{number}"
+        labels = {
+            "kubernetes.io/hostname": name,
+            "topology.kubernetes.io/zone": "abc"[number % ZONES],
+            "topology.kubernetes.io/region": "r",
+            "pool": f"p{number % 7}",
+        }
+        taints = [{"key": "team", "value": "y", "effect": "NoSchedule"}] if number % 10 == 0 else []
+        yield {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "labels": labels},
+            "spec": {"taints": taints},
+            "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}},
+        }
+        for pod in range(PODS_A_NODE):
+            yield {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": f"web-{number}-{pod}", "namespace": "shop", "labels": {"app": "web"}},
+                "spec": {"nodeName": name, "containers": []},
+                "status": {"phase": "Running"},
+            }
+
+
+def review_of(obj: Mapping[str, Any], *, old: Mapping[str, Any] | None = None) -> bytes:
+    """Return the review of an object that somebody creates or updates."""
+    group = "" if obj["kind"] == "Pod" else "apps"
+    request = {
+        "uid": "1",
+        "kind": {"group": group, "version": "v1", "kind": obj["kind"]},
+        "namespace": "shop",
+        "operation": "CREATE" if old is None else "UPDATE",
+        "object": obj,
+        "oldObject": old,
+    }
+    return orjson.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
+
+
+def answer(body: bytes, phase: Phase, context: AdmissionContext) -> Answer:
+    """Review as a server does that has just started, and so has not learned what takes long."""
+    started = time.process_time()
+    orjson.loads(body)
+    reading = time.process_time() - started
+    started = time.process_time()
+    budget, rules_budget = (Budget(Pace(), query="timeout=10s", started=time.monotonic()) for _ in range(2))
+    if phase is Phase.VALIDATE:
+        reply = respond(body, phase, context, budget=budget, rules_budget=rules_budget)
+    else:
+        reply = respond(body, phase, context)
+    seconds = time.process_time() - started - reading
+    return Answer(seconds, orjson.loads(reply.body)["response"])
+
+
+def variants(obj: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a grown workload, and the pod of its template."""
+    yield obj
+    if "spec" in obj.get("spec", {}).get("template", {}):
+        yield as_pod(obj)
