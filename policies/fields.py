@@ -18,6 +18,8 @@ from typing import Any
 MAX_ERRORS = 256
 #: Characters of a user's value that a message repeats. Arbitrary; keeps one line readable.
 SHOWN_VALUE_LENGTH = 80
+#: Characters of a message about one field. Arbitrary; more than any has that repeats what people write.
+MESSAGE_LENGTH = 1000
 
 
 class Key(str):
@@ -119,6 +121,15 @@ def shown(value: object) -> str:
         # More digits than Python converts, or more levels than it descends.
         return type_name(value)
     return text if len(text) <= SHOWN_VALUE_LENGTH else f"{text[:SHOWN_VALUE_LENGTH]}…"
+
+
+def cut(text: str, length: int = MESSAGE_LENGTH) -> str:
+    """Return the beginning of a text that is too long.
+
+    >>> cut("selector", 5)
+    'sele…'
+    """
+    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def shown_name(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
@@ -29,6 +30,8 @@ from policies.patch import AddOperation
 WITHHELD = "withheld"
 #: The audit annotation that names the rules that were not asked, and why.
 NOT_JUDGED = "not-judged"
+#: Violations that an audit annotation tells. Arbitrary; more than it has room for.
+MAX_AUDITED = 100
 #: Strictest first: where several policies hold an object, the strictest counts.
 STRICTNESS = (Enforcement.DENY, Enforcement.WARN, Enforcement.AUDIT)
 
@@ -167,7 +170,14 @@ def _audit(found: list[Violation], exemptions: Exemptions) -> dict[str, str]:
         else:
             lines["notes" if violation.is_note else "violations"][violation.text] = None
     joints = {"exempted": "; "}
-    return {key: joints.get(key, "\n").join(texts) for key, texts in lines.items() if texts}
+    return {key: joints.get(key, "\n").join(_first_of(texts)) for key, texts in lines.items() if texts}
+
+
+def _first_of(texts: Iterable[str]) -> list[str]:
+    """Return the texts that there is room for, and how many more there are."""
+    listed = list(texts)
+    more = len(listed) - MAX_AUDITED
+    return [*listed[:MAX_AUDITED], f"and {more} more"] if more > 0 else listed
 
 
 def _decision(

@@ -19,7 +19,7 @@ from policies.evaluation.costs import Costs, NoTime, NotJudged, Within, by_reaso
 from policies.evaluation.linting import problems_of, rule_settings
 from policies.evaluation.remarks import Remark
 from policies.evaluation.subject import Subject
-from policies.fields import MAX_ERRORS, ErrorKind, FieldError, FieldPath
+from policies.fields import MAX_ERRORS, ErrorKind, FieldError, FieldPath, cut
 from policies.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.rules import base
@@ -243,7 +243,7 @@ class _Asking(NamedTuple):
             if not problems or self._broken_before(rule, settings):
                 continue
             for problem in problems[:MAX_ERRORS]:
-                error = FieldError(problem.path, problem.message, ErrorKind.INVALID, rule.id)
+                error = FieldError(problem.path, cut(problem.message), ErrorKind.INVALID, rule.id)
                 severity = problem.severity or rule.severity
                 here = self._here(rule, severity)
                 found.append(weigh(error, here, settings, self.strictest, by_linter=severity))

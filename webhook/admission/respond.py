@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import orjson
@@ -15,13 +18,15 @@ from policies.evaluation.exemptions import DOES_NOT_FIT
 from policies.evaluation.remarks import MAX_LINES, lines
 from policies.evaluation.reviewing import API_RULES, error_text
 from policies.evaluation.subject import Subject
-from policies.fields import MAX_ERRORS, FieldError
+from policies.fields import FieldError, cut, is_cut
 from policies.model.pod_template import INJECTED_ANNOTATION
 from webhook.admission.budget import Budget
 from webhook.admission.review import API_VERSION, Review
 
 #: Characters of one audit annotation. Arbitrary; the audit log keeps any size, and somebody pays for it.
 AUDIT_LENGTH = 4096
+#: Errors that a refusal tells. Arbitrary; more than anybody fixes at once.
+MAX_TOLD = 100
 
 
 class Phase(StrEnum):
@@ -160,7 +165,7 @@ def _response(review: Review, phase: Phase, decision: Decision, name: str) -> di
         told_before = 1 if phase is Phase.VALIDATE and _was_injected(review) else 0
         response["warnings"] = lines(decision.warnings, MAX_LINES - told_before)
     if decision.audit:
-        response["auditAnnotations"] = {key: _cut(text, AUDIT_LENGTH) for key, text in decision.audit.items()}
+        response["auditAnnotations"] = {key: cut(text, AUDIT_LENGTH) for key, text in decision.audit.items()}
     return response
 
 
@@ -174,14 +179,14 @@ def _was_injected(review: Review) -> bool:
 
 def _denial(review: Review, decision: Decision, name: str) -> dict[str, Any]:
     """Return the status of a refusal. With reason Invalid kubectl would print the causes alone."""
+    told = _one_of_each_first(decision.errors)[:MAX_TOLD]
     causes = [
-        {"reason": _reason(error), "field": str(error.path), "message": error.problem}
-        for error in decision.errors
+        {"reason": _reason(error), "field": str(error.path), "message": error.problem} for error in told
     ]
     return {
         "code": 403,
         "reason": "Forbidden",
-        "message": "\n".join(map(error_text, decision.errors)) + _rest(decision),
+        "message": "\n".join([*map(error_text, told), *_rest(decision.errors, len(told))]),
         "details": {"kind": review.kind, "name": name, "causes": causes},
     }
 
@@ -191,9 +196,23 @@ def _reason(error: FieldError) -> str:
     return str(error.kind) if error.rule in API_RULES else error.rule
 
 
-def _rest(decision: Decision) -> str:
-    stopped = len(decision.errors) >= MAX_ERRORS
-    return f"\nReading stopped after {len(decision.errors)} errors; there may be more." if stopped else ""
+def _one_of_each_first(errors: Sequence[FieldError]) -> Sequence[FieldError]:
+    """Return errors in their order, but if there are too many, the first of each rule before the second."""
+    if len(errors) <= MAX_TOLD:
+        return errors
+    seen = Counter[str]()
+    ranked = []
+    for error in errors:
+        ranked.append((seen[error.rule], error))
+        seen[error.rule] += 1
+    return [error for _, error in sorted(ranked, key=itemgetter(0))]
+
+
+def _rest(errors: Sequence[FieldError], told: int) -> Iterator[str]:
+    """Yield how many more errors there are."""
+    if len(errors) > told:
+        least = "At least " if is_cut(errors) else ""
+        yield f"{least}{len(errors) - told} more errors are not listed."
 
 
 def _generated_name(review: Review) -> str:
@@ -203,7 +222,3 @@ def _generated_name(review: Review) -> str:
         return ""
     name = metadata.get("name") or metadata.get("generateName")
     return name if isinstance(name, str) else ""
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"

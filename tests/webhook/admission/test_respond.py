@@ -159,6 +159,39 @@ def test_a_denial_says_everything() -> None:
     assert (Verdict.DENIED, "Deployment.apps", "web") == (reply.verdict, reply.kind, reply.name)
 
 
+@pytest.mark.parametrize(
+    ("constraint", "rules", "last"),
+    [
+        pytest.param(
+            {f"f{n}": 1 for n in range(150)},
+            {"unknown-field"},
+            "52 more errors are not listed.",
+            id="152 errors",
+        ),
+        pytest.param(
+            {f"f{n}": 1 for n in range(300)},
+            {"unknown-field", "selector-missing", "selector-names-revision-label"},
+            "At least 160 more errors are not listed.",
+            id="more than 256 of a rule",
+        ),
+        pytest.param({"topologyKey": "k" * 100_000, "labelSelector": None}, set(), "", id="a long key"),
+    ],
+)
+def test_a_denial_of_many_errors_is_short(constraint: dict[str, Any], rules: set[str], last: str) -> None:
+    """It tells one of each rule first, and how many more there are; what it repeats is short."""
+    obj = a_workload(
+        spec={"topologySpreadConstraints": [a_constraint(**constraint), a_constraint(maxSkew=0)]}
+    )
+    answer = response(respond(review(obj), Phase.VALIDATE, a_context(a_policy())))
+    status = answer["status"]
+
+    assert len(status["message"]) < 40_000
+    assert {"maxSkew" in cause["field"] for cause in status["details"]["causes"]} >= {True}
+    assert all(f"{rule}:" in status["message"] or "is no field" in status["message"] for rule in rules)
+    assert status["message"].endswith(last)
+    assert max(map(len, answer["auditAnnotations"].values())) <= AUDIT_LENGTH
+
+
 def test_mutation_never_refuses() -> None:
     """The mutating webhook leaves an invalid object as it is: refusing is the validating one's."""
     body = review(a_workload(spec={"topologySpreadConstraints": [{"maxSkew": 0}]}))
