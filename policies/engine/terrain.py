@@ -70,6 +70,9 @@ class Terrain:
     behavior: Behavior
     nodes: tuple[Node, ...]
     _families: dict[Constraint, tuple[list[Domain], Family]] = field(default_factory=dict, compare=False)
+    _taking_part: dict[tuple[NodeInclusionPolicy, NodeInclusionPolicy], tuple[Node, ...]] = field(
+        default_factory=dict, compare=False
+    )
     _separate: dict[str, Family | None] = field(default_factory=dict, compare=False)
     _rooms: dict[tuple[tuple[Family, ...], int], int | None] = field(default_factory=dict, compare=False)
 
@@ -99,14 +102,49 @@ class Terrain:
         """Return what keeps the pod off a node, the first in the scheduler's order; None if nothing does."""
         if self.taint(node) is not None:
             return Obstacle.TAINT
-        return None if self.affinity.matches(node.name, node.labels) else Obstacle.AFFINITY
+        return None if node.name in self._wanted else Obstacle.AFFINITY
 
     def taint(self, node: Node) -> Taint | None:
         """Return the first taint that the pod does not tolerate."""
-        return first_untolerated(node.taints, self.tolerations, SCHEDULING_EFFECTS)
+        return self._untolerated.get(node.name)
+
+    @cached_property
+    def _wanted(self) -> frozenset[str]:
+        """The names of the nodes that the pod asks for: each is compared once, whatever looks at it."""
+        return frozenset(node.name for node in self.nodes if self.affinity.matches(node.name, node.labels))
+
+    @cached_property
+    def _untolerated(self) -> dict[str, Taint]:
+        """The first taint that the pod does not tolerate, of the nodes with one."""
+        tainted = (node for node in self.nodes if node.taints)
+        found = (
+            (node.name, first_untolerated(node.taints, self.tolerations, SCHEDULING_EFFECTS))
+            for node in tainted
+        )
+        return {name: taint for name, taint in found if taint is not None}
 
     def _tolerates(self, node: Node) -> bool:
-        return self.taint(node) is None
+        return node.name not in self._untolerated
+
+    @cached_property
+    def _usable_names(self) -> frozenset[str]:
+        return frozenset(node.name for node in self.usable)
+
+    def _eligible(self, constraint: Constraint) -> tuple[Node, ...]:
+        """Return the nodes that take part in a constraint's counts; its policies alone decide."""
+        policies = constraint.node_affinity_policy, constraint.node_taints_policy
+        if policies not in self._taking_part:
+            self._taking_part[policies] = tuple(
+                node
+                for node in self.nodes
+                if eligible(
+                    constraint,
+                    True,  # noqa: FBT003  # the nodes are those that carry the keys
+                    wanted=partial(self._wanted.__contains__, node.name),
+                    tolerated=partial(self._tolerates, node),
+                )
+            )
+        return self._taking_part[policies]
 
     def domains(self, constraint: Constraint) -> list[Domain]:
         """Return the domains that a constraint counts, by value."""
@@ -126,16 +164,9 @@ class Terrain:
 
     def _count(self, constraint: Constraint) -> list[Domain]:
         counted: dict[str, list[Node]] = {}
-        for node in self.nodes:
-            if not eligible(
-                constraint,
-                True,  # noqa: FBT003  # the nodes are those that carry the keys
-                wanted=partial(self.affinity.matches, node.name, node.labels),
-                tolerated=partial(self._tolerates, node),
-            ):
-                continue
+        for node in self._eligible(constraint):
             counted.setdefault(node.labels[constraint.topology_key], []).append(node)
-        usable = {node.name for node in self.usable}
+        usable = self._usable_names
         return [
             Domain(value, tuple(nodes), tuple(node for node in nodes if node.name in usable))
             for value, nodes in sorted(counted.items())
