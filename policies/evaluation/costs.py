@@ -31,14 +31,17 @@ from policies.model.workload import descend
 #: asked. Arbitrary; a few hundred are usual, and so many take some 10 ms.
 MAX_READ: Final = 10_000
 MAX_READ_AGAIN: Final = 50_000
-#: Comparisons with nodes and their taints up to which rules look at nodes: 20 with each of 5,000. Arbitrary;
-#: so many take some 20 ms.
-MAX_COMPARISONS: Final = 100_000
+#: Comparisons with nodes and their taints up to which rules look at nodes: 50 with each of 5,000. Arbitrary;
+#: so many take some 20 ms, besides 20 ms that such a cluster costs for any pod.
+MAX_COMPARISONS: Final = 250_000
+#: Comparisons that a constraint costs, and a hard one more, for the room that it leaves is found out; and
+#: those of a topology key of pod affinity.
+CONSTRAINT_COMPARISONS, HARD_COMPARISONS, TERM_COMPARISONS = 5, 5, 2
 #: Entries of a whole template up to which the next pod is judged: it is compared with those of the cluster.
 MAX_TEMPLATE: Final = 10_000
 #: Nodes, and pods of its namespace, that a verdict on the next pod may look at, once for each part of what it
 #: asks for. Arbitrary; so many take some 30 ms.
-MAX_LOOKS: Final = 2_000_000
+MAX_LOOKS: Final = 4_000_000
 #: Values in the list of a requirement that cost as much as another requirement.
 VALUES_A_COMPARISON: Final = 16
 #: What a requirement costs, in others, that compares numbers.
@@ -133,7 +136,8 @@ class Costs:
         workload = self.workload
         hard = sum(entry.is_hard for entry in workload.constraints)
         keys = {term.topology_key for term in affinity_terms(workload)}
-        asked = _requirements(workload) + len(workload.constraints) + (hard + len(keys)) * (1 + hard)
+        asked = _requirements(workload) + TERM_COMPARISONS * len(keys)
+        asked += CONSTRAINT_COMPARISONS * len(workload.constraints) + HARD_COMPARISONS * hard
         comparisons = len(nodes) * asked + taints * len(workload.tolerations)
         if comparisons <= MAX_COMPARISONS:
             return ""

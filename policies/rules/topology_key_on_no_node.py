@@ -98,6 +98,8 @@ _CLOSE = 3
 _LIKENESS = 0.85
 #: What comes of a key without which no node is taken.
 _PENDING = "every pod stays pending"
+#: Keys of one workload for which is looked what may be meant. Arbitrary.
+_ADVISED = 5
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
@@ -106,14 +108,20 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     # A cluster without any node has yet to get some.
     if inventory is None or not inventory.nodes:
         return
-    for declared in workload.constraints:
-        if _is_missing(declared.constraint.topology_key, context, inventory):
-            effect = _PENDING if declared.is_hard else f"it does nothing{_also(workload)}"
-            yield _problem(declared.path, declared.constraint.topology_key, effect, inventory)
-    for term in affinity_terms(workload):
-        if _is_missing(term.topology_key, context, inventory):
-            effect = _PENDING if term.needs_label else "the term does nothing"
-            yield _problem(term.path, term.topology_key, effect, inventory)
+    soft = f"it does nothing{_also(workload)}"
+    uses = [
+        (entry.path, entry.constraint.topology_key, _PENDING if entry.is_hard else soft)
+        for entry in workload.constraints
+    ]
+    uses += [
+        (term.path, term.topology_key, _PENDING if term.needs_label else "the term does nothing")
+        for term in affinity_terms(workload)
+    ]
+    missing = [use for use in uses if _is_missing(use[1], context, inventory)]
+    for number, (path, key, effect) in enumerate(missing):
+        # Who has more than a few wrong keys has seen by then which are right; looking takes a while.
+        alike = _alike(key, inventory) if number < _ADVISED else []
+        yield _problem(path, key, effect, alike, inventory)
 
 
 def _is_missing(key: str, context: Context, inventory: Inventory) -> bool:
@@ -125,10 +133,9 @@ def _comes_with_new_nodes(key: str, repository: Repository) -> bool:
     return key.startswith(KARPENTER_LABELS) and Tool.KARPENTER in repository.tools
 
 
-def _problem(path: FieldPath, key: str, effect: str, inventory: Inventory) -> Problem:
+def _problem(path: FieldPath, key: str, effect: str, alike: list[str], inventory: Inventory) -> Problem:
     count = len(inventory.nodes or ())
     severity = Severity.ERROR if effect == _PENDING else Severity.WARNING
-    alike = _alike(key, inventory)
     advice = f"; they have {', '.join(alike)}" if alike else ""
     nodes = "the only node does not have" if count == 1 else f"none of the {count} nodes has"
     text = f"{nodes} the label {key}, so {effect}{advice}"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from policies.evaluation.context import AdmissionContext
-from policies.evaluation.costs import MAX_READ, NoTime
+from policies.evaluation.costs import MAX_COMPARISONS, MAX_READ, NoTime
 from policies.evaluation.decision import Decision, Verdict, decide_validation
 from policies.evaluation.reviewing import (
     API_RULES,
@@ -350,14 +350,15 @@ def test_what_would_take_too_long(obj: dict[str, Any], skipped: set[str], *, enf
 
 def test_nodes_that_would_take_too_long() -> None:
     """Rules that look at nodes are left out where there are too many for what a pod asks of each."""
-    nodes = [a_node(f"n{n}", "zone-a") for n in range(120)]
+    count = MAX_COMPARISONS // 850
+    nodes = [a_node(f"n{n}", "zone-a") for n in range(count)]
     found = review(a_demanding(GOOD, affinity=a_wish(requirements=900)), a_context(cluster=nodes))
     fewer = review(a_demanding(GOOD, affinity=a_wish(requirements=800)), a_context(cluster=nodes))
 
     [not_judged] = found.not_judged
     assert NODE_RULE in not_judged.rules
     assert POD_RULE not in not_judged.rules
-    assert "with 120 nodes" in not_judged.why
+    assert f"with {count} nodes" in not_judged.why
     assert ((), (NODE_RULE,)) == (fewer.not_judged, fewer.rules)
 
 
