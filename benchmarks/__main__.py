@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import crowd, engine, following, lint, memory, review, serving, snapshot
+from benchmarks import crowd, engine, following, lint, memory, review, serving, shapes, snapshot
 
 if __name__ == "__main__":
     engine.run()
@@ -11,5 +11,6 @@ if __name__ == "__main__":
     lint.run()
     crowd.run()
     review.run()
+    shapes.run()
     serving.run()
     memory.run()
