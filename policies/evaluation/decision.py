@@ -123,9 +123,9 @@ def decide_validation(
     found = api_violations(_new(errors, old, context), policies, strictest) if errors else []
     # Nobody who could mend it reads of an object that a controller creates.
     by_person = subject.owner is None
-    costs = costs_of(subject, context, errors)
     not_judged: tuple[NotJudged, ...] = ()
     if by_person:
+        costs = costs_of(subject, context, errors)
         reviewed = rule_violations(
             costs, old, context, policies=policies, strictest=strictest, within=within_rules
         )
@@ -142,7 +142,7 @@ def decide_validation(
     if context.withheld and by_person and upcoming(subject, old) is not Upcoming.NONE:
         decision = _with_withheld(decision, context.withheld, strictest)
     spoiled = decision.errors or any(violation.error.rule in API_RULES for violation in in_force)
-    if within is not None and not spoiled and DOES_NOT_FIT not in exemptions.reasons:
+    if by_person and within is not None and not spoiled and DOES_NOT_FIT not in exemptions.reasons:
         match forecast(costs, old, context, within=within):
             case Forecast() as unfit:
                 decision = _with_forecast(decision, unfit, strictest)

@@ -217,7 +217,7 @@ class _Asking(NamedTuple):
 
     def ask_of_nodes(self, rules: list[Rule], within: Within) -> Reviewed:
         """Ask rules that look at every node: what denies in any case, advice if there is time."""
-        if not _why_not(self.costs, rules):
+        if not (self.costs.of_all or self.costs.of_others or self.costs.of_nodes):
             count = len(self.costs.workload.constraints)
             self.context.known_cluster.make_room(self.context, 1 + count)
         enforced = [rule for rule in rules if self._denies(rule)]
@@ -235,7 +235,7 @@ class _Asking(NamedTuple):
         found: list[Violation] = []
         skipped: dict[str, list[Rule]] = {}
         for rule in rules:
-            if why := _why_not(self.costs, [rule]):
+            if why := _why_not(self.costs, rule):
                 skipped.setdefault(why, []).append(rule)
                 continue
             settings = rule_settings(self.policies, rule.id)
@@ -254,7 +254,7 @@ class _Asking(NamedTuple):
     def _unasked(self, rules: list[Rule], why: str) -> Iterator[Violation]:
         """Yield what denies an object because a rule could not be asked; an update if it could be before."""
         for rule in rules:
-            if self._denies(rule) and (self.before is None or not _why_not(self.before, [rule])):
+            if self._denies(rule) and (self.before is None or not _why_not(self.before, rule)):
                 path = self.costs.subject.kind.constraints_path
                 error = FieldError(path, f"cannot be judged: {why}", ErrorKind.TOO_MANY, rule.id)
                 settings = rule_settings(self.policies, rule.id)
@@ -268,7 +268,7 @@ class _Asking(NamedTuple):
         return found.enforcement is Enforcement.DENY
 
     def _broken_before(self, rule: Rule, settings: RuleSettings) -> bool:
-        if self.before is None or _why_not(self.before, [rule]):
+        if self.before is None or _why_not(self.before, rule):
             return False
         return bool(problems_of(self.before.workload, rule, self.around, settings.params))
 
@@ -283,9 +283,8 @@ class _Asking(NamedTuple):
         return Severity.ERROR if certain and by_us else Severity.WARNING
 
 
-def _why_not(costs: Costs, rules: list[Rule]) -> str:
-    """Return why some rule cannot be asked of an object for what that costs; empty if all can."""
-    if costs.of_all or all(rule.id in CERTAIN for rule in rules):
+def _why_not(costs: Costs, rule: Rule) -> str:
+    """Return why a rule cannot be asked of an object for what that costs; empty if it can."""
+    if costs.of_all or rule.id in CERTAIN:
         return costs.of_all
-    looks_at_nodes = any(rule.needs_inventory for rule in rules)
-    return costs.of_others or (costs.of_nodes if looks_at_nodes else "")
+    return costs.of_others or (costs.of_nodes if rule.needs_inventory else "")

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 #: Characters that count as much as an entry: reading an entry costs what reading so many characters does.
 CHARACTERS: Final = 256
+#: Keys of an object up to which it does not count how long they are: nearly every review has many such.
+FEW_KEYS: Final = 8
 #: The size up to which a list of constraints, or a selector, is read: it bounds what each rule costs that
 #: looks at it. Arbitrary; people write 20 entries, and 200 constraints of the usual form fit.
 MAX_SIZE: Final = 2000
@@ -30,15 +32,16 @@ def size_of(value: Any, most: int) -> int:
     for node in nodes:
         kind = type(node)
         if kind is str:
-            size += len(node) // CHARACTERS
+            if (length := len(node)) < CHARACTERS:
+                continue
+            size += length // CHARACTERS
         elif kind is dict or kind is list:
             size += len(node)
             # What a level brings is only looked at if there is room for it.
             if size <= most:
-                size += sum(map(len, node)) // CHARACTERS if kind is dict else 0
                 nodes += node.values() if kind is dict else node
-        else:
-            continue
+                if kind is dict and len(node) > FEW_KEYS:
+                    size += sum(map(len, node)) // CHARACTERS
         if size > most:
             break
     return size

@@ -65,13 +65,14 @@ def constraint_errors(
         return [FieldError(path, text, ErrorKind.TOO_MANY, ApiRule.TOO_LARGE_TO_CHECK)]
     found = ErrorList()
     last_use = _last_uses(raw)
+    may_repeat = isinstance(raw, list) and len(last_use) < len(raw)
     for where, entry in found.objects(raw, path):
         if strict:
             found.unknown(entry, where, known=CONSTRAINT_FIELDS)
         _check_max_skew(entry, where, found)
         _check_topology_key(entry, where, found)
         _check_when_unsatisfiable(entry, where, found)
-        if last_use.get(_pair(entry)) != where.segments[-1]:
+        if may_repeat and last_use.get(_pair(entry)) != where.segments[-1]:
             _report_repeat(entry, where.child("{topologyKey, whenUnsatisfiable}"), found)
         if entry.get("minDomains") is not None:
             _check_min_domains(entry, where, found)

@@ -16,7 +16,8 @@ from policies.model.size import CHARACTERS, size_of
         pytest.param([1, "a", True, None], 4, id="scalars: 1 each"),
         pytest.param({"a": {"b": [1]}}, 3, id="levels: each entry"),
         pytest.param("a" * CHARACTERS * 3, 3, id="a text: 3"),
-        pytest.param({"a" * CHARACTERS * 2: 1}, 3, id="a key: 2 more"),
+        pytest.param({str(n) * CHARACTERS: 1 for n in range(10)}, 20, id="10 long keys: 10 more"),
+        pytest.param({"a" * CHARACTERS * 2: 1}, 1, id="one long key"),
         pytest.param([["a" * CHARACTERS] * 10], 21, id="texts in a list: 21"),
     ],
 )
