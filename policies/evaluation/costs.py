@@ -167,7 +167,8 @@ class Costs:
         most = min(MAX_READ, MAX_READ_AGAIN // (1 + count))
         if size_of(read, most) <= most:
             return ""
-        return f"its {what} {'have' if what == 'labels' else 'has'} more than {most} entries"
+        beside = "" if most == MAX_READ else f", too many to look at for each of {count} constraints"
+        return f"its {what} {'have' if what == 'labels' else 'has'} more than {most} entries{beside}"
 
 
 def costs_of(
