@@ -7,6 +7,7 @@ What the engine does not model (other pods' affinity, volumes, ports) can only r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,8 @@ from policies.model.workload import descend
 #: Constraints and requirements on nodes, together, that a judged pod may have. A requirement can cost 7 ms
 #: with 5,000 nodes, and everybody waits for it. Arbitrary; people write a handful.
 MAX_PARTS = 32
+#: What a reason of the scheduler has in brackets: ``ErrReasonNodeLabelNotMatch``, podtopologyspread/plugin.go.
+_BRACKETS = re.compile(r" \(([^()]*)\)(?=,|$)")
 #: Where a person reads more.
 HINT = "kubectl evenkeel explain -f FILE --live tells what would make it fit"
 
@@ -124,9 +127,14 @@ def _may_preempt(spec: Mapping[str, Any]) -> bool:
 def _largest_first(reasons: str) -> str:
     """Sort the scheduler's reasons by their numbers of nodes, and leave out what the head has said.
 
+    What a reason has in brackets tells it from another reason, so it must not give way to a short line.
+
     >>> _largest_first("1 node(s) were unschedulable, 12 Insufficient cpu")
     '12 Insufficient cpu, 1 were unschedulable'
+    >>> _largest_first("2 node(s) didn't match pod topology spread constraints (missing required label)")
+    "2 didn't match pod topology spread constraints: missing required label"
     """
+    reasons = _BRACKETS.sub(r": \1", reasons)
     counted = [reason.replace(" node(s) ", " ", 1).partition(" ") for reason in reasons.split(", ")]
     counted.sort(key=lambda part: -int(part[0]) if part[0].isdecimal() else 0)
     return ", ".join(map("".join, counted))
