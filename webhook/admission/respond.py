@@ -14,7 +14,7 @@ from policies.evaluation.decision import IGNORED, Decision, Verdict, decide_muta
 from policies.evaluation.remarks import MAX_LINES, lines
 from policies.evaluation.reviewing import API_RULES, error_text
 from policies.evaluation.subject import Subject
-from policies.fields import MAX_ERRORS, FieldError
+from policies.fields import MAX_ERRORS, FieldError, shown_name
 from policies.model.pod_template import INJECTED_ANNOTATION
 from webhook.admission.budget import Budget
 from webhook.admission.review import API_VERSION, Review
@@ -102,7 +102,7 @@ def respond(
         verdict=decision.verdict,
         uid=review.uid,
         operation=review.operation,
-        kind=f"{review.kind}.{review.group}" if review.group else review.kind,
+        kind=_full_kind(review),
         sub_resource=review.sub_resource,
         namespace=review.namespace,
         name=name,
@@ -178,9 +178,23 @@ def _denial(review: Review, decision: Decision, name: str) -> dict[str, Any]:
     return {
         "code": 403,
         "reason": "Forbidden",
-        "message": "\n".join(map(error_text, decision.errors)) + _rest(decision),
+        "message": "\n".join((_headline(review, decision, name), *map(error_text, decision.errors)))
+        + _rest(decision),
         "details": {"kind": review.kind, "name": name, "causes": causes},
     }
+
+
+def _headline(review: Review, decision: Decision, name: str) -> str:
+    """Return which object is refused: of a List, kubectl names the file alone."""
+    count = len({error.rule for error in decision.errors})
+    whole = f"{review.namespace}/{name}" if review.namespace else name
+    title = f"{_full_kind(review)} {shown_name(whole)}".rstrip()
+    return f"{title} breaks {count} rule{'s' if count > 1 else ''}:"
+
+
+def _full_kind(review: Review) -> str:
+    """Return the kind with its group, as kubectl writes it."""
+    return f"{review.kind}.{review.group}" if review.group else review.kind
 
 
 def _reason(error: FieldError) -> str:
