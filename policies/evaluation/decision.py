@@ -11,6 +11,7 @@ from policies.evaluation.context import AdmissionContext
 from policies.evaluation.exemptions import DOES_NOT_FIT, INJECT_ANNOTATION, Exemptions, read_exemptions
 from policies.evaluation.forecast import Forecast, forecast
 from policies.evaluation.injection import Injection, Skip, plan_injection
+from policies.evaluation.ownership import by_controller
 from policies.evaluation.remarks import Remark
 from policies.evaluation.reviewing import (
     API_RULES,
@@ -82,7 +83,7 @@ def decide_mutation(subject: Subject, context: AdmissionContext) -> Decision:
     return Decision(
         verdict=Verdict.INJECTED,
         # Nobody reads a warning on a pod that a controller creates.
-        warnings=() if subject.owner else (_told(plan),),
+        warnings=() if by_controller(subject, context.kinds) else (_told(plan),),
         patch=tuple(plan.patch(subject)),
         audit={"injected": f"{plan.policy}: {given}{_unknown_owner(subject, context)}"},
         injected=len(plan.constraints),
@@ -115,7 +116,7 @@ def decide_validation(
     errors = subject.errors(subject.merge_state(old), strict=context.strict)
     found = api_violations(_new(errors, old, context), policies, strictest) if errors else []
     # Nobody who could mend it reads of an object that a controller creates.
-    by_person = subject.owner is None
+    by_person = not by_controller(subject, context.kinds)
     if by_person:
         found += rule_violations(
             subject, old, context, errors=errors, policies=policies, strictest=strictest, within=within_rules

@@ -14,6 +14,7 @@ from typing import Any
 
 from policies.defaults.scheduler_config import DEFAULT_CONFIG
 from policies.evaluation.context import AdmissionContext
+from policies.evaluation.ownership import by_controller
 from policies.evaluation.placement import PlacementError, place
 from policies.evaluation.remarks import Remark
 from policies.evaluation.shortfall import may_change, shortfalls
@@ -25,7 +26,8 @@ from policies.model.workload import descend
 #: Constraints and requirements on nodes, together, that a judged pod may have. A requirement can cost 7 ms
 #: with 5,000 nodes, and everybody waits for it. Arbitrary; people write a handful.
 MAX_PARTS = 32
-#: What a reason of the scheduler has in brackets: ``ErrReasonNodeLabelNotMatch``, podtopologyspread/plugin.go.
+#: What a reason of the scheduler has in brackets: ``ErrReasonNodeLabelNotMatch``,
+#: ``podtopologyspread/plugin.go``.
 _BRACKETS = re.compile(r" \(([^()]*)\)(?=,|$)")
 #: Where a person reads more.
 HINT = "kubectl evenkeel explain -f FILE --live tells what would make it fit"
@@ -61,7 +63,7 @@ def forecast(
         within: Keeps to the time that is left.
     """
     # Nobody reads a warning on an object that a controller creates.
-    if context.cluster is None or subject.owner is not None:
+    if context.cluster is None or by_controller(subject, context.kinds):
         return None
     when = upcoming(subject, old)
     profiles = context.scheduler or DEFAULT_CONFIG

@@ -14,6 +14,7 @@ from policies.defaults.effective import deduce_selector
 from policies.documents.spread_policy import Defaults, DefaultsSource, InjectAt, SpreadPolicy
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.exemptions import opts_out
+from policies.evaluation.ownership import owner_has_template
 from policies.evaluation.subject import Subject
 from policies.model.constraint import Constraint
 from policies.model.labels import LabelSelector
@@ -126,12 +127,12 @@ def _own_reason(subject: Subject) -> Skip | None:
 
 def _reason_of_others(subject: Subject, context: AdmissionContext) -> Skip | None:
     """Return why the object's owner or namespace keeps defaults away."""
-    if subject.owner is not None:
-        if not subject.kind.is_pod:
+    if not subject.kind.is_pod:
+        if owner_has_template(subject):
             # Its controller compares templates: a changed ReplicaSet would be replaced for ever.
             return Skip.OWNED
-        if subject.owner.kind in UNSPREAD_OWNERS:
-            return Skip.NOT_SPREAD
+    elif subject.owner is not None and subject.owner.kind in UNSPREAD_OWNERS:
+        return Skip.NOT_SPREAD
     if context.snapshot is None:
         return None
     namespace = context.snapshot.namespaces.get(subject.namespace)

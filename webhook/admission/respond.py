@@ -130,7 +130,7 @@ def decide(
     kind = context.kinds.find(review.group, review.kind)
     if kind is None or (phase is Phase.MUTATE and review.operation != "CREATE"):
         return IGNORED
-    subject = Subject.read(review.obj, kind, review.namespace)
+    subject = Subject.read(review.obj, kind, review.namespace, user=review.user)
     if phase is Phase.MUTATE:
         return decide_mutation(subject, context)
     old = None

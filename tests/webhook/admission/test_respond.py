@@ -173,7 +173,10 @@ def test_a_denial_says_everything() -> None:
         pytest.param("", "shop", "Deployment.apps shop/web- breaks 1 rule:", id="a generateName"),
         pytest.param("web", "", "Deployment.apps web breaks 1 rule:", id="no namespace"),
         pytest.param(
-            "a\nforged: line", "shop", 'Deployment.apps "shop/a\\nforged: line" breaks 1 rule:', id="a line end"
+            "a\nforged: line",
+            "shop",
+            'Deployment.apps "shop/a\\nforged: line" breaks 1 rule:',
+            id="a line end",
         ),
     ],
 )
