@@ -7,6 +7,7 @@ from datetime import date
 from enum import StrEnum
 
 from policies.documents.spread_policy import Enforcement
+from policies.evaluation.cache_misses import CacheMiss, missing_for_injection, missing_for_rules
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.exemptions import DOES_NOT_FIT, INJECT_ANNOTATION, Exemptions, read_exemptions
 from policies.evaluation.forecast import Forecast, forecast
@@ -54,6 +55,7 @@ class Decision:
         audit: What the audit log should keep, by plain keys.
         rules: The ids of the broken rules, without repeats, whatever the enforcement.
         injected: How many constraints the patch adds.
+        miss: What should be known of the cluster and was not; None if all was.
     """
 
     verdict: Verdict
@@ -63,6 +65,7 @@ class Decision:
     audit: dict[str, str] = field(default_factory=dict)
     rules: tuple[str, ...] = ()
     injected: int = 0
+    miss: CacheMiss | None = None
 
 
 #: For what Evenkeel never looks at: deletions, subresources, kinds without pods.
@@ -73,6 +76,9 @@ ALLOWED = Decision(verdict=Verdict.ALLOWED)
 
 def decide_mutation(subject: Subject, context: AdmissionContext) -> Decision:
     """Decide what a new object gets. It is never refused here, and left alone if it is invalid."""
+    miss = missing_for_injection(subject, context)
+    if miss is not None:
+        return Decision(verdict=Verdict.ALLOWED, audit={"injection-skipped": str(miss)}, miss=miss)
     plan = plan_injection(subject, context.policies_for(subject), context)
     match plan:
         case None | Skip.HAS_CONSTRAINTS:
@@ -109,6 +115,24 @@ def decide_validation(
         within_rules: The same for the rules that look at every node; None to leave them out.
         today: The day by which the expiry of exemptions is judged; None to let every exemption hold.
     """
+    miss = missing_for_rules(subject, context)
+    if miss is None:
+        return _validated(subject, old, context, within=within, within_rules=within_rules, today=today)
+    context = context.without_cluster(f"{miss}, so policies that select namespaces by labels do not hold")
+    decision = _validated(subject, old, context, within=within, within_rules=within_rules, today=today)
+    return replace(decision, audit={WITHHELD: context.withheld, **decision.audit}, miss=miss)
+
+
+def _validated(
+    subject: Subject,
+    old: Subject | None,
+    context: AdmissionContext,
+    *,
+    within: Within[Forecast] | None,
+    within_rules: Within[list[Violation]] | None,
+    today: date | None,
+) -> Decision:
+    """Decide by what is known; see ``decide_validation``."""
     policies = context.policies_for(subject)
     if not policies:
         return ALLOWED

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from policies.evaluation.cache_misses import CacheMiss
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.decision import IGNORED, Decision, Verdict, decide_mutation, decide_validation
 from policies.evaluation.remarks import MAX_LINES, lines
@@ -49,6 +50,8 @@ class Reply(NamedTuple):
         forecast_skipped: Whether one was wanted and there was too little time.
         rules_s: Seconds that the rules took that look at every node; None if none was asked.
         rules_skipped: Whether the rules that look at every node were wanted and there was too little time.
+        missed: Whether something was not in the cache of the cluster that was needed.
+        waited_s: Seconds for which that was waited for; None if nothing was.
     """
 
     body: bytes
@@ -66,6 +69,16 @@ class Reply(NamedTuple):
     forecast_skipped: bool = False
     rules_s: float | None = None
     rules_skipped: bool = False
+    missed: bool = False
+    waited_s: float | None = None
+
+
+class NotCachedError(Exception):
+    """A review needs something that the cache of the cluster does not have yet."""
+
+    def __init__(self, miss: CacheMiss) -> None:
+        super().__init__(str(miss))
+        self.miss = miss
 
 
 def respond(
@@ -75,6 +88,7 @@ def respond(
     *,
     budget: Budget | None = None,
     rules_budget: Budget | None = None,
+    may_wait: bool = False,
 ) -> Reply:
     """Answer one review.
 
@@ -84,12 +98,16 @@ def respond(
         context: What it is decided by.
         budget: The time that is left for a verdict on the next pod; None for no such verdict.
         rules_budget: The time that is left for rules that look at every node; None to leave them out.
+        may_wait: Whether an answer may come later, when the cache of the cluster has what it needs.
 
     Raises:
         ReviewError: The body is no AdmissionReview.
+        NotCachedError: It has not yet, and the answer may come later.
     """
     review = Review.parse(body)
     decision = decide(review, phase, context, budget=budget, rules_budget=rules_budget)
+    if may_wait and decision.miss is not None:
+        raise NotCachedError(decision.miss)
     name = review.name or _generated_name(review)
     return Reply(
         body=orjson.dumps(
@@ -113,6 +131,7 @@ def respond(
         forecast_skipped=budget.skipped if budget else False,
         rules_s=rules_budget.spent_s if rules_budget else None,
         rules_skipped=rules_budget.skipped if rules_budget else False,
+        missed=decision.miss is not None,
     )
 
 
