@@ -121,6 +121,12 @@ class Telemetry:
             ["result"],
             registry=self._registry,
         )
+        self._exemptions = Counter(
+            "evenkeel_exemptions_total",
+            "Reviews that broke a rule from which they are exempt, by rule and source (annotation, policy).",
+            ["rule", "source"],
+            registry=self._registry,
+        )
         self._cache_waits = Counter(
             "evenkeel_cache_waits_total",
             "Reviews that waited for an owner or namespace to be in the cache, by result (found, missing).",
@@ -185,6 +191,8 @@ class Telemetry:
             self._cache_misses.inc()
         if reply.injected:
             self._injected.inc(reply.injected)
+        for exemption in reply.exempted:
+            self._exemptions.labels(*exemption).inc()
         for rule in reply.rules:
             self._violations.labels(rule).inc()
 

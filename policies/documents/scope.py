@@ -13,14 +13,15 @@ NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
+class Names:
     """Exact names and patterns with ``*``, ready to be asked."""
 
     exact: frozenset[str]
     pattern: re.Pattern[str] | None
 
     @classmethod
-    def compile(cls, names: Iterable[str]) -> _Names:
+    def compile(cls, names: Iterable[str]) -> Names:
+        """Prepare names, in which ``*`` stands for any characters."""
         exact, globs = set(), []
         for name in names:
             if "*" in name:
@@ -63,13 +64,13 @@ class Scope:
     kinds: tuple[str, ...] = field(
         default=(), metadata={"items": "kind", "examples": [["Deployment", "StatefulSet"]]}
     )
-    _excluded: _Names = field(init=False, repr=False, compare=False)
-    _included: _Names = field(init=False, repr=False, compare=False)
+    _excluded: Names = field(init=False, repr=False, compare=False)
+    _included: Names = field(init=False, repr=False, compare=False)
     _kinds: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_excluded", _Names.compile(self.exclude_namespaces))
-        object.__setattr__(self, "_included", _Names.compile(self.namespaces))
+        object.__setattr__(self, "_excluded", Names.compile(self.exclude_namespaces))
+        object.__setattr__(self, "_included", Names.compile(self.namespaces))
         object.__setattr__(self, "_kinds", frozenset(self.kinds))
 
     def matches(

@@ -9,13 +9,19 @@ from enum import StrEnum
 from policies.documents.spread_policy import Enforcement
 from policies.evaluation.cache_misses import CacheMiss, missing_for_injection, missing_for_rules
 from policies.evaluation.context import AdmissionContext
-from policies.evaluation.exemptions import DOES_NOT_FIT, INJECT_ANNOTATION, Exemptions, read_exemptions
+from policies.evaluation.enforcement import API_RULES, STRICTNESS, Exempting, Exemption, Target
+from policies.evaluation.exemptions import (
+    DOES_NOT_FIT,
+    IGNORE_ANNOTATION,
+    INJECT_ANNOTATION,
+    Exemptions,
+    read_exemptions,
+)
 from policies.evaluation.forecast import Forecast, forecast
 from policies.evaluation.injection import Injection, Skip, plan_injection
 from policies.evaluation.ownership import by_controller
 from policies.evaluation.remarks import Remark
 from policies.evaluation.reviewing import (
-    API_RULES,
     Violation,
     Within,
     api_violations,
@@ -29,8 +35,8 @@ from policies.patch import AddOperation
 
 #: The audit annotation that says why the cluster was not asked.
 WITHHELD = "withheld"
-#: Strictest first: where several policies hold an object, the strictest counts.
-STRICTNESS = (Enforcement.DENY, Enforcement.WARN, Enforcement.AUDIT)
+#: The audit annotation with the exemptions that a policy does not let an object write for itself.
+_DENIED = "exemption-denied"
 
 
 class Verdict(StrEnum):
@@ -55,6 +61,8 @@ class Decision:
         audit: What the audit log should keep, by plain keys.
         rules: The ids of the broken rules, without repeats, whatever the enforcement.
         injected: How many constraints the patch adds.
+        exempted: The ids of the rules that it breaks and is exempt from, each with who exempts it.
+        notes: What else a person should know whose object is denied.
         miss: What should be known of the cluster and was not; None if all was.
     """
 
@@ -65,6 +73,8 @@ class Decision:
     audit: dict[str, str] = field(default_factory=dict)
     rules: tuple[str, ...] = ()
     injected: int = 0
+    exempted: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
     miss: CacheMiss | None = None
 
 
@@ -145,18 +155,24 @@ def _validated(
         found += rule_violations(
             subject, old, context, errors=errors, policies=policies, strictest=strictest, within=within_rules
         )
-    exemptions = read_exemptions(subject.annotations, subject.pod.annotations, today=today)
-    in_force = [violation for violation in found if violation.error.rule not in exemptions.reasons]
+    exempting = Exempting(
+        policies=policies,
+        annotated=read_exemptions(subject.annotations, subject.pod.annotations, today=today),
+        target=Target.of(subject, by_controller=not by_person),
+        today=today,
+    )
+    judged = [(entry, exempting.find(entry.error.rule, entry.enforcement)) for entry in found]
+    in_force = [violation for violation, exemption in judged if exemption is None]
     advice: tuple[Remark, ...] = ()
     if by_person and strictest is not Enforcement.AUDIT:
-        advice = tuple(_advice(subject, exemptions))
+        advice = tuple(_advice(subject, exempting.annotated))
     decision = ALLOWED
     if found or advice:
-        decision = _decision(in_force, advice, _audit(found, exemptions), by_person=by_person)
+        decision = _with_exemptions(_decision(in_force, advice, by_person=by_person), judged, exempting)
     if context.withheld and by_person and upcoming(subject, old) is not Upcoming.NONE:
         decision = _with_withheld(decision, context.withheld, strictest)
     spoiled = decision.errors or any(violation.error.rule in API_RULES for violation in in_force)
-    if within is None or spoiled or DOES_NOT_FIT in exemptions.reasons:
+    if within is None or spoiled or exempting.find(DOES_NOT_FIT, Enforcement.WARN):
         return decision
     unfit = forecast(subject, old, context, within=within)
     return decision if unfit is None else _with_forecast(decision, unfit, strictest)
@@ -170,23 +186,33 @@ def _new(errors: list[FieldError], old: Subject | None, context: AdmissionContex
     return [error for error in errors if error.rule not in broken_before]
 
 
-def _audit(found: list[Violation], exemptions: Exemptions) -> dict[str, str]:
-    """Return what the audit log keeps of violations: those in force, the notes, and why others are not."""
-    reasons = exemptions.reasons
-    lines: dict[str, dict[str, None]] = {"exempted": {}, "violations": {}, "notes": {}}
-    for violation in found:
-        rule = violation.error.rule
-        if rule in reasons:
-            lines["exempted"][f"{rule}: {reasons[rule]}"] = None
-        else:
-            lines["notes" if violation.is_note else "violations"][violation.text] = None
-    joints = {"exempted": "; "}
-    return {key: joints.get(key, "\n").join(texts) for key, texts in lines.items() if texts}
-
-
-def _decision(
-    found: list[Violation], advice: tuple[Remark, ...], audit: dict[str, str], *, by_person: bool
+def _with_exemptions(
+    decision: Decision, judged: list[tuple[Violation, Exemption | None]], exempting: Exempting
 ) -> Decision:
+    """Add what the audit log keeps of violations: those in force, the notes, and why others are not."""
+    lines: dict[str, dict[str, None]] = {name: {} for name in ("exempted", "violations", "notes", _DENIED)}
+    used: dict[tuple[str, str], None] = {}
+    refused: dict[str, None] = {}
+    for violation, exemption in judged:
+        rule = violation.error.rule
+        if exemption is not None:
+            lines["exempted"][f"{rule}: {exemption.reason}"] = None
+            used[rule, exemption.source.value] = None
+            continue
+        lines["notes" if violation.is_note else "violations"][violation.text] = None
+        if why := exempting.without_effect(rule, violation.enforcement):
+            lines[_DENIED][f"{rule}: {exempting.annotated.reasons[rule]}"] = None
+            refused[f"{IGNORE_ANNOTATION}: {why}"] = None
+    joints = {"exempted": "; ", _DENIED: "; "}
+    return replace(
+        decision,
+        audit={key: joints.get(key, "\n").join(texts) for key, texts in lines.items() if texts},
+        exempted=tuple(used),
+        notes=tuple(refused),
+    )
+
+
+def _decision(found: list[Violation], advice: tuple[Remark, ...], *, by_person: bool) -> Decision:
     """Return what becomes of an object for the violations in force."""
     denied = tuple(entry.error for entry in found if entry.enforcement is Enforcement.DENY)
     told = [entry for entry in found if entry.enforcement is Enforcement.WARN]
@@ -196,7 +222,6 @@ def _decision(
         verdict=Verdict.DENIED if denied else verdict,
         errors=denied,
         warnings=warnings,
-        audit=audit,
         rules=tuple(dict.fromkeys(entry.error.rule for entry in found if not entry.is_note)),
     )
 

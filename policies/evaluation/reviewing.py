@@ -16,12 +16,18 @@ from policies.defaults.scheduler_config import DEFAULT_CONFIG
 from policies.documents.spread_policy import Enforcement, RuleSettings, SpreadPolicy
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.declaring import workload_of
-from policies.evaluation.linting import problems_of, rule_settings
+from policies.evaluation.enforcement import (
+    API_RULES,
+    CERTAIN,
+    NOT_ASKED,
+    enforcement_of,
+    rule_settings,
+)
+from policies.evaluation.linting import problems_of
 from policies.evaluation.remarks import Remark
 from policies.evaluation.subject import Subject
 from policies.fields import MAX_ERRORS, ErrorKind, FieldError
 from policies.findings import Severity
-from policies.model.api_rules import ApiRule
 from policies.model.declared import Workload
 from policies.model.pod_affinity import affinity_term_count
 from policies.rules import base
@@ -31,15 +37,9 @@ _Found = TypeVar("_Found")
 #: Does some work if it can be done in time; else returns None.
 Within = Callable[[Callable[[], _Found | None]], _Found | None]
 
-#: The rules whose errors the object alone proves, so that a policy that denies refuses it. The other errors
-#: may be no mistake (a selector that means another workload's pods), or depend on what changes (an
-#: autoscaler's replicas, the nodes of the moment): they warn, unless a policy sets their severity.
-CERTAIN = frozenset({"selector-missing", "selector-names-revision-label"})
 #: The groups whose controllers hand a template's constraints on as they are. Of another kind's controller
 #: nobody knows what it fills in.
 BUILT_IN_GROUPS = frozenset({"", "apps", "batch"})
-#: The rules that are wrong where an autoscaler of pods, or another workload, exists which is not seen here.
-NOT_ASKED = frozenset({"anti-affinity-misses-own-pod", "max-skew-never-binds"})
 #: The constraints, and the terms of pod affinity, that a pod may have for rules to be asked: everybody waits
 #: for the answer. Arbitrary; people write a handful.
 MAX_CONSTRAINTS = 32
@@ -50,8 +50,6 @@ MAX_REPLICAS = 300
 MAX_COMPARISONS = 32
 #: Values in the list of a requirement that cost as much as another requirement.
 VALUES_A_COMPARISON = 16
-#: The rules that are known from reading the object.
-API_RULES = frozenset(map(str, ApiRule))
 
 
 class Violation(NamedTuple):
@@ -110,9 +108,6 @@ def weigh(
 ) -> Violation:
     """Return what becomes of an object for an error.
 
-    What a policy says of the rule itself counts. Else a warning denies nothing, and a note is for the audit
-    log alone.
-
     Args:
         error: What is wrong.
         severity: How bad that is, unless the settings say otherwise.
@@ -121,14 +116,7 @@ def weigh(
         by_linter: How bad the linter calls it.
     """
     severity = settings.severity or severity
-    enforcement = settings.enforcement
-    if enforcement is None:
-        enforcement = strictest
-        if severity is Severity.NOTE:
-            enforcement = Enforcement.AUDIT
-        elif severity is Severity.WARNING and strictest is Enforcement.DENY:
-            enforcement = Enforcement.WARN
-    return Violation(error, severity, by_linter, enforcement)
+    return Violation(error, severity, by_linter, enforcement_of(severity, settings, strictest))
 
 
 def api_violations(

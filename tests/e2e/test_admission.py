@@ -262,13 +262,15 @@ def _answered(told: object) -> object:
 
 
 def test_exempt_workload(kubectl: Kubectl, space: str) -> None:
-    """An annotation with a reason lets pass what would be refused, and another keeps the defaults out."""
+    """An annotation keeps the defaults out, but lets nobody pass what is refused."""
     ignored = deployment("ignored", constraints=[WITHOUT_SELECTOR])
     ignored["metadata"]["annotations"] = {"evenkeel.dev/ignore": "selector-missing: the chart is not ours"}
     plain = deployment("plain", annotations={"evenkeel.dev/inject": "false"})
-    kubectl.do("apply", "-f", "-", stdin=[ignored, plain])
+    told = kubectl("apply", "-f", "-", stdin=[ignored, plain])
 
-    assert [WITHOUT_SELECTOR] == _constraints(kubectl.get("deployment", "ignored"))
+    assert 1 == told.code
+    assert f"Deployment.apps {space}/ignored breaks 1 rule:" in told.err
+    assert "evenkeel.dev/ignore: selector-missing stays in force" in told.err
     assert [] == _constraints(kubectl.get("deployment", "plain"))
 
 

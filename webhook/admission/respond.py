@@ -12,8 +12,9 @@ import orjson
 from policies.evaluation.cache_misses import CacheMiss
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.decision import IGNORED, Decision, Verdict, decide_mutation, decide_validation
+from policies.evaluation.enforcement import API_RULES
 from policies.evaluation.remarks import MAX_LINES, lines
-from policies.evaluation.reviewing import API_RULES, error_text
+from policies.evaluation.reviewing import error_text
 from policies.evaluation.subject import Subject
 from policies.fields import MAX_ERRORS, FieldError, shown_name
 from policies.model.pod_template import INJECTED_ANNOTATION
@@ -46,6 +47,8 @@ class Reply(NamedTuple):
         dry_run: Whether the request asked for no side effects.
         injected: How many constraints the patch adds.
         rules: The ids of the broken rules, in the order they were found, without repeats.
+        exempted: The ids of the rules that the object is exempt from though it breaks them, each with who
+            exempts it (annotation, policy).
         forecast_s: Seconds that the verdict on the next pod took; None if none was made.
         forecast_skipped: Whether one was wanted and there was too little time.
         rules_s: Seconds that the rules took that look at every node; None if none was asked.
@@ -65,6 +68,7 @@ class Reply(NamedTuple):
     dry_run: bool
     injected: int
     rules: tuple[str, ...]
+    exempted: tuple[tuple[str, str], ...] = ()
     forecast_s: float | None = None
     forecast_skipped: bool = False
     rules_s: float | None = None
@@ -127,6 +131,7 @@ def respond(
         dry_run=review.dry_run,
         injected=decision.injected,
         rules=decision.rules,
+        exempted=decision.exempted,
         forecast_s=budget.spent_s if budget else None,
         forecast_skipped=budget.skipped if budget else False,
         rules_s=rules_budget.spent_s if rules_budget else None,
@@ -198,7 +203,8 @@ def _denial(review: Review, decision: Decision, name: str) -> dict[str, Any]:
         "code": 403,
         "reason": "Forbidden",
         "message": "\n".join((_headline(review, decision, name), *map(error_text, decision.errors)))
-        + _rest(decision),
+        + _rest(decision)
+        + "".join(f"\n{note}" for note in decision.notes),
         "details": {"kind": review.kind, "name": name, "causes": causes},
     }
 

@@ -243,6 +243,8 @@ def _fields(reply: Reply, phase: Phase, seconds: float) -> dict[str, Value]:
         fields["sub"] = reply.sub_resource
     if reply.rules:
         fields["rules"] = ",".join(reply.rules)
+    if reply.exempted:
+        fields["exempted"] = ",".join(rule for rule, _ in reply.exempted)
     if reply.injected:
         fields["injected"] = reply.injected
     if reply.dry_run:
