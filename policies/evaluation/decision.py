@@ -19,6 +19,7 @@ from policies.evaluation.exemptions import (
 )
 from policies.evaluation.forecast import Forecast, forecast
 from policies.evaluation.injection import Injection, Skip, plan_injection
+from policies.evaluation.injection_remnants import remnants
 from policies.evaluation.ownership import by_controller
 from policies.evaluation.remarks import Remark
 from policies.evaluation.reviewing import (
@@ -165,7 +166,7 @@ def _validated(
     in_force = [violation for violation, exemption in judged if exemption is None]
     advice: tuple[Remark, ...] = ()
     if by_person and strictest is not Enforcement.AUDIT:
-        advice = tuple(_advice(subject, exempting.annotated))
+        advice = (*_advice(subject, exempting.annotated), *remnants(subject, old))
     decision = ALLOWED
     if found or advice:
         decision = _with_exemptions(_decision(in_force, advice, by_person=by_person), judged, exempting)
