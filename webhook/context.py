@@ -96,6 +96,7 @@ def build_context(
         policies=policies,
         scheduler=scheduler,
         cluster=cluster,
+        live=live is not None,
         kubernetes_version=parse_release(version) if version else live_version,
         kinds=WorkloadKinds(map(parse_workload_kind, settings.workload_kind)),
     )

@@ -151,7 +151,11 @@ def _json_line(now: float, level: str, event: str, fields: dict[str, Value]) -> 
     except orjson.JSONEncodeError:
         line = b""  # A lone surrogate, from a request line that was no Unicode.
     # U+2028 and its kind are line ends to some readers: everything beyond ASCII goes out escaped.
-    return line if line and line.isascii() else json.dumps(document).encode("ascii") + b"\n"
+    return (
+        line
+        if line and line.isascii()
+        else json.dumps(document, separators=(",", ":")).encode("ascii") + b"\n"
+    )
 
 
 _second = 0

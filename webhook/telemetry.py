@@ -121,6 +121,23 @@ class Telemetry:
             ["result"],
             registry=self._registry,
         )
+        self._exemptions = Counter(
+            "evenkeel_exemptions_total",
+            "Reviews that broke a rule from which they are exempt, by rule and source (annotation, policy).",
+            ["rule", "source"],
+            registry=self._registry,
+        )
+        self._cache_waits = Counter(
+            "evenkeel_cache_waits_total",
+            "Reviews that waited for an owner or namespace to be in the cache, by result (found, missing).",
+            ["result"],
+            registry=self._registry,
+        )
+        self._cache_misses = Counter(
+            "evenkeel_cache_misses_total",
+            "Reviews decided without an owner or namespace that was not in the cache: nothing was injected.",
+            registry=self._registry,
+        )
         self._violations = Counter(
             "evenkeel_rule_violations_total",
             "Reviews that broke a rule, by the rule's id.",
@@ -168,8 +185,14 @@ class Telemetry:
             self._node_rules.observe(reply.rules_s)
         if reply.rules_skipped:
             self._node_rules_skipped.inc()
+        if reply.waited_s is not None:
+            self._cache_waits.labels("missing" if reply.missed else "found").inc()
+        if reply.missed:
+            self._cache_misses.inc()
         if reply.injected:
             self._injected.inc(reply.injected)
+        for exemption in reply.exempted:
+            self._exemptions.labels(*exemption).inc()
         for rule in reply.rules:
             self._violations.labels(rule).inc()
 

@@ -42,7 +42,7 @@ class Surroundings:
 
 def policy_advice(document: Document, policy: SpreadPolicy, around: Surroundings) -> list[Finding]:
     """Return the warnings and notes on a policy without errors."""
-    found = [*_unknown_rules(policy.rules), *_scope(policy, around)]
+    found = [*_unknown_rules(policy), *_scope(policy, around)]
     if policy.defaults is not None:
         found += _defaults(policy.defaults, around)
         found += _hard(policy.defaults.constraints, _DEFAULTS.child("constraints"))
@@ -78,11 +78,14 @@ def _located(document: Document, found: Iterable[_Advice]) -> list[Finding]:
     ]
 
 
-def _unknown_rules(rules: Iterable[str]) -> Iterator[_Advice]:
+def _unknown_rules(policy: SpreadPolicy) -> Iterator[_Advice]:
     # Another release may have it, so it is no error.
-    for name in rules:
+    named = [(name, _SPEC.child("rules").key(name)) for name in policy.rules]
+    for number, exception in enumerate(policy.exceptions):
+        path = _SPEC.child("exceptions").index(number).child("rules")
+        named += ((name, path.index(position)) for position, name in enumerate(exception.rules))
+    for name, path in named:
         if name not in all_rules():
-            path = _SPEC.child("rules").key(name)
             yield _Advice(Severity.WARNING, path, unknown_rule(name), "rule-unknown")
 
 

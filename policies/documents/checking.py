@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from datetime import date
 from typing import Any
 
 from policies.documents.rule_params import params_errors
 from policies.documents.schema import validator
-from policies.documents.schema_errors import FIELD_MISSING, schema_errors
+from policies.documents.schema_errors import FIELD_MISSING, VALUE_INVALID, schema_errors
 from policies.documents.spread_policy import API_VERSION, KIND, DefaultsSource
 from policies.fields import ErrorKind, FieldError, FieldPath, shown, shown_name, type_name
 from policies.manifests import Document
@@ -31,6 +33,8 @@ TOPOLOGY_INVALID = "topology-invalid"
 _NAME = FieldPath().child("metadata", "name")
 _SPEC = FieldPath().child("spec")
 _CONSTRAINTS = _SPEC.child("defaults", "constraints")
+#: What the schema takes for a date.
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 #: Deduced for each workload, so a default has none.
 _DEDUCED = ("labelSelector", "matchLabelKeys")
 
@@ -45,6 +49,7 @@ def policy_errors(value: object) -> list[FieldError]:
         *_constraint_errors(value),
         *_topology_errors(value),
         *_params_errors(value),
+        *_date_errors(value),
     ]
     paths = [error.path.segments for error in by_model]
     by_schema = [
@@ -155,6 +160,21 @@ def _params_errors(value: object) -> Iterator[FieldError]:
         if name in known and isinstance(params, dict):
             path = _SPEC.child("rules").key(shown_name(name)).child("params")
             yield from params_errors(known[name].params, params, path)
+
+
+def _date_errors(value: object) -> Iterator[FieldError]:
+    """Yield the last days of exceptions that look like dates and are none."""
+    exceptions = _at(value, "spec", "exceptions")
+    for position, entry in enumerate(exceptions if isinstance(exceptions, list) else ()):
+        until = _at(entry, "until")
+        if not isinstance(until, str) or not _DATE.fullmatch(until):
+            continue
+        try:
+            date.fromisoformat(until)
+        except ValueError:
+            path = _SPEC.child("exceptions").index(position).child("until")
+            text = f"there is no such day: {shown(until)}"
+            yield FieldError(path, text, ErrorKind.INVALID, VALUE_INVALID)
 
 
 def _defaults_errors(value: object) -> Iterator[FieldError]:

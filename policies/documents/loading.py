@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from importlib import resources
 from typing import Any
 
 from policies.documents.checking import policy_errors, repeated_name_errors
+from policies.documents.policy_exception import PolicyException
 from policies.documents.scope import Scope
 from policies.documents.spread_policy import (
+    AnnotationExemptions,
     Defaults,
     DefaultsSource,
     Enforcement,
@@ -68,6 +71,10 @@ def build(value: Mapping[str, Any]) -> SpreadPolicy:
         name=value["metadata"]["name"],
         scope=_scope(spec.get("scope", {})),
         enforcement=Enforcement(spec.get("enforcement", Enforcement.DENY)),
+        annotation_exemptions=AnnotationExemptions(
+            spec.get("annotationExemptions", AnnotationExemptions.DENIED)
+        ),
+        exceptions=tuple(map(_exception, spec.get("exceptions", ()))),
         defaults=_defaults(spec["defaults"]) if "defaults" in spec else None,
         rules={rule: _settings(raw) for rule, raw in spec.get("rules", {}).items()},
         topology=_topology(spec.get("topology", {})),
@@ -134,10 +141,24 @@ def _defaults(raw: Mapping[str, Any]) -> Defaults:
 
 def _settings(raw: Mapping[str, Any]) -> RuleSettings:
     severity, enforcement = raw.get("severity"), raw.get("enforcement")
+    exemptions = raw.get("annotationExemptions")
     return RuleSettings(
         severity=None if severity is None else Severity(severity),
         enforcement=None if enforcement is None else Enforcement(enforcement),
+        annotation_exemptions=None if exemptions is None else AnnotationExemptions(exemptions),
         params=raw.get("params", {}),
+    )
+
+
+def _exception(raw: Mapping[str, Any]) -> PolicyException:
+    until = raw.get("until")
+    return PolicyException(
+        rules=tuple(raw["rules"]),
+        namespaces=tuple(raw.get("namespaces", ())),
+        kinds=tuple(raw.get("kinds", ())),
+        names=tuple(raw.get("names", ())),
+        reason=raw["reason"],
+        until=None if until is None else date.fromisoformat(until),
     )
 
 

@@ -10,6 +10,7 @@ import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
+from datetime import date
 from enum import StrEnum
 from functools import lru_cache
 from importlib import resources
@@ -21,6 +22,7 @@ import orjson
 
 from policies.documents import lint_config
 from policies.documents.lint_config import LintConfig
+from policies.documents.policy_exception import PolicyException
 from policies.documents.spread_policy import API_VERSION, KIND, SpreadPolicy
 from policies.model.constraint import Constraint
 from policies.model.labels import LabelSelector, Operator
@@ -50,6 +52,18 @@ _TEXTS: dict[str, dict[str, Any]] = {
         "type": "string",
         "pattern": r"^[a-z0-9]+(-[a-z0-9]+)*$(?!\n)",
         "maxLength": 63,
+    },
+    "names": {
+        "title": "names",
+        "type": "string",
+        "pattern": r"^[a-z0-9*]+([-.]+[a-z0-9*]+)*$(?!\n)",
+        "maxLength": 253,
+    },
+    "date": {
+        "title": "date",
+        "type": "string",
+        "format": "date",
+        "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$(?!\n)",
     },
     "name": {
         "title": "name",
@@ -96,6 +110,8 @@ _KEYWORDS: dict[tuple[type, str], dict[str, Any]] = {
         "minLength": 1,
         "examples": ["topology.kubernetes.io/zone", "kubernetes.io/hostname"],
     },
+    (PolicyException, "rules"): {"minItems": 1},
+    (PolicyException, "reason"): {"minLength": 1, "maxLength": 1000, "examples": ["moved by the end of May"]},
 }
 
 
@@ -228,6 +244,8 @@ def _value(hint: Any, metadata: Mapping[str, Any]) -> dict[str, Any]:
         values = {} if arguments[1] is Any else {"additionalProperties": _value(arguments[1], {})}
         names = {"propertyNames": _TEXTS[metadata["keys"]]} if "keys" in metadata else {}
         return {"type": "object", **names, **values}
+    if hint is date:
+        return dict(_TEXTS["date"])
     return {"type": {str: "string", int: "integer"}[hint]}
 
 

@@ -39,6 +39,8 @@ _FORMS = {
     "name": 'a DNS subdomain: lower-case letters, digits, "-" and ".", as in "team-a.production"',
     "namespace": 'a namespace: lower-case letters, digits and "-", with "*" for any characters',
     "kind": 'a kind, as in "Deployment"',
+    "names": 'a name of objects: lower-case letters, digits, "-" and ".", with "*" for any characters',
+    "date": 'a date, as in "2027-01-31"',
     "rule": 'a rule id, as in "max-skew-not-positive"',
 }
 
@@ -114,7 +116,7 @@ def _sentence(error: Any) -> str:
             return f"must be at least {limit}, got {got}"
         case "maximum":
             return f"must be at most {limit}, got {got}"
-        case "minLength":
+        case "minLength" | "minItems":
             return "must not be empty"
         case "maxLength":
             return f"must be at most {limit} characters long, got {len(error.instance)}"

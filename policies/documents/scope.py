@@ -13,14 +13,15 @@ NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
+class Names:
     """Exact names and patterns with ``*``, ready to be asked."""
 
     exact: frozenset[str]
     pattern: re.Pattern[str] | None
 
     @classmethod
-    def compile(cls, names: Iterable[str]) -> _Names:
+    def compile(cls, names: Iterable[str]) -> Names:
+        """Prepare names, in which ``*`` stands for any characters."""
         exact, globs = set(), []
         for name in names:
             if "*" in name:
@@ -63,13 +64,13 @@ class Scope:
     kinds: tuple[str, ...] = field(
         default=(), metadata={"items": "kind", "examples": [["Deployment", "StatefulSet"]]}
     )
-    _excluded: _Names = field(init=False, repr=False, compare=False)
-    _included: _Names = field(init=False, repr=False, compare=False)
+    _excluded: Names = field(init=False, repr=False, compare=False)
+    _included: Names = field(init=False, repr=False, compare=False)
     _kinds: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_excluded", _Names.compile(self.exclude_namespaces))
-        object.__setattr__(self, "_included", _Names.compile(self.namespaces))
+        object.__setattr__(self, "_excluded", Names.compile(self.exclude_namespaces))
+        object.__setattr__(self, "_included", Names.compile(self.namespaces))
         object.__setattr__(self, "_kinds", frozenset(self.kinds))
 
     def matches(
@@ -94,13 +95,23 @@ class Scope:
         >>> scope.matches("kube-system", None, {}, frozenset({"Deployment"}))
         False
         """
-        if self._kinds and self._kinds.isdisjoint(kinds):
-            return False
-        if namespace in self._excluded or (self.namespaces and namespace not in self._included):
-            return False
-        if self.object_selector is not None and not self.object_selector.matches(object_labels):
+        if not self.may_match(namespace, object_labels, kinds):
             return False
         if self.namespace_selector is None:
             return True
         # The API server stamps the label since 1.21; older clusters and snapshots made by hand lack it.
         return self.namespace_selector.matches({NAMESPACE_NAME_LABEL: namespace, **(namespace_labels or {})})
+
+    def may_match(self, namespace: str, object_labels: Mapping[str, str], kinds: frozenset[str]) -> bool:
+        """Tell whether an object is in scope but for the labels of its namespace, see ``matches``."""
+        if self._kinds and self._kinds.isdisjoint(kinds):
+            return False
+        if namespace in self._excluded or (self.namespaces and namespace not in self._included):
+            return False
+        return self.object_selector is None or self.object_selector.matches(object_labels)
+
+    @property
+    def needs_namespace_labels(self) -> bool:
+        """Whether labels of a namespace decide that are not known by its name."""
+        selector = self.namespace_selector
+        return selector is not None and not selector.keys <= {NAMESPACE_NAME_LABEL}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from policies.documents.policy_exception import PolicyException
 from policies.documents.scope import Scope
 from policies.findings import Severity
 from policies.model.constraint import Constraint
@@ -23,6 +24,13 @@ class Enforcement(StrEnum):
     DENY = "deny"
     WARN = "warn"
     AUDIT = "audit"
+
+
+class AnnotationExemptions(StrEnum):
+    """Whether the annotation evenkeel.dev/ignore of an object exempts it from a rule that is denied for."""
+
+    ALLOWED = "allowed"
+    DENIED = "denied"
 
 
 class InjectAt(StrEnum):
@@ -66,11 +74,14 @@ class RuleSettings:
     Attributes:
         severity: How bad a finding of the rule is.
         enforcement: What becomes of an object that breaks the rule; without it, what the policy says.
+        annotation_exemptions: Whether annotations exempt from the rule where it is denied for; without it,
+            what the policy says.
         params: The rule's own settings.
     """
 
     severity: Severity | None = None
     enforcement: Enforcement | None = None
+    annotation_exemptions: AnnotationExemptions | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -96,6 +107,11 @@ class SpreadPolicy:
         scope: Which objects the policy is for; without it, all of them.
         enforcement: What becomes of an object that breaks a rule. deny: it is refused. warn: it passes, and
             the person who applies it reads a warning. audit: it passes, and the audit log says so.
+        annotation_exemptions: Whether the annotation evenkeel.dev/ignore, which whoever writes an object can
+            write, exempts it from a rule that is denied for. From warnings it always does. Of several
+            policies that deny, all must allow it.
+        exceptions: Objects for which rules are not enforced, whoever writes them: by any policy that holds
+            the object.
         defaults: Constraints for workloads that have none; without it, none are injected.
         rules: Settings of single rules, by rule id; of several policies that hold an object, the first that
             has some for a rule.
@@ -105,6 +121,8 @@ class SpreadPolicy:
     name: str
     scope: Scope = field(default_factory=Scope)
     enforcement: Enforcement = Enforcement.DENY
+    annotation_exemptions: AnnotationExemptions = AnnotationExemptions.DENIED
+    exceptions: tuple[PolicyException, ...] = ()
     defaults: Defaults | None = None
     rules: Mapping[str, RuleSettings] = field(
         default_factory=dict,

@@ -28,6 +28,7 @@ class AdmissionContext:
         policies: In the order they were given.
         scheduler: kube-scheduler's configuration; None if it was not given.
         cluster: The cluster; None if none is connected, or its picture cannot be used.
+        live: Whether that cluster is followed, so that what is missing there may come.
         withheld: Why the picture of a connected cluster cannot be used; empty if it can, or none is.
         kubernetes_version: The cluster's release.
         kinds: The kinds of workload that are looked at.
@@ -37,6 +38,7 @@ class AdmissionContext:
     policies: tuple[SpreadPolicy, ...]
     scheduler: SchedulerConfig | None = None
     cluster: ClusterIndex | None = None
+    live: bool = False
     withheld: str = ""
     kubernetes_version: KubernetesVersion = KNOWN_VERSION
     kinds: WorkloadKinds = field(default_factory=WorkloadKinds)

@@ -8,14 +8,23 @@ from datetime import date
 from enum import StrEnum
 
 from policies.documents.spread_policy import Enforcement
+from policies.evaluation.cache_misses import CacheMiss, missing_for_injection, missing_for_rules
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.costs import NotJudged, Within, by_reason, costs_of
-from policies.evaluation.exemptions import DOES_NOT_FIT, INJECT_ANNOTATION, Exemptions, read_exemptions
+from policies.evaluation.enforcement import API_RULES, STRICTNESS, Exempting, Exemption, Target
+from policies.evaluation.exemptions import (
+    DOES_NOT_FIT,
+    IGNORE_ANNOTATION,
+    INJECT_ANNOTATION,
+    Exemptions,
+    read_exemptions,
+)
 from policies.evaluation.forecast import Forecast, forecast
 from policies.evaluation.injection import Injection, Skip, plan_injection
+from policies.evaluation.injection_remnants import remnants
+from policies.evaluation.ownership import by_controller
 from policies.evaluation.remarks import Remark
 from policies.evaluation.reviewing import (
-    API_RULES,
     Violation,
     api_violations,
     rule_violations,
@@ -32,8 +41,8 @@ WITHHELD = "withheld"
 NOT_JUDGED = "not-judged"
 #: Violations that an audit annotation tells. Arbitrary; more than it has room for.
 MAX_AUDITED = 100
-#: Strictest first: where several policies hold an object, the strictest counts.
-STRICTNESS = (Enforcement.DENY, Enforcement.WARN, Enforcement.AUDIT)
+#: The audit annotation with the exemptions that a policy does not let an object write for itself.
+_DENIED = "exemption-denied"
 
 
 class Verdict(StrEnum):
@@ -59,6 +68,9 @@ class Decision:
         rules: The ids of the broken rules, without repeats, whatever the enforcement.
         injected: How many constraints the patch adds.
         not_judged: The rules that were not asked, and why.
+        exempted: The ids of the rules that it breaks and is exempt from, each with who exempts it.
+        notes: What else a person should know whose object is denied.
+        miss: What should be known of the cluster and was not; None if all was.
     """
 
     verdict: Verdict
@@ -69,6 +81,9 @@ class Decision:
     rules: tuple[str, ...] = ()
     injected: int = 0
     not_judged: tuple[NotJudged, ...] = ()
+    exempted: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    miss: CacheMiss | None = None
 
 
 #: For what Evenkeel never looks at: deletions, subresources, kinds without pods.
@@ -79,6 +94,9 @@ ALLOWED = Decision(verdict=Verdict.ALLOWED)
 
 def decide_mutation(subject: Subject, context: AdmissionContext) -> Decision:
     """Decide what a new object gets. It is never refused here, and left alone if it is invalid."""
+    miss = missing_for_injection(subject, context)
+    if miss is not None:
+        return Decision(verdict=Verdict.ALLOWED, audit={"injection-skipped": str(miss)}, miss=miss)
     plan = plan_injection(subject, context.policies_for(subject), context)
     match plan:
         case None | Skip.HAS_CONSTRAINTS:
@@ -89,7 +107,7 @@ def decide_mutation(subject: Subject, context: AdmissionContext) -> Decision:
     return Decision(
         verdict=Verdict.INJECTED,
         # Nobody reads a warning on a pod that a controller creates.
-        warnings=() if subject.owner else (_told(plan),),
+        warnings=() if by_controller(subject, context.kinds) else (_told(plan),),
         patch=tuple(plan.patch(subject)),
         audit={"injected": f"{plan.policy}: {given}{_unknown_owner(subject, context)}"},
         injected=len(plan.constraints),
@@ -115,6 +133,24 @@ def decide_validation(
         within_rules: The same for advice of rules that look at every node; None to leave those rules out.
         today: The day by which the expiry of exemptions is judged; None to let every exemption hold.
     """
+    miss = missing_for_rules(subject, context)
+    if miss is None:
+        return _validated(subject, old, context, within=within, within_rules=within_rules, today=today)
+    context = context.without_cluster(f"{miss}, so policies that select namespaces by labels do not hold")
+    decision = _validated(subject, old, context, within=within, within_rules=within_rules, today=today)
+    return replace(decision, audit={WITHHELD: context.withheld, **decision.audit}, miss=miss)
+
+
+def _validated(
+    subject: Subject,
+    old: Subject | None,
+    context: AdmissionContext,
+    *,
+    within: Within | None,
+    within_rules: Within | None,
+    today: date | None,
+) -> Decision:
+    """Decide by what is known; see ``decide_validation``."""
     policies = context.policies_for(subject)
     if not policies:
         return ALLOWED
@@ -122,7 +158,7 @@ def decide_validation(
     errors = subject.errors(subject.merge_state(old), strict=context.strict)
     found = api_violations(_new(errors, old, context), policies, strictest) if errors else []
     # Nobody who could mend it reads of an object that a controller creates.
-    by_person = subject.owner is None
+    by_person = not by_controller(subject, context.kinds)
     not_judged: tuple[NotJudged, ...] = ()
     if by_person:
         costs = costs_of(subject, context, errors)
@@ -131,18 +167,25 @@ def decide_validation(
         )
         found += reviewed.violations
         not_judged = reviewed.not_judged
-    exemptions = read_exemptions(subject.annotations, subject.pod.annotations, today=today)
-    in_force = [violation for violation in found if violation.error.rule not in exemptions.reasons]
+    exempting = Exempting(
+        policies=policies,
+        annotated=read_exemptions(subject.annotations, subject.pod.annotations, today=today),
+        target=Target.of(subject, by_controller=not by_person),
+        today=today,
+    )
+    judged = [(entry, exempting.find(entry.error.rule, entry.enforcement)) for entry in found]
+    in_force = [violation for violation, exemption in judged if exemption is None]
     advice: tuple[Remark, ...] = ()
     if by_person and strictest is not Enforcement.AUDIT:
-        advice = tuple(_advice(subject, exemptions))
+        advice = (*_advice(subject, exempting.annotated), *remnants(subject, old))
     decision = ALLOWED
     if found or advice:
-        decision = _decision(in_force, advice, _audit(found, exemptions), by_person=by_person)
+        decision = _with_exemptions(_decision(in_force, advice, by_person=by_person), judged, exempting)
     if context.withheld and by_person and upcoming(subject, old) is not Upcoming.NONE:
         decision = _with_withheld(decision, context.withheld, strictest)
     spoiled = decision.errors or any(violation.error.rule in API_RULES for violation in in_force)
-    if by_person and within is not None and not spoiled and DOES_NOT_FIT not in exemptions.reasons:
+    exempt = exempting.find(DOES_NOT_FIT, Enforcement.WARN) is not None
+    if by_person and within is not None and not spoiled and not exempt:
         match forecast(costs, old, context, within=within):
             case Forecast() as unfit:
                 decision = _with_forecast(decision, unfit, strictest)
@@ -159,20 +202,6 @@ def _new(errors: list[FieldError], old: Subject | None, context: AdmissionContex
     return [error for error in errors if error.rule not in broken_before]
 
 
-def _audit(found: list[Violation], exemptions: Exemptions) -> dict[str, str]:
-    """Return what the audit log keeps of violations: those in force, the notes, and why others are not."""
-    reasons = exemptions.reasons
-    lines: dict[str, dict[str, None]] = {"exempted": {}, "violations": {}, "notes": {}}
-    for violation in found:
-        rule = violation.error.rule
-        if rule in reasons:
-            lines["exempted"][f"{rule}: {reasons[rule]}"] = None
-        else:
-            lines["notes" if violation.is_note else "violations"][violation.text] = None
-    joints = {"exempted": "; "}
-    return {key: joints.get(key, "\n").join(_first_of(texts)) for key, texts in lines.items() if texts}
-
-
 def _first_of(texts: Iterable[str]) -> list[str]:
     """Return the texts that there is room for, and how many more there are."""
     listed = list(texts)
@@ -180,9 +209,33 @@ def _first_of(texts: Iterable[str]) -> list[str]:
     return [*listed[:MAX_AUDITED], f"and {more} more"] if more > 0 else listed
 
 
-def _decision(
-    found: list[Violation], advice: tuple[Remark, ...], audit: dict[str, str], *, by_person: bool
+def _with_exemptions(
+    decision: Decision, judged: list[tuple[Violation, Exemption | None]], exempting: Exempting
 ) -> Decision:
+    """Add what the audit log keeps of violations: those in force, the notes, and why others are not."""
+    lines: dict[str, dict[str, None]] = {name: {} for name in ("exempted", "violations", "notes", _DENIED)}
+    used: dict[tuple[str, str], None] = {}
+    refused: dict[str, None] = {}
+    for violation, exemption in judged:
+        rule = violation.error.rule
+        if exemption is not None:
+            lines["exempted"][f"{rule}: {exemption.reason}"] = None
+            used[rule, exemption.source.value] = None
+            continue
+        lines["notes" if violation.is_note else "violations"][violation.text] = None
+        if why := exempting.without_effect(rule, violation.enforcement):
+            lines[_DENIED][f"{rule}: {exempting.annotated.reasons[rule]}"] = None
+            refused[f"{IGNORE_ANNOTATION}: {why}"] = None
+    joints = {"exempted": "; ", _DENIED: "; "}
+    return replace(
+        decision,
+        audit={key: joints.get(key, "\n").join(_first_of(texts)) for key, texts in lines.items() if texts},
+        exempted=tuple(used),
+        notes=tuple(refused),
+    )
+
+
+def _decision(found: list[Violation], advice: tuple[Remark, ...], *, by_person: bool) -> Decision:
     """Return what becomes of an object for the violations in force."""
     denied = tuple(entry.error for entry in found if entry.enforcement is Enforcement.DENY)
     told = [entry for entry in found if entry.enforcement is Enforcement.WARN]
@@ -192,7 +245,6 @@ def _decision(
         verdict=Verdict.DENIED if denied else verdict,
         errors=denied,
         warnings=warnings,
-        audit=audit,
         rules=tuple(dict.fromkeys(entry.error.rule for entry in found if not entry.is_note)),
     )
 

@@ -10,9 +10,10 @@ from policies.documents.spread_policy import InjectAt, SpreadPolicy
 from policies.edits import Edit
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.declaring import Declared, Gathered, gather
+from policies.evaluation.enforcement import rule_settings
 from policies.evaluation.exemptions import read_exemptions
 from policies.evaluation.injection import Injection, Skip, plan_injection
-from policies.evaluation.linting import LintResult, Selection, lint_gathered, problems_of, rule_settings
+from policies.evaluation.linting import LintResult, Selection, lint_gathered, problems_of
 from policies.evaluation.mending import Mending, Repair, fitting
 from policies.evaluation.merged_findings import merge_builds
 from policies.evaluation.placing import INJECTION, Mendable, repairs_of

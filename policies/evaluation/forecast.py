@@ -7,6 +7,7 @@ What the engine does not model (other pods' affinity, volumes, ports) can only r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +16,16 @@ from policies.defaults.scheduler_config import DEFAULT_CONFIG
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.costs import Costs, NoTime, NotJudged, Within
 from policies.evaluation.exemptions import DOES_NOT_FIT
+from policies.evaluation.ownership import by_controller
 from policies.evaluation.placement import PlacementError, place
 from policies.evaluation.remarks import Remark
 from policies.evaluation.shortfall import may_change, shortfalls
 from policies.evaluation.subject import Subject
 from policies.evaluation.upcoming import Upcoming, upcoming
 
+#: What a reason of the scheduler has in brackets: ``ErrReasonNodeLabelNotMatch``,
+#: ``podtopologyspread/plugin.go``.
+_BRACKETS = re.compile(r" \(([^()]*)\)(?=,|$)")
 #: Where a person reads more.
 HINT = "kubectl evenkeel explain -f FILE --live tells what would make it fit"
 
@@ -52,7 +57,7 @@ def forecast(
     """
     subject = costs.subject
     # Nobody reads a warning on an object that a controller creates.
-    if context.cluster is None or subject.owner is not None:
+    if context.cluster is None or by_controller(subject, context.kinds):
         return None
     when = upcoming(subject, old)
     profiles = context.scheduler or DEFAULT_CONFIG
@@ -105,9 +110,14 @@ def _may_preempt(spec: Mapping[str, Any]) -> bool:
 def _largest_first(reasons: str) -> str:
     """Sort the scheduler's reasons by their numbers of nodes, and leave out what the head has said.
 
+    What a reason has in brackets tells it from another reason, so it must not give way to a short line.
+
     >>> _largest_first("1 node(s) were unschedulable, 12 Insufficient cpu")
     '12 Insufficient cpu, 1 were unschedulable'
+    >>> _largest_first("2 node(s) didn't match pod topology spread constraints (missing required label)")
+    "2 didn't match pod topology spread constraints: missing required label"
     """
+    reasons = _BRACKETS.sub(r": \1", reasons)
     counted = [reason.replace(" node(s) ", " ", 1).partition(" ") for reason in reasons.split(", ")]
     counted.sort(key=lambda part: -int(part[0]) if part[0].isdecimal() else 0)
     return ", ".join(map("".join, counted))

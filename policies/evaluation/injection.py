@@ -14,6 +14,7 @@ from policies.defaults.effective import deduce_selector
 from policies.documents.spread_policy import Defaults, DefaultsSource, InjectAt, SpreadPolicy
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.exemptions import opts_out
+from policies.evaluation.ownership import owner_has_template
 from policies.evaluation.subject import Subject
 from policies.model.constraint import Constraint
 from policies.model.labels import LabelSelector
@@ -89,11 +90,11 @@ def plan_injection(
         The injection; why there is none though a policy has defaults; None if no policy has any here.
     """
     policy = next(
-        (policy for policy in policies if policy.defaults and _applies(policy.defaults.at, subject)), None
+        (policy for policy in policies if policy.defaults and applies_to(policy.defaults.at, subject)), None
     )
     if policy is None or policy.defaults is None:
         return None
-    skip = _own_reason(subject) or _reason_of_others(subject, context)
+    skip = reason_of_object(subject) or _reason_of_cluster(subject, context)
     if skip:
         return skip
     selector = _pod_selector(subject, context) if subject.kind.is_pod else _own_selector(subject)
@@ -105,12 +106,13 @@ def plan_injection(
     return Injection(policy.name, constraints, selector, _revision_keys(subject, selector, context))
 
 
-def _applies(at: InjectAt, subject: Subject) -> bool:
+def applies_to(at: InjectAt, subject: Subject) -> bool:
+    """Tell whether defaults of a level are for an object."""
     return at is InjectAt.BOTH or (at is InjectAt.PODS) == subject.kind.is_pod
 
 
-def _own_reason(subject: Subject) -> Skip | None:
-    """Return why the object itself gets nothing."""
+def reason_of_object(subject: Subject) -> Skip | None:
+    """Return why an object gets nothing, as far as it tells itself."""
     if subject.shape_errors or not subject.metadata:
         return Skip.INVALID
     if subject.pod.constraints is not None:
@@ -121,17 +123,19 @@ def _own_reason(subject: Subject) -> Skip | None:
         return Skip.MIRROR_POD
     if not subject.kind.spreads:
         return Skip.NOT_SPREAD
-    return None if subject.pod.exists else Skip.NO_POD_SPEC
-
-
-def _reason_of_others(subject: Subject, context: AdmissionContext) -> Skip | None:
-    """Return why the object's owner or namespace keeps defaults away."""
-    if subject.owner is not None:
-        if not subject.kind.is_pod:
+    if not subject.pod.exists:
+        return Skip.NO_POD_SPEC
+    if not subject.kind.is_pod:
+        if owner_has_template(subject):
             # Its controller compares templates: a changed ReplicaSet would be replaced for ever.
             return Skip.OWNED
-        if subject.owner.kind in UNSPREAD_OWNERS:
-            return Skip.NOT_SPREAD
+    elif subject.owner is not None and subject.owner.kind in UNSPREAD_OWNERS:
+        return Skip.NOT_SPREAD
+    return None
+
+
+def _reason_of_cluster(subject: Subject, context: AdmissionContext) -> Skip | None:
+    """Return why an object's namespace or owner keeps defaults away, as far as they are in the cache."""
     if context.snapshot is None:
         return None
     namespace = context.snapshot.namespaces.get(subject.namespace)

@@ -6,14 +6,23 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 from policies.documents.rule_params import build_params
 from policies.documents.spread_policy import RuleSettings, SpreadPolicy
 from policies.evaluation.builds import at_origin
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.declaring import Declared, Gathered, gather, text_member
-from policies.evaluation.exemptions import IGNORE_ANNOTATION, Exemptions, read_exemptions
+from policies.evaluation.enforcement import (
+    NO_SETTINGS,
+    Exempting,
+    ExemptionSource,
+    Target,
+    enforcement_at_admission,
+    rule_settings,
+)
+from policies.evaluation.exemptions import IGNORE_ANNOTATION, read_exemptions
+from policies.evaluation.ownership import by_controller
 from policies.fields import ErrorList, FieldPath
 from policies.findings import Finding
 from policies.manifests import ManifestObject
@@ -59,10 +68,11 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Suppressed:
-    """A finding that an annotation takes out of force, and why."""
+    """A finding that an annotation or a policy's exception takes out of force, and why."""
 
     finding: Finding
     reason: str
+    by_policy: bool = False
 
 
 @dataclass(slots=True)
@@ -71,7 +81,7 @@ class LintResult:
 
     Attributes:
         findings: In the order of the files and lines.
-        suppressed: What annotations took out of force.
+        suppressed: What annotations, and exceptions of policies, took out of force.
         skipped: Rules that could not be asked, and why, by id.
         workloads: How many pods and workloads were looked at.
         custom_resources: How many other custom resources have constraints, which only the API's rules judged.
@@ -86,7 +96,6 @@ class LintResult:
 
 #: The rule that an exemption breaks which exempts from nothing.
 EXEMPTION_WITHOUT_EFFECT = "exemption-without-effect"
-_NO_SETTINGS = RuleSettings()
 #: Why a rule is skipped that must know where pods could go.
 NO_INVENTORY = "needs the cluster's nodes (--live, --cluster) or its domains (topology of a SpreadPolicy)"
 
@@ -197,20 +206,25 @@ def _lint_one(
     policies = context.policies_for(entry.subject)
     if context.policies and not policies:
         return  # In nobody's scope, as at admission.
-    exemptions = read_exemptions(entry.subject.annotations, entry.subject.pod.annotations, today=today)
-    way = FieldPath() if IGNORE_ANNOTATION in entry.subject.annotations else entry.workload.pod_path
-    result.findings += _exemption_findings(
-        entry.manifest, way, exemptions, policies, title=entry.workload.title
+    exempting = Exempting(
+        policies=policies,
+        annotated=read_exemptions(entry.subject.annotations, entry.subject.pod.annotations, today=today),
+        target=Target.of(entry.subject, by_controller=by_controller(entry.subject, context.kinds)),
+        today=today,
     )
+    way = FieldPath() if IGNORE_ANNOTATION in entry.subject.annotations else entry.workload.pod_path
+    found: list[Finding] = []
     for subject, rules in asked:
         for rule, plain in rules:
-            settings = rule_settings(policies, rule.id) if policies else _NO_SETTINGS
-            if plain is None and settings is _NO_SETTINGS:
+            settings = rule_settings(policies, rule.id) if policies else NO_SETTINGS
+            if plain is None and settings is NO_SETTINGS:
                 continue  # An opt-in rule that no policy of this scope names.
             given = plain if plain and not settings.params else _context_of(rule, around, settings.params)
-            for problem in rule.check(subject, given):
-                finding = _finding(problem, rule, settings, entry.manifest, title=entry.workload.title)
-                _record(finding, exemptions, result)
+            found += (
+                _finding(problem, rule, settings, entry.manifest, title=entry.workload.title)
+                for problem in rule.check(subject, given)
+            )
+    _record(found, exempting, result, _Annotated(entry.manifest, way, entry.workload.title))
 
 
 def _lint_other(
@@ -238,20 +252,25 @@ def _lint_other(
         return
     metadata = ErrorList().mapping(obj.get("metadata"), FieldPath())
     annotations = ErrorList().labels(metadata.get("annotations"), FieldPath())
-    exemptions = read_exemptions(annotations, {}, today=today)
     title = f"{obj['kind']} {text_member(obj.get('metadata'), 'name')}".rstrip()
     own, kinds = ErrorList().labels(metadata.get("labels"), FieldPath()), frozenset([str(obj["kind"])])
     namespace = text_member(obj.get("metadata"), "namespace")
     policies = [entry for entry in context.policies if entry.scope.matches(namespace, None, own, kinds)]
-    result.findings += _exemption_findings(manifest, FieldPath(), exemptions, policies, title=title)
+    name = text_member(metadata, "name")
+    exempting = Exempting(
+        policies=policies,
+        annotated=read_exemptions(annotations, {}, today=today),
+        target=Target(namespace, kinds, (name,)),
+        today=today,
+    )
+    found: list[Finding] = []
     of_rules = {} if context.policies and not policies else _embedded_problems(obj, embedded)
     for rule in rules:
-        settings = rule_settings(policies, rule.id)
+        settings, problems = rule_settings(policies, rule.id), list(of_rules.get(rule.id, ()))
         for subject in subjects.get(rule.subject, ()):
-            for problem in problems_of(subject, rule, around, settings.params):
-                _record(_finding(problem, rule, settings, manifest, title=title), exemptions, result)
-        for problem in of_rules.get(rule.id, ()):
-            _record(_finding(problem, rule, settings, manifest, title=title), exemptions, result)
+            problems += problems_of(subject, rule, around, settings.params)
+        found += (_finding(problem, rule, settings, manifest, title=title) for problem in problems)
+    _record(found, exempting, result, _Annotated(manifest, FieldPath(), title))
 
 
 def _embedded_problems(
@@ -283,40 +302,46 @@ def _finding(
     return at_origin(finding, manifest, problem.edits)
 
 
-def _record(finding: Finding, exemptions: Exemptions, result: LintResult) -> None:
-    if finding.rule in exemptions.reasons:
-        result.suppressed.append(Suppressed(finding, exemptions.reasons[finding.rule]))
-    else:
+class _Annotated(NamedTuple):
+    """An object, and the way to where its annotation of exemptions stands."""
+
+    manifest: ManifestObject
+    way: FieldPath
+    title: str
+
+
+def _record(
+    found: Iterable[Finding], exempting: Exempting, result: LintResult, annotated: _Annotated
+) -> None:
+    """Tell findings that are exempt from others, and add what is wrong with the exemptions."""
+    problems = dict.fromkeys(exempting.annotated.problems)
+    for finding in found:
+        enforcement = enforcement_at_admission(finding.rule, finding.severity, exempting.policies)
+        exemption = exempting.find(finding.rule, enforcement)
+        if exemption is not None:
+            result.suppressed.append(
+                Suppressed(finding, exemption.reason, exemption.source is ExemptionSource.POLICY)
+            )
+            continue
         result.findings.append(finding)
+        if why := exempting.without_effect(finding.rule, enforcement):
+            problems[why] = None
+    result.findings += _exemption_findings(annotated, problems, exempting.policies)
 
 
 def _exemption_findings(
-    manifest: ManifestObject,
-    way: FieldPath,
-    exemptions: Exemptions,
-    policies: Iterable[SpreadPolicy],
-    *,
-    title: str,
+    annotated: _Annotated, problems: Iterable[str], policies: Iterable[SpreadPolicy]
 ) -> Iterator[Finding]:
     """Yield what is wrong with an object's exemptions: each leaves a rule in force that it names."""
-    if not exemptions.problems:
-        return
-    path = way.child("metadata", "annotations").key(IGNORE_ANNOTATION)
+    path = annotated.way.child("metadata", "annotations").key(IGNORE_ANNOTATION)
     settings = rule_settings(policies, EXEMPTION_WITHOUT_EFFECT)
-    for problem in exemptions.problems:
-        message = problem.removeprefix(f"{IGNORE_ANNOTATION}: ")
+    for problem in problems:
         finding = Finding(
             settings.severity or all_rules()[EXEMPTION_WITHOUT_EFFECT].severity,
-            manifest.location(path),
+            annotated.manifest.location(path),
             path,
-            message,
+            problem.removeprefix(f"{IGNORE_ANNOTATION}: "),
             EXEMPTION_WITHOUT_EFFECT,
-            title=title,
+            title=annotated.title,
         )
-        yield at_origin(finding, manifest)
-
-
-def rule_settings(policies: Iterable[SpreadPolicy], rule: str) -> RuleSettings:
-    """Return the settings of the first policy that says something of a rule."""
-    found = (policy.rules[rule] for policy in policies if rule in policy.rules)
-    return next(found, _NO_SETTINGS)
+        yield at_origin(finding, annotated.manifest)

@@ -16,26 +16,24 @@ from policies.defaults.scheduler_config import DEFAULT_CONFIG
 from policies.documents.spread_policy import Enforcement, RuleSettings, SpreadPolicy
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.costs import Costs, NoTime, NotJudged, Within, by_reason, costs_of
-from policies.evaluation.linting import problems_of, rule_settings
+from policies.evaluation.enforcement import (
+    API_RULES,
+    CERTAIN,
+    NOT_ASKED,
+    enforcement_of,
+    rule_settings,
+)
+from policies.evaluation.linting import problems_of
 from policies.evaluation.remarks import Remark
 from policies.evaluation.subject import Subject
 from policies.fields import MAX_ERRORS, ErrorKind, FieldError, FieldPath, cut
 from policies.findings import Severity
-from policies.model.api_rules import ApiRule
 from policies.rules import base
 from policies.rules.base import Context, Rule, all_rules
 
-#: The rules whose errors the object alone proves, so that a policy that denies refuses it. The other errors
-#: may be no mistake (a selector that means another workload's pods), or depend on what changes (an
-#: autoscaler's replicas, the nodes of the moment): they warn, unless a policy sets their severity.
-CERTAIN = frozenset({"selector-missing", "selector-names-revision-label"})
 #: The groups whose controllers hand a template's constraints on as they are. Of another kind's controller
 #: nobody knows what it fills in.
 BUILT_IN_GROUPS = frozenset({"", "apps", "batch"})
-#: The rules that are wrong where an autoscaler of pods, or another workload, exists which is not seen here.
-NOT_ASKED = frozenset({"anti-affinity-misses-own-pod", "max-skew-never-binds"})
-#: The rules that are known from reading the object.
-API_RULES = frozenset(map(str, ApiRule))
 
 
 class Violation(NamedTuple):
@@ -70,8 +68,8 @@ class Violation(NamedTuple):
 
 
 def error_text(error: FieldError) -> str:
-    """Return what a person reads; a rule that the API server does not have is named, to look it up."""
-    return str(error) if error.rule in API_RULES else f"{error.rule}: {error}"
+    """Return what a person reads: first the id of the rule, to look it up or to be exempt from it."""
+    return f"{error.rule}: {error}"
 
 
 @cache
@@ -94,9 +92,6 @@ def weigh(
 ) -> Violation:
     """Return what becomes of an object for an error.
 
-    What a policy says of the rule itself counts. Else a warning denies nothing, and a note is for the audit
-    log alone.
-
     Args:
         error: What is wrong.
         severity: How bad that is, unless the settings say otherwise.
@@ -105,14 +100,7 @@ def weigh(
         by_linter: How bad the linter calls it.
     """
     severity = settings.severity or severity
-    enforcement = settings.enforcement
-    if enforcement is None:
-        enforcement = strictest
-        if severity is Severity.NOTE:
-            enforcement = Enforcement.AUDIT
-        elif severity is Severity.WARNING and strictest is Enforcement.DENY:
-            enforcement = Enforcement.WARN
-    return Violation(error, severity, by_linter, enforcement)
+    return Violation(error, severity, by_linter, enforcement_of(severity, settings, strictest))
 
 
 def api_violations(

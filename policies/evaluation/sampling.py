@@ -64,7 +64,12 @@ def judge_sample(
     return Judged(
         verdict,
         tuple(sorted(decision.rules)),
-        (*map(error_text, decision.errors), *map(str, decision.warnings), *map(str, given.warnings)),
+        (
+            *map(error_text, decision.errors),
+            *decision.notes,
+            *map(str, decision.warnings),
+            *map(str, given.warnings),
+        ),
         None if expected is None else tuple(sorted(filter(None, map(str.strip, expected.split(","))))),
     )
 

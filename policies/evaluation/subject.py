@@ -27,6 +27,7 @@ class Subject(NamedTuple):
         pod: Its pod or pod template.
         owner: The controller it belongs to.
         owner_selector: That controller's selector, where it is known but not in the cluster.
+        user: Who sends it to the API server; None where nobody does, as in a file.
         shape_errors: What is of the wrong type in the parts that were read.
     """
 
@@ -40,9 +41,12 @@ class Subject(NamedTuple):
     owner: Owner | None
     shape_errors: tuple[FieldError, ...]
     owner_selector: LabelSelector | None = None
+    user: str | None = None
 
     @classmethod
-    def read(cls, obj: Mapping[str, Any], kind: WorkloadKind, namespace: str) -> Subject:
+    def read(
+        cls, obj: Mapping[str, Any], kind: WorkloadKind, namespace: str, *, user: str | None = None
+    ) -> Subject:
         """Read an object; whatever is in it, this returns."""
         found = ErrorList()
         pod = read_pod_part(obj, kind, found)
@@ -64,6 +68,7 @@ class Subject(NamedTuple):
             pod,
             controller_of(metadata),
             tuple(found.errors),
+            user=user,
         )
 
     @property

@@ -64,8 +64,11 @@ def asides(run: LintRun, *, verbose: bool = False) -> Iterator[str]:
     """Yield what was left out and why: findings, and rules that did not run, which only ``verbose`` names."""
     if run.hidden:
         yield f"{plural(len(run.hidden), 'finding')} hidden by --min-severity"
-    if run.result.suppressed:
-        yield f"{plural(len(run.result.suppressed), 'finding')} exempted by evenkeel.dev/ignore"
+    by_policy = sum(entry.by_policy for entry in run.result.suppressed)
+    if annotated := len(run.result.suppressed) - by_policy:
+        yield f"{plural(annotated, 'finding')} exempted by evenkeel.dev/ignore"
+    if by_policy:
+        yield f"{plural(by_policy, 'finding')} exempted by exceptions of policies"
     if run.known:
         yield f"{plural(run.known, 'finding')} left out that the baseline holds"
     if custom := run.result.custom_resources:

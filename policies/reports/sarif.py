@@ -41,7 +41,7 @@ _PLAIN: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 
 def render(run: LintRun) -> str:
-    """Return the run as indented JSON; what annotations exempt is there, and marked as suppressed."""
+    """Return the run as indented JSON; what is exempt is there, and marked as suppressed."""
     suppressed = run.suppressed
     told = [*run.findings, *(entry.finding for entry in suppressed)]
     rules = {rule: index for index, rule in enumerate(sorted({finding.rule for finding in told}))}
@@ -49,7 +49,8 @@ def render(run: LintRun) -> str:
     for result, fingerprint in zip(results, _fingerprints(told), strict=True):
         result["partialFingerprints"] = {FINGERPRINT: fingerprint}
     for result, entry in zip(results[len(told) - len(suppressed) :], suppressed, strict=True):
-        result["suppressions"] = [{"kind": "inSource", "justification": encodable(entry.reason)}]
+        kind = "external" if entry.by_policy else "inSource"
+        result["suppressions"] = [{"kind": kind, "justification": encodable(entry.reason)}]
     report = {
         "tool": {"driver": _driver(run, rules)},
         "columnKind": "unicodeCodePoints",

@@ -2,11 +2,13 @@
 
 ## What it finds
 A line of the annotation `evenkeel.dev/ignore` that names a rule which does not exist, gives no reason, or
-whose last day is over or is no date.
+whose last day is over or is no date; or that names a rule which a policy denies for, and from which it lets
+no annotation exempt.
 
 ## Why it matters
 The rule stays in force, or comes back in force, though somebody has written that it should not be: either the
-mistake was meant to be fixed by then, or the exemption was mistyped.
+mistake was meant to be fixed by then, or the exemption was mistyped, or it is not for whoever writes the
+object to grant.
 
 ## Fails
 ```yaml
@@ -32,6 +34,7 @@ spec: {containers: [{name: web, image: web}]}
 
 ## How to fix
 Write `rule-id: why`, or `rule-id: why (until 2027-01-31)`, one rule a line; or delete the line.
+Where a policy lets no annotation exempt, whoever keeps the policy can write an exception into it.
 """
 
 from __future__ import annotations

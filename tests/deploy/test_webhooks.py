@@ -15,6 +15,7 @@ from policies.documents.loading import load_policies
 from policies.engine.index import ClusterIndex
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.decision import IGNORED, Verdict
+from policies.evaluation.ownership import BUILT_IN_CONTROLLERS
 from policies.model.workload import KNOWN_KINDS, WorkloadKind
 from tests.deploy.manifests import DEPLOY, Manifests, base, missing, render, template
 from tests.recorded import phase_of, recorded_reviews
@@ -169,7 +170,7 @@ def _passed_over(review: Mapping[str, Any], phase: Phase) -> list[str]:
     conditions = _conditions(phase)
     convert = importlib.import_module("celpy").json_to_cel
     activation = {
-        "request": convert({name: review[name] for name in ("operation", "kind")}),
+        "request": convert({name: review[name] for name in ("operation", "kind", "userInfo")}),
         "object": convert(review.get("object")),
         "oldObject": convert(review.get("oldObject")),
     }
@@ -223,10 +224,22 @@ OWNED = {
 SPREAD = {"topologySpreadConstraints": [{"maxSkew": 1}]}
 
 
-def _review(kind: str, obj: Mapping[str, Any], old: Mapping[str, Any] | None = None, group: str = "") -> Any:
+def _owned_by(api_version: str, kind: str) -> dict[str, Any]:
+    owner = {"apiVersion": api_version, "kind": kind, "name": "a", "controller": True}
+    return {"metadata": {"ownerReferences": [owner]}, "spec": {}}
+
+
+def _review(
+    kind: str,
+    obj: Mapping[str, Any],
+    old: Mapping[str, Any] | None = None,
+    group: str = "",
+    user: str = "jane",
+) -> Any:
     return {
         "operation": "CREATE" if old is None else "UPDATE",
         "kind": {"group": group, "version": "v1", "kind": kind},
+        "userInfo": {"username": user},
         "object": {"metadata": {}} | dict(obj),
         "oldObject": None if old is None else {"metadata": {}} | dict(old),
     }
@@ -250,9 +263,27 @@ def _metadata(**fields: object) -> dict[str, Any]:
         ),
         pytest.param(
             "mutate",
-            _review("ReplicaSet", {"metadata": OWNED, "spec": {}}, group="apps"),
+            _review("ReplicaSet", _owned_by("apps/v1", "Deployment"), group="apps"),
             False,
-            id="an owned workload",
+            id="a ReplicaSet of a Deployment",
+        ),
+        pytest.param(
+            "mutate",
+            _review("StatefulSet", _owned_by("acme.io/v1", "Database"), group="apps"),
+            False,
+            id="a StatefulSet of a custom resource",
+        ),
+        pytest.param(
+            "mutate",
+            _review("StatefulSet", _owned_by("v1", "ConfigMap"), group="apps"),
+            True,
+            id="a StatefulSet of a ConfigMap",
+        ),
+        pytest.param(
+            "mutate",
+            _review("Deployment", _owned_by("networking.k8s.io/v1", "Ingress"), group="apps"),
+            True,
+            id="a Deployment of an Ingress",
         ),
         pytest.param(
             "mutate",
@@ -261,6 +292,16 @@ def _metadata(**fields: object) -> dict[str, Any]:
             id="an owner that is no controller",
         ),
         pytest.param("validate", _review("Pod", {"spec": SPREAD}), True, id="created"),
+        *(
+            pytest.param("validate", _review("Pod", {"spec": SPREAD}, user=user), False, id=user)
+            for user in BUILT_IN_CONTROLLERS
+        ),
+        pytest.param(
+            "validate",
+            _review("Pod", {"spec": SPREAD}, user="system:serviceaccount:kube-system:replicaset-controllers"),
+            True,
+            id="much like a controller",
+        ),
         pytest.param(
             "validate", _review("Pod", {"spec": {"a": 1}}, {"spec": {"a": 1}}), False, id="nothing changed"
         ),

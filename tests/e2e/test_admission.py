@@ -262,13 +262,15 @@ def _answered(told: object) -> object:
 
 
 def test_exempt_workload(kubectl: Kubectl, space: str) -> None:
-    """An annotation with a reason lets pass what would be refused, and another keeps the defaults out."""
+    """An annotation keeps the defaults out, but lets nobody pass what is refused."""
     ignored = deployment("ignored", constraints=[WITHOUT_SELECTOR])
     ignored["metadata"]["annotations"] = {"evenkeel.dev/ignore": "selector-missing: the chart is not ours"}
     plain = deployment("plain", annotations={"evenkeel.dev/inject": "false"})
-    kubectl.do("apply", "-f", "-", stdin=[ignored, plain])
+    told = kubectl("apply", "-f", "-", stdin=[ignored, plain])
 
-    assert [WITHOUT_SELECTOR] == _constraints(kubectl.get("deployment", "ignored"))
+    assert 1 == told.code
+    assert f"Deployment.apps {space}/ignored breaks 1 rule:" in told.err
+    assert "evenkeel.dev/ignore: selector-missing stays in force" in told.err
     assert [] == _constraints(kubectl.get("deployment", "plain"))
 
 
@@ -283,6 +285,52 @@ def test_exempt_namespace(kubectl: Kubectl, space: str) -> None:
 
     assert eventually(lambda: left_alone(deployment()))
     assert eventually(lambda: left_alone(pod("web")))
+
+
+@pytest.mark.parametrize("opted_out", ["", "ReplicaSet", "Namespace"])
+def test_first_pods_of_new_workloads(kubectl: Kubectl, space: str, opted_out: str) -> None:
+    """Pods that are made in the same moment as their ReplicaSet and namespace get what is for them."""
+    fresh = f"{space}-new"
+    notes = {kind: {"evenkeel.dev/inject": "false"} if kind == opted_out else {} for kind in _MADE_TOGETHER}
+    made: list[Manifest] = [namespace(fresh, notes["Namespace"]), service("web", app="web")]
+    for number in range(20):
+        owner, owned = _first_pod(f"web-{number}", notes["ReplicaSet"])
+        made += [owner, owned]
+    for obj in made[1:]:
+        obj["metadata"]["namespace"] = fresh
+    kubectl.do("create", "-f", "-", stdin=made)
+    pods = kubectl.get("pods", "-n", fresh)["items"]
+    expected = [] if opted_out else [INJECTED]
+
+    assert [expected] * 20 == [_without_selectors(obj) for obj in pods]
+    assert opted_out or {obj["metadata"]["labels"]["set"] for obj in pods} == {
+        _constraints(obj)[0]["labelSelector"]["matchLabels"]["set"] for obj in pods
+    }
+
+
+#: What may be annotated when a pod is made in the same moment.
+_MADE_TOGETHER = ("Namespace", "ReplicaSet")
+
+
+def _first_pod(name: str, annotations: dict[str, str]) -> tuple[Manifest, Manifest]:
+    """Return a ReplicaSet and its first pod, as a controller makes them."""
+    labels = {"app": "web", "set": name}
+    spec = pod("")["spec"]
+    reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": name, "controller": True}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": name, "annotations": annotations},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": spec},
+        },
+    }, {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": labels, "ownerReferences": [reference]},
+        "spec": spec,
+    }
 
 
 def test_kube_system_is_left_alone(kubectl: Kubectl) -> None:

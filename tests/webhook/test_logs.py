@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from webhook.logs import EventLog, StructuredHandler, Value
+from webhook.logs import LONGEST_VALUE, EventLog, StructuredHandler, Value
 from webhook.settings import LogFormat, LogLevel
 
 
@@ -52,7 +52,7 @@ def test_text_values(pipe: tuple[int, int], value: Value, expected: str) -> None
     assert f" info done name={expected}\n" == line[24:]
 
 
-@pytest.mark.parametrize("value", ["web", 'a"\n', "a\u2028b", "\ud800", "é"])
+@pytest.mark.parametrize("value", ["web", 'a"\n', "a\u2028b", "\ud800", "é", "a" * 400])
 def test_json_lines(pipe: tuple[int, int], value: str) -> None:
     """A JSON line is one line of ASCII that reads back as what was written."""
     EventLog(LogFormat.JSON, LogLevel.INFO, descriptor=pipe[1]).write(logging.INFO, "done", {"name": value})
@@ -61,7 +61,10 @@ def test_json_lines(pipe: tuple[int, int], value: str) -> None:
     assert 1 == len(line.splitlines())
     found = json.loads(line)
     del found["time"]
-    assert {"level": "info", "event": "done", "name": value} == found
+    cut = value if len(value) <= LONGEST_VALUE else f"{value[:LONGEST_VALUE]}…"
+    assert {"level": "info", "event": "done", "name": cut} == found
+    # Who reads lines without a parser of JSON finds them spaced alike, whatever they hold.
+    assert '","level":"info","event":"done","name":"' in line
 
 
 def test_long_values_are_cut(pipe: tuple[int, int]) -> None:

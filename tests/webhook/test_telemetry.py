@@ -44,6 +44,27 @@ def a_reply(
     )  # fmt: skip
 
 
+def test_exemptions_and_waits_are_counted(telemetry: Telemetry, registry: CollectorRegistry) -> None:
+    """Each exemption counts by rule and source; a wait by whether what it was for came."""
+    replies = (
+        a_reply(Verdict.ALLOWED)._replace(exempted=(("wrong-type", "annotation"), ("wrong-type", "policy"))),
+        a_reply(Verdict.INJECTED)._replace(waited_s=0.1),
+        a_reply(Verdict.ALLOWED)._replace(waited_s=1.0, missed=True),
+        a_reply(Verdict.ALLOWED)._replace(missed=True),
+    )
+    for reply in replies:
+        telemetry.count_review(Phase.MUTATE, reply, seconds=0.001)
+
+    for source in ("annotation", "policy"):
+        labels = {"rule": "wrong-type", "source": source}
+        assert 1 == registry.get_sample_value("evenkeel_exemptions_total", labels)
+    assert [1, 1] == [
+        registry.get_sample_value("evenkeel_cache_waits_total", {"result": result})
+        for result in ("found", "missing")
+    ]
+    assert 2 == registry.get_sample_value("evenkeel_cache_misses_total")
+
+
 def test_reviews_are_counted_by_phase_and_verdict(telemetry: Telemetry, registry: CollectorRegistry) -> None:
     """A review counts once, with its time, its injected constraints and its broken rules."""
     telemetry.count_review(Phase.MUTATE, a_reply(Verdict.INJECTED, injected=2), seconds=0.0001)

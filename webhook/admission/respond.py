@@ -12,13 +12,15 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from policies.evaluation.cache_misses import CacheMiss
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.decision import IGNORED, Decision, Verdict, decide_mutation, decide_validation
+from policies.evaluation.enforcement import API_RULES
 from policies.evaluation.exemptions import DOES_NOT_FIT
 from policies.evaluation.remarks import MAX_LINES, lines
-from policies.evaluation.reviewing import API_RULES, error_text
+from policies.evaluation.reviewing import error_text
 from policies.evaluation.subject import Subject
-from policies.fields import FieldError, cut, is_cut
+from policies.fields import FieldError, cut, is_cut, shown_name
 from policies.model.pod_template import INJECTED_ANNOTATION
 from webhook.admission.budget import Budget
 from webhook.admission.review import API_VERSION, Review
@@ -51,10 +53,14 @@ class Reply(NamedTuple):
         dry_run: Whether the request asked for no side effects.
         injected: How many constraints the patch adds.
         rules: The ids of the broken rules, in the order they were found, without repeats.
+        exempted: The ids of the rules that the object is exempt from though it breaks them, each with who
+            exempts it (annotation, policy).
         forecast_s: Seconds that the verdict on the next pod took; None if none was made.
         forecast_skipped: Whether one was wanted, and there was too little time or too much to judge.
         rules_s: Seconds that the rules took that look at every node; None if none was asked.
         rules_skipped: The same of rules.
+        missed: Whether something was not in the cache of the cluster that was needed.
+        waited_s: Seconds for which that was waited for; None if nothing was.
     """
 
     body: bytes
@@ -68,10 +74,21 @@ class Reply(NamedTuple):
     dry_run: bool
     injected: int
     rules: tuple[str, ...]
+    exempted: tuple[tuple[str, str], ...] = ()
     forecast_s: float | None = None
     forecast_skipped: bool = False
     rules_s: float | None = None
     rules_skipped: bool = False
+    missed: bool = False
+    waited_s: float | None = None
+
+
+class NotCachedError(Exception):
+    """A review needs something that the cache of the cluster does not have yet."""
+
+    def __init__(self, miss: CacheMiss) -> None:
+        super().__init__(str(miss))
+        self.miss = miss
 
 
 def respond(
@@ -81,6 +98,7 @@ def respond(
     *,
     budget: Budget | None = None,
     rules_budget: Budget | None = None,
+    may_wait: bool = False,
 ) -> Reply:
     """Answer one review.
 
@@ -90,14 +108,18 @@ def respond(
         context: What it is decided by.
         budget: The time that is left for a verdict on the next pod; None for no such verdict.
         rules_budget: The time that is left for rules that look at every node; None to leave them out.
+        may_wait: Whether an answer may come later, when the cache of the cluster has what it needs.
 
     Raises:
         ReviewError: The body is no AdmissionReview.
+        NotCachedError: It has not yet, and the answer may come later.
     """
     review = Review.parse(body)
     # Events wait meanwhile, but not while JSON is read and written, which takes longest with large objects.
     with context.reading():
         decision = decide(review, phase, context, budget=budget, rules_budget=rules_budget)
+    if may_wait and decision.miss is not None:
+        raise NotCachedError(decision.miss)
     name = review.name or _generated_name(review)
     return Reply(
         body=orjson.dumps(
@@ -110,17 +132,19 @@ def respond(
         verdict=decision.verdict,
         uid=review.uid,
         operation=review.operation,
-        kind=f"{review.kind}.{review.group}" if review.group else review.kind,
+        kind=_full_kind(review),
         sub_resource=review.sub_resource,
         namespace=review.namespace,
         name=name,
         dry_run=review.dry_run,
         injected=decision.injected,
         rules=decision.rules,
+        exempted=decision.exempted,
         forecast_s=budget.spent_s if budget else None,
         forecast_skipped=any(DOES_NOT_FIT in entry.rules for entry in decision.not_judged),
         rules_s=rules_budget.spent_s if rules_budget else None,
         rules_skipped=any({*entry.rules} - {DOES_NOT_FIT} for entry in decision.not_judged),
+        missed=decision.miss is not None,
     )
 
 
@@ -138,7 +162,7 @@ def decide(
     kind = context.kinds.find(review.group, review.kind)
     if kind is None or (phase is Phase.MUTATE and review.operation != "CREATE"):
         return IGNORED
-    subject = Subject.read(review.obj, kind, review.namespace)
+    subject = Subject.read(review.obj, kind, review.namespace, user=review.user)
     if phase is Phase.MUTATE:
         return decide_mutation(subject, context)
     old = None
@@ -186,9 +210,29 @@ def _denial(review: Review, decision: Decision, name: str) -> dict[str, Any]:
     return {
         "code": 403,
         "reason": "Forbidden",
-        "message": "\n".join([*map(error_text, told), *_rest(decision.errors, len(told))]),
+        "message": "\n".join(
+            [
+                _headline(review, decision, name),
+                *map(error_text, told),
+                *_rest(decision.errors, len(told)),
+                *decision.notes,
+            ]
+        ),
         "details": {"kind": review.kind, "name": name, "causes": causes},
     }
+
+
+def _headline(review: Review, decision: Decision, name: str) -> str:
+    """Return which object is refused: of a List, kubectl names the file alone."""
+    count = len({error.rule for error in decision.errors})
+    whole = f"{review.namespace}/{name}" if review.namespace else name
+    title = f"{_full_kind(review)} {shown_name(whole)}".rstrip()
+    return f"{title} breaks {count} rule{'s' if count > 1 else ''}:"
+
+
+def _full_kind(review: Review) -> str:
+    """Return the kind with its group, as kubectl writes it."""
+    return f"{review.kind}.{review.group}" if review.group else review.kind
 
 
 def _reason(error: FieldError) -> str:

@@ -40,6 +40,7 @@ class Review(NamedTuple):
         obj: The new object; None where the operation has none.
         old_object: The stored object; None where the operation has none.
         dry_run: Whether nothing will be stored.
+        user: Who sends the object to the API server; empty where that does not say it.
     """
 
     uid: str
@@ -52,6 +53,7 @@ class Review(NamedTuple):
     obj: dict[str, Any] | None
     old_object: dict[str, Any] | None
     dry_run: bool
+    user: str
 
     @classmethod
     def parse(cls, body: bytes) -> Review:
@@ -86,6 +88,7 @@ def _well_formed(document: Any) -> Review | None:
             obj=get("object"),
             old_object=get("oldObject"),
             dry_run=get("dryRun") or False,
+            user=(get("userInfo") or _NOBODY).get("username") or "",
         )
         if document["apiVersion"] != API_VERSION or document["kind"] != "AdmissionReview":
             return None
@@ -96,7 +99,9 @@ def _well_formed(document: Any) -> Review | None:
 
 
 #: The types of the fields of ``Review``, in their order.
-_TYPES = (str, str, str, str, str, str, str, dict | None, dict | None, bool)
+_TYPES = (str, str, str, str, str, str, str, dict | None, dict | None, bool, str)
+#: What stands for userInfo where there is none.
+_NOBODY: dict[str, str] = {}
 
 
 def _errors(document: object) -> list[FieldError]:
@@ -130,6 +135,8 @@ def _check_request(request: dict[str, Any], found: ErrorList) -> None:
         found.text(parent.get(name), path.child(name))
     for name in ("object", "oldObject"):
         found.mapping(request.get(name), _REQUEST.child(name))
+    user = found.mapping(request.get("userInfo"), _REQUEST.child("userInfo"))
+    found.text(user.get("username"), _REQUEST.child("userInfo", "username"))
     dry_run = request.get("dryRun")
     if dry_run is not None and not isinstance(dry_run, bool):
         found.add(wrong_type(_REQUEST.child("dryRun"), "a boolean", dry_run))

@@ -21,7 +21,8 @@ def _partial(facts: Facts) -> Iterator[Verdict]:
     for owner in injection.partial[:_TOLD]:
         yield warning(
             f"{owner.kind} {owner.namespace}/{owner.name}: {owner.bare} of {owner.bare + owner.injected} "
-            f"pods are without {INJECTED_ANNOTATION}: made while the webhook did not answer, or earlier",
+            f"pods are without {INJECTED_ANNOTATION}: made while the webhook did not answer or did not know "
+            "their owner yet (evenkeel_cache_misses_total), or earlier",
             owner.restart
             or f"delete the pods of {owner.kind} {owner.name} that lack it, one after the other",
         )

@@ -13,6 +13,7 @@ from typing import Any
 from gunicorn.http.message import Request
 
 from webhook.serving.connection import Connection
+from webhook.serving.postponed import PostponedError
 
 
 class Outbox:
@@ -22,6 +23,8 @@ class Outbox:
 
     Attributes:
         content: What was written.
+        may_postpone: Whether the application may raise ``PostponedError`` in place of an answer.
+        postponed: What it raised before; None if it is asked for the first time.
         began: When the request was there, by ``time.monotonic()``; others may be answered before it.
         getpeercert: Returns the certificate that the client showed, as of an ``ssl.SSLSocket``.
     """
@@ -29,6 +32,8 @@ class Outbox:
     def __init__(self, getpeercert: Callable[[bool], Any] = lambda _binary: None) -> None:
         self.content = bytearray()
         self.getpeercert = getpeercert
+        self.may_postpone = False
+        self.postponed: PostponedError | None = None
         self.began = time.monotonic()
 
     def sendall(self, data: bytes) -> None:

@@ -12,6 +12,10 @@ from typing import Any
 
 from webhook.serving.connection import Connection
 from webhook.serving.exchange import Exchange
+from webhook.serving.postponed import PostponedError
+
+#: Answers that wait at once: a third of the connections that a worker may hold, so that others find room.
+MOST_POSTPONED = 300
 
 
 class Next(Enum):
@@ -31,6 +35,8 @@ class Next(Enum):
     THREAD = "thread"
     #: Wait until the client has read.
     SEND = "send"
+    #: Wait until the application has what it needs for the answer.
+    POSTPONE = "postpone"
 
 
 class QuickLane:
@@ -53,27 +59,54 @@ class QuickLane:
         self._guard = guard
         self._after = after
         self._ready: list[Connection] = []
+        self._postponed: list[Connection] = []
+
+    @property
+    def waiting(self) -> bool:
+        """Whether answers are postponed, which are looked after with every call of ``answer``."""
+        return bool(self._postponed)
 
     def add(self, connection: Connection) -> None:
         """Take a connection on which a whole quick request has come."""
         self._ready.append(connection)
 
     def answer(self) -> None:
-        """Answer every request that was taken."""
+        """Answer every request that was taken, and those that were postponed and can be answered now."""
         ready, self._ready = self._ready, []
-        for step in (_parse, self._call, _send):
-            left = []
-            for connection in ready:
-                outcome = self._guard(connection, step)
-                if outcome is Next.ANSWER:
-                    left.append(connection)
-                else:
-                    self._after(connection, outcome)
-            ready = left
+        ready = self._take(ready, _parse)
+        ready = self._take([*self._due(), *ready], self._call)
+        self._take(ready, _send)
+
+    def _take(self, connections: list[Connection], step: Callable[[Connection], Next]) -> list[Connection]:
+        """Take a step with each connection, and return those with which the next one can be taken."""
+        left = []
+        for connection in connections:
+            outcome = self._guard(connection, step)
+            if outcome is Next.ANSWER:
+                left.append(connection)
+            else:
+                self._after(connection, outcome)
+        return left
+
+    def _due(self) -> list[Connection]:
+        """Return the connections whose postponed answer can be given now."""
+        if not self._postponed:
+            return []
+        postponed, self._postponed = self._postponed, []
+        due: list[Connection] = []
+        for connection in postponed:
+            (due if connection.exchange.sock.postponed.ready() else self._postponed).append(connection)
+        return due
 
     def _call(self, connection: Connection) -> Next:
         exchange = connection.exchange
-        keep = self._handle_request(exchange.request, exchange)
+        exchange.sock.may_postpone = len(self._postponed) < MOST_POSTPONED
+        try:
+            keep = self._handle_request(exchange.request, exchange)
+        except PostponedError as postponed:
+            exchange.sock.postponed = postponed
+            self._postponed.append(connection)
+            return Next.POSTPONE
         connection.keeps = bool(keep and connection.parser.finish_body())
         return Next.ANSWER
 

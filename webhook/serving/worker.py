@@ -54,6 +54,10 @@ _PREPARE_TURN_S: Final = 0.02
 #: accept(2) fails with these while the process or machine is short of something; it passes.
 _SHORTAGES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
+#: Seconds between two looks whether a postponed answer can be given. Arbitrary; the event that it waits for
+#: takes some times as long.
+_POSTPONED_TURN_S: Final = 0.01
+
 #: Where nothing is lost if the connection ends.
 _WITHOUT_REQUEST: Final = (Stage.HANDSHAKE, Stage.IDLE)
 
@@ -116,6 +120,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         self.set_accept_enabled(accepting and room and not self._short and away_s <= 0)
         self._short = False
         patience_s = min(at_most_s, away_s if away_s > 0 else _SWEEP_EVERY_S)
+        if self._quick.waiting:
+            patience_s = min(patience_s, _POSTPONED_TURN_S)
         self.wait_for_and_dispatch_events(timeout=max(0.0, patience_s))
         self._quick.answer()
         self.app.after_turn()
@@ -206,9 +212,11 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
             self._unwatch(connection)
             if outcome is Next.THREAD:
                 self.enqueue_req(connection)
+            elif outcome is Next.ANSWER:
+                self._quick.add(connection)
             elif outcome is Next.CLOSE:
                 self._forget(connection)
-            else:
+            elif outcome is not Next.POSTPONE:  # Then nobody reads from it until the answer is sent.
                 if outcome is Next.LINGER:
                     connection.linger()
                 self._wait(connection)
@@ -282,9 +290,12 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         return self._guard(conn, self._answer)
 
     def _answer(self, conn: Connection) -> Next:
-        """Read what is there, and answer if it is a whole request."""
+        """Read what is there, and answer if it is a whole request that the main loop leaves to threads."""
         if not conn.advance():
             return Next.WAIT
+        if conn.is_quick(self._quick_starts):
+            # It came with the end of the handshake. Its answer may have to wait, which no thread should do.
+            return Next.ANSWER
         keep = self.handle_request(conn.next_request(), conn)
         # What is left of the body was gathered: this reads no socket.
         return Next.KEEP if keep and conn.parser.finish_body() else Next.LINGER

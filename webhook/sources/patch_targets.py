@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-#: One requirement of a selector with the comma behind it.
+#: One requirement of a selector with the comma behind it; what was matched is never given back, so that many
+#: blanks cost no more than reading them.
 _REQUIREMENT: Final = re.compile(
-    r"\s*(?P<absent>!)?(?P<key>[\w./-]+)\s*"
-    r"(?:(?P<set>in|notin)\s*\((?P<values>[^()]*)\)|(?P<sign>==?|!=)\s*(?P<value>[\w.-]*))?\s*(?:,|$)"
+    r"\s*+(?P<absent>!)?(?P<key>[\w./-]++)\s*+"
+    r"(?:(?P<set>in|notin)\s*+\((?P<values>[^()]*+)\)|(?P<sign>==?|!=)\s*+(?P<value>[\w.-]*+))?\s*+(?:,|$)"
 )
 
 
@@ -47,10 +48,14 @@ def _selects(selector: Any, labels: Any) -> bool:
     if not isinstance(selector, str) or not selector.strip():
         return True
     labels = labels if isinstance(labels, dict) else {}
-    requirements = list(_REQUIREMENT.finditer(selector))
-    # Kustomize refuses what is none, and then builds nothing.
-    is_whole = sum(len(each[0]) for each in requirements) == len(selector)
-    return is_whole and all(_holds(each, labels) for each in requirements)
+    end = 0
+    while end < len(selector):
+        requirement = _REQUIREMENT.match(selector, end)
+        # Kustomize refuses what is none, and then builds nothing.
+        if requirement is None or not _holds(requirement, labels):
+            return False
+        end = requirement.end()
+    return True
 
 
 def _holds(requirement: re.Match[str], labels: Mapping[str, Any]) -> bool:

@@ -46,6 +46,24 @@ def found(value: object) -> list[tuple[str, ErrorKind]]:
         ),
         pytest.param({"rules": {"a-rule": {"severity": "note", "params": {"x": [1]}}}}, id="rules"),
         pytest.param({"topology": {"domains": {"topology.kubernetes.io/zone": ["a", ""]}}}, id="topology"),
+        pytest.param({"annotationExemptions": "allowed"}, id="annotations may exempt"),
+        pytest.param({"rules": {"a-rule": {"annotationExemptions": "denied"}}}, id="not from one rule"),
+        pytest.param({"exceptions": [{"rules": ["a-rule"], "reason": "why"}]}, id="an exception"),
+        pytest.param(
+            {
+                "exceptions": [
+                    {
+                        "rules": ["a-rule", "b"],
+                        "namespaces": ["team-*"],
+                        "kinds": ["Deployment"],
+                        "names": ["web.v1-*", "*"],
+                        "reason": "why",
+                        "until": "2028-02-29",
+                    }
+                ]
+            },
+            id="an exception with all fields",
+        ),
     ],
 )
 def test_valid(spec: dict[str, Any]) -> None:
@@ -57,6 +75,34 @@ def test_valid(spec: dict[str, Any]) -> None:
     ("spec", "path", "kind"),
     [
         pytest.param({"enforcement": "enforce"}, "spec.enforcement", ErrorKind.NOT_SUPPORTED, id="enforce"),
+        *(
+            pytest.param(
+                {"exceptions": [{"rules": ["a-rule"], "reason": "why"} | fields]},
+                f"spec.exceptions[0].{path}",
+                kind,
+                id=f"an exception with {fields}",
+            )
+            for fields, path, kind in (
+                ({"rules": []}, "rules", ErrorKind.INVALID),
+                ({"rules": ["A b"]}, "rules[0]", ErrorKind.INVALID),
+                ({"reason": ""}, "reason", ErrorKind.INVALID),
+                ({"reason": None}, "reason", ErrorKind.INVALID),
+                ({"names": ["Web"]}, "names[0]", ErrorKind.INVALID),
+                ({"until": "2027-02-29"}, "until", ErrorKind.INVALID),
+                ({"until": "20270228"}, "until", ErrorKind.INVALID),
+                ({"until": 2027}, "until", ErrorKind.INVALID),
+                ({"who": "me"}, "who", ErrorKind.INVALID),
+            )
+        ),
+        pytest.param(
+            {"exceptions": [{"rules": ["a"]}]},
+            "spec.exceptions[0].reason",
+            ErrorKind.REQUIRED,
+            id="no reason",
+        ),
+        pytest.param(
+            {"annotationExemptions": True}, "spec.annotationExemptions", ErrorKind.INVALID, id="true"
+        ),
         pytest.param({"enforcement": 3}, "spec.enforcement", ErrorKind.INVALID, id="enforcement 3"),
         pytest.param({"scope": None}, "spec.scope", ErrorKind.INVALID, id="null"),
         pytest.param(
@@ -238,6 +284,10 @@ def values() -> st.SearchStrategy[Any]:
             "labelSelector",
             "matchLabelKeys",
             "severity",
+            "exceptions",
+            "reason",
+            "until",
+            "annotationExemptions",
         ]
     )
     return st.recursive(

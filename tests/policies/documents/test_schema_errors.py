@@ -31,11 +31,17 @@ from tests.builders import a_policy
         ({"EnForcement": "deny"}, "spec.EnForcement: is no field here; did you mean enforcement?"),
         (
             {"xyz": 1},
-            "spec.xyz: is no field here; the fields are scope, enforcement, defaults, rules, topology",
+            (
+                "spec.xyz: is no field here; the fields are "
+                "scope, enforcement, annotationExemptions, exceptions, defaults, rules, topology"
+            ),
         ),
         (
             {"rules": {"a": {"x.y": 1}}},
-            "spec.rules.a[x.y]: is no field here; the fields are severity, enforcement, params",
+            (
+                "spec.rules.a[x.y]: is no field here; the fields are "
+                "severity, enforcement, annotationExemptions, params"
+            ),
         ),
     ],
 )

@@ -138,7 +138,8 @@ def test_1_34_merged_pod_passes_created_and_updated() -> None:
 def test_exemptions_switch_single_rules_off() -> None:
     """An exempt rule is not enforced, the audit log keeps the reason, and the other rules stay in force."""
     exempt = {"evenkeel.dev/ignore": "max-skew-not-positive: until the chart is fixed"}
-    decision = validate(a_workload(spec=BAD, annotations=exempt), a_context())
+    policy = a_policy(annotationExemptions="allowed")
+    decision = validate(a_workload(spec=BAD, annotations=exempt), a_context(policy))
 
     assert ("min-domains-not-positive",) == decision.rules
     assert "max-skew-not-positive: until the chart is fixed" == decision.audit["exempted"]

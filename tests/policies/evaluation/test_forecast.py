@@ -70,6 +70,17 @@ def test_the_remark_and_the_details() -> None:
     )
 
 
+def test_what_tells_reasons_apart_stays_in_a_short_line() -> None:
+    """Nodes that lack the label of a constraint are told apart from those that are full."""
+    unlabeled = a_node("n7", "")
+    del unlabeled["metadata"]["labels"][ZONE_KEY]
+    found = foretold(a_workload(spec=SPREAD), cluster=[*two_full_zones(), unlabeled])
+
+    assert found is not None
+    told = " ".join(lines([found.remark], 3))
+    assert "1 didn't match pod topology spread constraints: missing required label" in told
+
+
 def test_a_bare_pod() -> None:
     """A pod is named as what it is, and a selector has no numbers but the nodes'."""
     found = foretold(a_pod(spec=ELSEWHERE, uid="1"))

@@ -77,6 +77,38 @@ def test_exemptions() -> None:
     assert {RULE, EXEMPTION_WITHOUT_EFFECT} == {finding.rule for finding in over.findings}
 
 
+@pytest.mark.parametrize(
+    ("spec", "in_force", "reason"),
+    [
+        pytest.param({"enforcement": "warn"}, False, "why (until 2027-01-31)", id="nothing is denied"),
+        pytest.param({"enforcement": "deny"}, True, "", id="denied, annotations do not exempt"),
+        pytest.param(
+            {"enforcement": "deny", "annotationExemptions": "allowed"},
+            False,
+            "why (until 2027-01-31)",
+            id="denied, annotations exempt",
+        ),
+        pytest.param(
+            {"rules": {RULE: {"severity": "warning"}}}, False, "why (until 2027-01-31)", id="a warning"
+        ),
+        pytest.param(
+            {"exceptions": [{"rules": [RULE], "names": ["web"], "reason": "moving"}]},
+            False,
+            "moving (policy production)",
+            id="an exception of the policy",
+        ),
+    ],
+)
+def test_exemptions_hold_as_at_admission(spec: dict[str, Any], in_force: bool, reason: str) -> None:  # noqa: FBT001
+    """With the policy of the cluster, the linter tells before the merge what admission denies after it."""
+    result = linted(EXEMPT, **spec)
+
+    assert ({RULE, EXEMPTION_WITHOUT_EFFECT} if in_force else set()) == {
+        finding.rule for finding in result.findings
+    }
+    assert ([] if in_force else [reason]) == [entry.reason for entry in result.suppressed]
+
+
 @pytest.mark.parametrize(("line", "fixable"), [(1, True), (0, False)])
 def test_what_no_file_holds_cannot_be_fixed(line: int, fixable: bool) -> None:  # noqa: FBT001
     """An edit of what helm or kustomize made could be written nowhere."""

@@ -11,10 +11,8 @@ import pytest
 from policies.evaluation.context import AdmissionContext
 from policies.evaluation.costs import MAX_COMPARISONS, MAX_READ, NoTime
 from policies.evaluation.decision import Decision, Verdict, decide_validation
+from policies.evaluation.enforcement import API_RULES, CERTAIN, NOT_ASKED
 from policies.evaluation.reviewing import (
-    API_RULES,
-    CERTAIN,
-    NOT_ASKED,
     error_text,
     reviewing_rules,
 )
@@ -243,7 +241,8 @@ def test_updates_of_a_pod_are_held_to_no_rule() -> None:
 def test_exemptions(today: date, verdict: Verdict) -> None:
     """A rule is switched off for an object until the last day that its annotation names."""
     annotations = {"evenkeel.dev/ignore": "selector-missing: moving house (until 2026-01-31)"}
-    decision = review(a_deployment(CERTAIN_ERROR, annotations=annotations), today=today)
+    context = a_context(a_policy(annotationExemptions="allowed"))
+    decision = review(a_deployment(CERTAIN_ERROR, annotations=annotations), context, today=today)
 
     assert verdict is decision.verdict
     assert (verdict is Verdict.ALLOWED) == ("exempted" in decision.audit)

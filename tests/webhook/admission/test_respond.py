@@ -133,7 +133,9 @@ def test_a_rule_of_the_linter_is_named() -> None:
     assert [("selector-missing", field)] == [
         (cause["reason"], cause["field"]) for cause in status["details"]["causes"]
     ]
-    assert status["message"].startswith(f"selector-missing: {field}: is missing")
+    first, second = status["message"].splitlines()
+    assert "Deployment.apps shop/web breaks 1 rule:" == first
+    assert second.startswith(f"selector-missing: {field}: is missing")
     assert ("selector-missing",) == reply.rules
 
 
@@ -153,8 +155,13 @@ def test_a_denial_says_everything() -> None:
         (f"{at}[0].whenUnsatisfiable", "FieldValueNotSupported"),
         (f"{at}[1].topologyKey", "FieldValueRequired"),
     ] == [(cause["field"], cause["reason"]) for cause in answer["status"]["details"]["causes"]]
+    rules = ("max-skew-not-positive", "when-unsatisfiable-unknown", "topology-key-missing")
     assert answer["status"]["message"].splitlines() == [
-        f"{cause['field']}: {cause['message']}" for cause in answer["status"]["details"]["causes"]
+        "Deployment.apps shop/web breaks 3 rules:",
+        *(
+            f"{rule}: {cause['field']}: {cause['message']}"
+            for rule, cause in zip(rules, answer["status"]["details"]["causes"], strict=True)
+        ),
     ]
     assert (Verdict.DENIED, "Deployment.apps", "web") == (reply.verdict, reply.kind, reply.name)
 
@@ -190,6 +197,29 @@ def test_a_denial_of_many_errors_is_short(constraint: dict[str, Any], rules: set
     assert all(f"{rule}:" in status["message"] or "is no field" in status["message"] for rule in rules)
     assert status["message"].endswith(last)
     assert max(map(len, answer["auditAnnotations"].values())) <= AUDIT_LENGTH
+
+
+@pytest.mark.parametrize(
+    ("name", "namespace", "headline"),
+    [
+        pytest.param("web", "shop", "Deployment.apps shop/web breaks 1 rule:", id="a name"),
+        pytest.param("", "shop", "Deployment.apps shop/web- breaks 1 rule:", id="a generateName"),
+        pytest.param("web", "", "Deployment.apps web breaks 1 rule:", id="no namespace"),
+        pytest.param(
+            "a\nforged: line",
+            "shop",
+            'Deployment.apps "shop/a\\nforged: line" breaks 1 rule:',
+            id="a line end",
+        ),
+    ],
+)
+def test_a_denial_names_the_object(name: str, namespace: str, headline: str) -> None:
+    """Of a List, kubectl names the file alone."""
+    obj = a_workload(spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]})
+    obj["metadata"] = {"generateName": "web-"}
+    reply = respond(review(obj, name=name, namespace=namespace), Phase.VALIDATE, a_context())
+
+    assert headline == response(reply)["status"]["message"].splitlines()[0]
 
 
 def test_mutation_never_refuses() -> None:

@@ -38,7 +38,15 @@ def test_all_recorded_requests_are_read() -> None:
 def test_what_a_request_says() -> None:
     """Every part of a request that decisions need is taken from it."""
     review = Review.parse(
-        body(subResource="scale", namespace="shop", name="web", object={}, oldObject=None, dryRun=True)
+        body(
+            subResource="scale",
+            namespace="shop",
+            name="web",
+            object={},
+            oldObject=None,
+            dryRun=True,
+            userInfo={"username": "jane", "groups": ["system:authenticated"]},
+        )
     )
 
     assert review == Review(
@@ -52,6 +60,7 @@ def test_what_a_request_says() -> None:
         obj={},
         old_object=None,
         dry_run=True,
+        user="jane",
     )
 
 
@@ -90,6 +99,8 @@ def test_what_a_request_says() -> None:
             id="seven wrong types and one missing, all told",
         ),
         pytest.param(body(kind={"kind": ""}), ["request.kind.kind"], id="no kind"),
+        pytest.param(body(userInfo="jane"), ["request.userInfo"], id="a text for userInfo"),
+        pytest.param(body(userInfo={"username": 7}), ["request.userInfo.username"], id="a number for a user"),
     ],
 )
 def test_other_bodies_are_refused(text: bytes, fields: list[str]) -> None:

@@ -6,21 +6,27 @@ import io
 import json
 import logging
 import os
+import re
+import threading
+import time
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from prometheus_client import CollectorRegistry
 
+from policies.engine.index import ClusterIndex
 from policies.evaluation.context import AdmissionContext
-from tests.builders import a_constraint, a_workload
+from tests.builders import a_constraint, a_pod, a_policy, a_replica_set, a_workload
 from tests.certs.builders import AUTHORITY
 from tests.policies.evaluation.clusters import two_full_zones
-from tests.policies.evaluation.contexts import a_context
+from tests.policies.evaluation.contexts import a_context, defaults
 from tests.webhook.serving.running import REVIEW, review_of
 from webhook import logs
-from webhook.admission.wsgi import AdmissionApp
+from webhook.admission.wsgi import LONGEST_WAIT_S, AdmissionApp
 from webhook.logs import EventLog
+from webhook.serving.postponed import PostponedError
 from webhook.settings import LogFormat, LogLevel, Settings
 from webhook.state import ServerState
 from webhook.telemetry import Telemetry
@@ -52,6 +58,7 @@ class Caller:
             certificate=lambda: AUTHORITY,
         )
         self._write = write
+        self.settings, self.gate = state.settings, state.scoring
         self.app = AdmissionApp(state, _fallback)
         self.status = 0
         self.headers: dict[str, str] = {}
@@ -237,3 +244,91 @@ def test_no_forecast_when_mutating(foresighted: Caller) -> None:
 def test_other_paths_go_behind(caller: Caller, path: str) -> None:
     """Everything but the two routes is the other app's."""
     assert "behind" == caller.call(b"", PATH_INFO=path)
+
+
+#: A review of a pod of the namespace shop, whose ReplicaSet makes it.
+FIRST_POD = review_of(a_pod(owner=("apps/v1", "ReplicaSet", "web-5dcb")))
+NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+REPLICA_SET = a_replica_set(a_workload(), "5dcb")
+
+
+@pytest.fixture
+def following() -> Iterator[tuple[Caller, ClusterIndex]]:
+    """An app that injects into pods, and the cache of the cluster that it follows."""
+    context = a_context(a_policy(defaults=defaults()), cluster=[NAMESPACE], live=True)
+    made = Caller(context)
+    assert context.cluster is not None
+    yield made, context.cluster
+    made.close()
+
+
+class MainLoop:
+    """What the main loop shows as the socket."""
+
+    def __init__(self, *, may_postpone: bool) -> None:
+        self.may_postpone = may_postpone
+        self.postponed: PostponedError | None = None
+        self.began = time.monotonic()
+
+
+def test_a_thread_waits_for_the_cache(following: tuple[Caller, ClusterIndex]) -> None:
+    """A review in a thread is answered when the ReplicaSet is there, and the log says how long it took."""
+    caller, cluster = following
+    timer = threading.Timer(0.05, cluster.apply, [REPLICA_SET])
+    timer.start()
+    answer = caller.call(FIRST_POD, PATH_INFO="/mutate")
+    timer.join()
+
+    assert "patch" in answer["response"]
+    (line,) = caller.log()
+    assert re.search(r" review_injected .* waited_ms=[0-9]", line)
+
+
+def test_only_half_of_the_threads_wait(following: tuple[Caller, ClusterIndex]) -> None:
+    """The next one is answered as it is, so that threads are left for others."""
+    caller, _ = following
+    with ExitStack() as held:
+        for _ in range(caller.settings.patient_threads):
+            held.enter_context(caller.gate.enter(large=False))
+        answer = caller.call(FIRST_POD, PATH_INFO="/mutate")
+
+    assert "is not in the cache" in answer["response"]["auditAnnotations"]["injection-skipped"]
+    assert "waited_ms" not in caller.log()[0]
+
+
+def test_the_main_loop_is_told_to_ask_again(following: tuple[Caller, ClusterIndex]) -> None:
+    """Nothing is answered or counted before; then the body need not be read a second time."""
+    caller, cluster = following
+    loop = MainLoop(may_postpone=True)
+    with pytest.raises(PostponedError) as caught:
+        caller.call(FIRST_POD, PATH_INFO="/mutate", **{"gunicorn.socket": loop})
+    before = caught.value.ready()
+    cluster.apply(REPLICA_SET)
+    after = caught.value.ready()
+    loop.postponed = caught.value
+    answer = caller.call(b"", PATH_INFO="/mutate", **{"gunicorn.socket": loop})
+
+    assert (False, True) == (before, after)
+    assert "patch" in answer["response"]
+    assert 1 == len(caller.log())
+
+
+@pytest.mark.parametrize(
+    ("may_postpone", "query", "began"),
+    [
+        pytest.param(False, "timeout=10s", 0.0, id="too many wait already"),
+        pytest.param(True, "timeout=10s", -LONGEST_WAIT_S, id="it waited for long enough"),
+        pytest.param(True, "timeout=500ms", -0.4, id="the timeout is near"),
+    ],
+)
+def test_nobody_waits_for_ever(
+    following: tuple[Caller, ClusterIndex], *, may_postpone: bool, query: str, began: float
+) -> None:
+    """The pod passes as it is, and the audit log says why."""
+    caller, _ = following
+    loop = MainLoop(may_postpone=may_postpone)
+    loop.began += began
+    environ = {"gunicorn.socket": loop, "QUERY_STRING": query}
+    answer = caller.call(FIRST_POD, PATH_INFO="/mutate", **environ)
+
+    assert "is not in the cache" in answer["response"]["auditAnnotations"]["injection-skipped"]
