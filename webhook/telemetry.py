@@ -121,6 +121,11 @@ class Telemetry:
             ["result"],
             registry=self._registry,
         )
+        self._log_lines_dropped = Counter(
+            "evenkeel_log_lines_dropped_total",
+            "Lines of the log that were dropped, for stderr did not take them at once.",
+            registry=self._registry,
+        )
         self._violations = Counter(
             "evenkeel_rule_violations_total",
             "Reviews that broke a rule, by the rule's id.",
@@ -180,6 +185,10 @@ class Telemetry:
     def count_access(self, result: str) -> None:
         """Count an answer to the question whether a caller may use a route."""
         self._access.labels(result).inc()
+
+    def count_dropped_log_lines(self, lines: int) -> None:
+        """Count lines of the log that nobody took."""
+        self._log_lines_dropped.inc(lines)
 
     def cluster_followed(self, kinds: Iterable[KindStatus], *, age_s: float, stale: bool) -> None:
         """Note how this process follows a live cluster, and whether what is known of it is not used."""
