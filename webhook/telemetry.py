@@ -23,6 +23,7 @@ from prometheus_client.values import MultiProcessValue
 from policies.evaluation.decision import Verdict
 from webhook.admission.respond import Phase, Reply
 from webhook.cluster_metrics import ClusterMetrics, KeptCertificates
+from webhook.metric_files import MetricFile
 
 if TYPE_CHECKING:
     from webhook.cluster.reflector import KindStatus
@@ -51,6 +52,7 @@ class _ProcessId:
 
 
 if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+    client_values.MmapedDict = MetricFile  # type: ignore[attr-defined]
     client_values.ValueClass = MultiProcessValue(_ProcessId())  # type: ignore[no-untyped-call]
 
 
