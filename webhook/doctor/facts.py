@@ -268,14 +268,14 @@ class Budget:
         selector: Which pods it counts; None for none.
         allows: Pods that may be evicted now.
         asks: Its field and value ("minAvailable 1").
-        healthy: Whether as many pods are healthy as it asks for.
+        blocking: Whether it lets none be evicted even while all are healthy.
     """
 
     name: str
     selector: LabelSelector | None
     allows: int
     asks: str
-    healthy: bool
+    blocking: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,7 @@ def healthy(**changes: Any) -> Facts:
                     LabelSelector.parse({"matchLabels": LABELS}),
                     1,
                     "maxUnavailable 1",
-                    healthy=True,
+                    blocking=False,
                 ),
             )
         ),
