@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e check bench generate clean
+.PHONY: help demo test e2e check bench generate constraints sbom clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,5 +40,17 @@ generate: $(SETUP) ## Write the generated files anew
 	$(BIN)/python -m policies.documents.generate
 	$(BIN)/python -m policies.evaluation.rule_reference
 
+constraints: $(SETUP) ## Pin what is installed, with hashes (UPGRADE=1: the newest releases)
+	echo setuptools | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+		--annotation-style=line --custom-compile-command 'make constraints' $(if $(UPGRADE),--upgrade) \
+		--output-file deploy/constraints.txt pyproject.toml - >/dev/null
+
+sbom: $(SETUP) ## Install as an image does and list it in dist/evenkeel.cdx.json (CycloneDX)
+	rm -rf build dist/image && $(PYTHON) -m venv --without-pip dist/image
+	PYTHON=$(BIN)/python deploy/install.sh dist/image
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+		--output-file dist/evenkeel.cdx.json dist/image/bin/python
+	rm -rf build dist/image
+
 clean: ## Remove the environment and every cache
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist *.egg-info

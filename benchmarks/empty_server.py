@@ -36,7 +36,8 @@ def empty(_environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[
 def main(certificate: str, key: str, workers: str, threads: str) -> None:
     """Serve until SIGINT."""
     settings = Settings(cert=certificate, key=key, workers=int(workers), threads=int(threads), drain_s=0)
-    set_up(EventLog(settings.log_format, settings.log_level), settings.log_level)
+    events = EventLog(settings.log_format, settings.log_level, descriptor=sys.stderr.fileno())
+    set_up(events, settings.log_level)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     context.set_alpn_protocols(["http/1.1"])

@@ -1,7 +1,11 @@
 """Structured logs on stderr: an event and its fields, one line each, as text or JSON.
 
 ``2026-11-20T13:42:19.123Z info review_denied uid=… phase=validate …``. No value can forge a line or a
-field: whatever is not plain ASCII is quoted and escaped.
+field, or steer a terminal: in text whatever is not plain ASCII is quoted and escaped, in JSON whatever cannot
+be printed is escaped in the value itself, since tools print values as they decode them.
+
+Nobody waits for who reads the log: a line that stderr does not take at once is dropped, counted, and told of
+before the next one that it takes.
 
 Lines of reviews do not pass the standard library's ``logging``: with a formatter it takes 11 µs a line
 where this takes 4, and a review has some 60 in all. Everything rare does (``StructuredHandler``), so that
@@ -15,13 +19,14 @@ import logging
 import os
 import re
 import select
-import sys
+import stat
 import time
 from collections import deque
 from typing import Final, TypeAlias
 
 import orjson
 
+from policies.reports.printable import one_line, printable_lines
 from webhook.settings import LogFormat, LogLevel
 
 Value: TypeAlias = str | int | float | bool
@@ -34,6 +39,8 @@ LONGEST_VALUE: Final = 300
 
 #: Values that need no quotes: short, and nothing that a reader of ``key=value`` could take for an end.
 _PLAIN = re.compile(rf"[A-Za-z0-9_.,:;/@+*()\[\]{{}}<>|~-]{{1,{LONGEST_VALUE}}}").fullmatch
+#: The field that is never cut, and the only one with line breaks in JSON.
+_TRACEBACK: Final = "traceback"
 #: How ``logging`` numbers the levels.
 _LEVELS = {
     LogLevel.DEBUG: logging.DEBUG,
@@ -48,15 +55,23 @@ _NAMES = {number: level.value for level, number in _LEVELS.items()} | {logging.C
 class EventLog:
     """Writes events to one file descriptor.
 
-    What is written in one system call of at most ``PIPE_BUF`` bytes reaches a pipe whole, so threads and
-    workers need no lock.
+    What is written in one system call of at most ``PIPE_BUF`` bytes reaches a pipe whole or not at all, so
+    threads and workers need no lock.
+
+    Args:
+        log_format: How lines look.
+        level: The least severe one that is written.
+        descriptor: Where to; one that ``without_waiting`` returned never holds anybody up.
     """
 
-    def __init__(self, log_format: LogFormat, level: LogLevel, *, descriptor: int | None = None) -> None:
+    def __init__(self, log_format: LogFormat, level: LogLevel, *, descriptor: int) -> None:
         self._line = _json_line if log_format is LogFormat.JSON else _text_line
         self._threshold = _LEVELS[level]
-        self._descriptor = sys.stderr.fileno() if descriptor is None else descriptor
+        self._descriptor = descriptor
         self._held: deque[bytes] = deque()
+        self._dropped = 0
+        self._untold = 0
+        self._torn = False
 
     def enabled(self, level: int) -> bool:
         """Tell whether lines of a level (as ``logging`` numbers them) are written."""
@@ -87,14 +102,50 @@ class EventLog:
             batch += line
         self._put(batch)
 
-    def _put(self, text: bytes) -> None:
-        if not text:
+    def take_dropped(self) -> int:
+        """Return how many lines were dropped since the last time."""
+        dropped, self._dropped = self._dropped, 0
+        return dropped
+
+    def _put(self, lines: bytes) -> None:
+        """Write lines. Reviews are worth more than their logs: what is not taken at once is dropped."""
+        if not lines:
             return
+        if self._untold:
+            told = self._line(time.time(), "warning", "log_lines_dropped", {"lines": self._untold})
+            self._untold = 0 if self._write(told) else self._untold
+        if self._untold or not self._write(lines):
+            count = lines.count(b"\n")
+            self._untold += count
+            self._dropped += count
+
+    def _write(self, text: bytes) -> bool:
+        """Write a text and return whether all of it was taken."""
         try:
-            os.write(self._descriptor, text)
+            # A line longer than PIPE_BUF may have been taken in part: it ends before the next one begins.
+            written = os.write(self._descriptor, b"\n" + text if self._torn else text) - self._torn
         except OSError:
-            # Nobody reads: stderr is closed or its disk full. Reviews are worth more than their logs.
-            return
+            # Nobody reads, stderr is closed, or its disk is full.
+            return False
+        self._torn = 0 <= written < len(text)
+        return not self._torn
+
+
+def without_waiting(descriptor: int) -> int:
+    """Return a descriptor of the same pipe, terminal or socket that takes what it can and never waits.
+
+    It is opened anew, so that other programs that write there go on waiting if they want to. What cannot be
+    opened (a socket, another user's pipe) is changed for all; a file is on a disk, which waits for nobody.
+    """
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    try:
+        return os.open(
+            f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+        )
+    except OSError:
+        os.set_blocking(descriptor, False)
+        return descriptor
 
 
 class StructuredHandler(logging.Handler):
@@ -112,7 +163,7 @@ class StructuredHandler(logging.Handler):
             fields = {"message": event, **fields}
             event = record.name.partition(".")[0]
         if record.exc_info:
-            fields["traceback"] = logging.Formatter().formatException(record.exc_info)
+            fields[_TRACEBACK] = logging.Formatter().formatException(record.exc_info)
         self._events.write(record.levelno, event, fields)
 
 
@@ -131,31 +182,28 @@ def _text_line(now: float, level: str, event: str, fields: dict[str, Value]) -> 
     line = f"{_timestamp(now)} {level} {event}"
     for key, value in fields.items():
         if isinstance(value, str) and not _PLAIN(value):
-            line += f" {key}={json.dumps(_shortened(key, value))}"
+            quoted = json.dumps(_shortened(key, value))
+            # DEL is the one control character that JSON leaves as it is.
+            line += f" {key}=" + quoted.replace("\x7f", "\\u007f")
         else:
             line += f" {key}={str(value).lower() if isinstance(value, bool) else value}"
     return f"{line}\n".encode("ascii")
 
 
-def _shortened(key: str, value: Value) -> Value:
-    if isinstance(value, str) and len(value) > LONGEST_VALUE and key != "traceback":
-        return f"{value[:LONGEST_VALUE]}…"
-    return value
+def _shortened(key: str, value: str) -> str:
+    return value if len(value) <= LONGEST_VALUE or key == _TRACEBACK else f"{value[:LONGEST_VALUE]}…"
 
 
 def _json_line(now: float, level: str, event: str, fields: dict[str, Value]) -> bytes:
     document: dict[str, Value] = {"time": _timestamp(now), "level": level, "event": event}
-    document |= {key: _shortened(key, value) for key, value in fields.items()}
-    try:
-        line = orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
-    except orjson.JSONEncodeError:
-        line = b""  # A lone surrogate, from a request line that was no Unicode.
-    # U+2028 and its kind are line ends to some readers: everything beyond ASCII goes out escaped.
-    return (
-        line
-        if line and line.isascii()
-        else json.dumps(document, separators=(",", ":")).encode("ascii") + b"\n"
-    )
+    document |= {key: _json_value(key, value) for key, value in fields.items()}
+    return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _json_value(key: str, value: Value) -> Value:
+    if not isinstance(value, str):
+        return value
+    return printable_lines(value) if key == _TRACEBACK else one_line(_shortened(key, value))
 
 
 _second = 0

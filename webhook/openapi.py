@@ -66,8 +66,9 @@ _SECURITY_SCHEMES: Final[dict[str, Schema]] = {
     "token": {
         "type": "http",
         "scheme": "bearer",
-        "description": "A Kubernetes token, for the audience evenkeel or for the API server. Its owner needs "
-        "the method as verb on the route as nonResourceURL.",
+        "description": "A Kubernetes token for the audience evenkeel; for /metrics also one for the API "
+        "server. Its owner needs a right in the API group evenkeel.dev: create placements for /v1/score "
+        "and /v1/explain, create lintreports for /v1/lint, get metrics for /metrics.",
     },
     "proxiedToken": {
         "type": "apiKey",

@@ -90,6 +90,8 @@ class ServerState:
 
     def begin(self) -> None:
         """Start what works beside the requests: called once in each worker, after the fork."""
+        # Those of the process that it was forked from.
+        self.events.take_dropped()
         if self.keeper is not None:
             self.keeper.start()
         if self.live is not None:

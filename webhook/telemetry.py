@@ -23,6 +23,7 @@ from prometheus_client.values import MultiProcessValue
 from policies.evaluation.decision import Verdict
 from webhook.admission.respond import Phase, Reply
 from webhook.cluster_metrics import ClusterMetrics, KeptCertificates
+from webhook.metric_files import MetricFile
 
 if TYPE_CHECKING:
     from webhook.cluster.reflector import KindStatus
@@ -51,6 +52,7 @@ class _ProcessId:
 
 
 if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+    client_values.MmapedDict = MetricFile  # type: ignore[attr-defined]
     client_values.ValueClass = MultiProcessValue(_ProcessId())  # type: ignore[no-untyped-call]
 
 
@@ -138,6 +140,11 @@ class Telemetry:
             "Reviews decided without an owner or namespace that was not in the cache: nothing was injected.",
             registry=self._registry,
         )
+        self._log_lines_dropped = Counter(
+            "evenkeel_log_lines_dropped_total",
+            "Lines of the log that were dropped, for stderr did not take them at once.",
+            registry=self._registry,
+        )
         self._violations = Counter(
             "evenkeel_rule_violations_total",
             "Reviews that broke a rule, by the rule's id.",
@@ -203,6 +210,10 @@ class Telemetry:
     def count_access(self, result: str) -> None:
         """Count an answer to the question whether a caller may use a route."""
         self._access.labels(result).inc()
+
+    def count_dropped_log_lines(self, lines: int) -> None:
+        """Count lines of the log that nobody took."""
+        self._log_lines_dropped.inc(lines)
 
     def cluster_followed(self, kinds: Iterable[KindStatus], *, age_s: float, stale: bool) -> None:
         """Note how this process follows a live cluster, and whether what is known of it is not used."""

@@ -27,6 +27,7 @@ from policies.reports.wording import (
     plain,
     print_all,
     replicas_text,
+    sentence,
 )
 
 #: Groups of refusing nodes, and tiers of feasible ones, that are told. Arbitrary.
@@ -48,7 +49,7 @@ def render(explained: Explained, *, width: int, color: bool, wide: bool = False)
 
     Args:
         explained: What to tell.
-        width: Columns of the terminal; no line is longer.
+        width: Columns of the terminal; no line but the scheduler's sentence is longer.
         color: Whether to use the terminal's colors.
         wide: Whether all groups of nodes are told, however many.
     """
@@ -62,7 +63,7 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
     yield headline(placement)
     yield from replicas_text(placement, explained.replicas)
     if verdict.message:
-        yield Text(plain(verdict.message))
+        yield sentence(verdict.message)
     yield from _constraints(explained, width)
     if explanation.refusing:
         yield from _section("Why nodes refuse it", _refusing(verdict, explanation.refusing, groups))
@@ -72,8 +73,8 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
         title = "What would make it fit"
         if verdict.feasible_count:
             title = "What would make the other replicas fit"
-            text = f"The first that does not fit: {plain(explained.stuck_message)}"
-            yield from _section("Why not all replicas fit", [Text(text)])
+            text = f"The first that does not fit: {explained.stuck_message}"
+            yield from _section("Why not all replicas fit", [sentence(text)])
         yield from _section(title, remedies_text(explained.remedies, placement, explained.replicas))
     if verdict.question.pod.unmodeled:
         asked = ", ".join(verdict.question.pod.unmodeled)

@@ -14,6 +14,20 @@ def one_line(text: str, limit: int = MAX_LENGTH) -> str:
     a\nb\x1b[31m
     """
     cut = text if len(text) <= limit else f"{text[: limit - 1]}…"
-    if cut.isprintable():
-        return cut
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in cut)
+    return _escaped(cut)
+
+
+def printable_lines(text: str) -> str:
+    r"""Return a text of several lines without what steers a terminal or turns the order of reading.
+
+    >>> print(printable_lines("a\nb\x1b[31m\u202e"))
+    a
+    b\x1b[31m\u202e
+    """
+    return "\n".join(map(_escaped, text.split("\n")))
+
+
+def _escaped(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

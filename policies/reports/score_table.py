@@ -16,7 +16,7 @@ from policies.engine.question import AppliedConstraint
 from policies.engine.scoring import HOSTNAME
 from policies.engine.verdict import Domains, HardResult, Plugin, SoftResult, Verdict
 from policies.evaluation.placement import Placement
-from policies.reports.wording import constraint_title, dropped, headline, item, plain, print_all
+from policies.reports.wording import constraint_title, dropped, headline, item, plain, print_all, sentence
 
 #: Nodes that get a line each; of more, those alike share one. Arbitrary; what a terminal shows at once.
 MOST_NODES = 20
@@ -210,7 +210,7 @@ def _notes(verdict: Verdict) -> Iterator[Text]:
         text = "SCORE is PodTopologySpread's alone, 0 to 100; other plugins add their own"
         yield Text(text, style="dim")
     if verdict.message:
-        yield Text(verdict.message)
+        yield sentence(verdict.message)
     unmodeled = verdict.question.pod.unmodeled
     if unmodeled:
         yield Text(f"Not judged, though a scheduler looks at it: {', '.join(unmodeled)}.", style="yellow")

@@ -25,7 +25,9 @@ _ORIGINS: Final = {
 
 
 def print_all(parts: Iterable[RenderableType], *, width: int, color: bool) -> str:
-    """Return parts as lines of text, none longer than a width, without blanks at their ends.
+    """Return parts as lines of text, without blanks at their ends.
+
+    None is longer than a width but what ``sentence`` returned.
 
     Args:
         parts: One after the other.
@@ -42,9 +44,14 @@ def print_all(parts: Iterable[RenderableType], *, width: int, color: bool) -> st
         _environ={},
     )
     for part in parts:
-        console.print(part)
+        console.print(part, soft_wrap=isinstance(part, Text) and part.no_wrap)
     # rich fills up lines to their width.
     return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+
+
+def sentence(text: str) -> Text:
+    """Return a sentence of kube-scheduler's as one line, however long: people search events for it."""
+    return Text(plain(text), no_wrap=True)
 
 
 def item(number: int, text: Text) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.deploy.manifests import Manifests, base, render
+from webhook.access.reviews import GROUP
 from webhook.cluster.asking import DEFAULT_SERVICE, account_of, proxied
 from webhook.cluster.listing import RESOURCES
 
@@ -42,6 +43,10 @@ CLIENT = {
     ),
 }
 
+METRICS = (GROUP, "metrics", "", "get")
+#: What replicas show, as resources that no API server has.
+SHOWN = {(GROUP, "placements", "", "create"), (GROUP, "lintreports", "", "create"), METRICS}
+
 
 def _rights(manifests: Manifests, kind: str, name: str) -> set[Right]:
     return {
@@ -60,6 +65,8 @@ def _rights(manifests: Manifests, kind: str, name: str) -> set[Right]:
         pytest.param("ClusterRole", "evenkeel", FOLLOWED | ASKED | TRUSTED, id="the server in the cluster"),
         pytest.param("Role", "evenkeel", KEPT, id="the server in its namespace"),
         pytest.param("Role", "evenkeel-client", CLIENT, id="people"),
+        pytest.param("ClusterRole", "evenkeel-client", SHOWN, id="the account that people ask with"),
+        pytest.param("ClusterRole", "evenkeel-metrics", {METRICS}, id="Prometheus"),
     ],
 )
 def test_a_role_has_what_it_needs(kind: str, name: str, rights: set[Right]) -> None:
@@ -67,21 +74,31 @@ def test_a_role_has_what_it_needs(kind: str, name: str, rights: set[Right]) -> N
     assert rights == _rights(base(), kind, name)
 
 
-@pytest.mark.parametrize(
-    ("name", "paths", "verbs"),
-    [
-        ("evenkeel-client", ["/v1/*", "/metrics"], ["get", "post"]),
-        ("evenkeel-metrics", ["/metrics"], ["get"]),
-    ],
-)
-def test_a_role_opens_routes(name: str, paths: list[str], verbs: list[str]) -> None:
-    """Such a role holds no right to an object."""
-    assert [{"nonResourceURLs": paths, "verbs": verbs}] == base()["ClusterRole", name]["rules"]
+@pytest.mark.parametrize("key", [key for key, made in base().items() if "rules" in made], ids=str)
+def test_no_role_opens_a_path(key: tuple[str, str]) -> None:
+    """Paths are the API server's, too: who may get /metrics of ours could read its own."""
+    assert not [rule for rule in base()[key]["rules"] if "nonResourceURLs" in rule]
+
+
+@pytest.mark.parametrize("account", ["evenkeel-client", "evenkeel-metrics"])
+def test_an_account_of_callers_has_one_right(account: str) -> None:
+    """Who asks for a token chooses its audience, so these accounts may do nothing at the API server."""
+    manifests = render(values={"monitoring": {"serviceMonitor": {"enabled": True}}})
+    roles = [
+        (made["roleRef"]["kind"], made["roleRef"]["name"])
+        for (kind, _), made in manifests.items()
+        if kind.endswith("Binding")
+        for subject in made["subjects"]
+        if subject["kind"] == "ServiceAccount" and subject["name"] == account
+    ]
+
+    assert [("ClusterRole", account)] == roles
+    assert {GROUP} == {group for group, *_ in _rights(manifests, "ClusterRole", account)}
 
 
 @pytest.mark.parametrize("kind", ["ClusterRole", "Role"])
 def test_what_is_written_is_named(kind: str) -> None:
-    """No right to change anything holds for all objects of a kind, but for reviews, which are not stored."""
+    """No right to change anything holds for all objects of a kind, but for what is not stored."""
     changing = {
         right
         for (each, name), manifest in base().items()
@@ -90,7 +107,7 @@ def test_what_is_written_is_named(kind: str) -> None:
         if right[3] not in {"get", "list", "watch"}
     }
 
-    assert {right for right in changing if not right[2]} <= ASKED
+    assert {right for right in changing if not right[2]} <= ASKED | SHOWN
 
 
 def test_with_cert_manager_the_server_writes_nothing() -> None:

@@ -24,6 +24,7 @@ from tests.e2e.control_plane import ControlPlane
 from tests.e2e.kubectl import Kubectl, Manifest, Told
 from tests.e2e.processes import PATIENCE_S, Processes, Running, eventually, free_port
 from tests.e2e.readiness import asked
+from webhook.access.reviews import AUDIENCE
 
 #: The repository.
 ROOT = Path(__file__).parents[2]
@@ -86,8 +87,9 @@ class Installation:
     def install(self) -> None:
         """Apply the manifests, and run what the Deployment would."""
         self.kubectl.do("apply", "-f", "-", stdin=self.manifests)
-        #: Of the replicas, and of the people who use ``--live``.
-        self.server_token, self.client_token = self.token(NAME), self.token(f"{NAME}-client")
+        #: Of the replicas, for the API server; and of the people who use ``--live``, for the replicas.
+        self.server_token = self.token(NAME)
+        self.client_token = self.token(f"{NAME}-client", AUDIENCE)
         self.server = self.control_plane.user(NAME, self.server_token)
         self.server.write_kubeconfig(NAME)
         for port in self.ports[:REPLICAS]:
@@ -95,10 +97,11 @@ class Installation:
         for port in self.ports[:REPLICAS]:
             self.wait_until_chosen(port)
 
-    def token(self, account: str, *, namespace: str = NAME) -> str:
-        """Return a token of a ServiceAccount, as a kubelet and people get one."""
+    def token(self, account: str, *audiences: str, namespace: str = NAME) -> str:
+        """Return a token of a ServiceAccount, as a kubelet and people get one; else for the API server."""
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token"
-        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        spec = {"audiences": list(audiences)}
+        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
         with self.control_plane.client() as client:
             return str(client.call("POST", path, request)["status"]["token"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from http import HTTPStatus
 
 import pytest
@@ -12,6 +13,7 @@ from tests.e2e.installation import CONFIGURATIONS, NAME, Installation
 from tests.e2e.kubectl import Manifest
 from tests.e2e.objects import pod
 from tests.e2e.readiness import asked
+from webhook.access.reviews import AUDIENCE
 
 pytestmark = pytest.mark.usefixtures("installed")
 
@@ -77,7 +79,7 @@ def _rules(control_plane: ControlPlane, token: str) -> set[tuple[str, str, str, 
     }
     with control_plane.client(token) as client:
         told = client.call("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", review)
-    return {
+    objects = {
         (group, resource, name, verb)
         for rule in told["status"]["resourceRules"]
         for group in rule["apiGroups"]
@@ -85,13 +87,81 @@ def _rules(control_plane: ControlPlane, token: str) -> set[tuple[str, str, str, 
         for name in rule.get("resourceNames") or [""]
         for verb in rule["verbs"]
     }
+    paths = {
+        ("", path, "", verb)
+        for rule in told["status"]["nonResourceRules"]
+        for path in rule["nonResourceURLs"]
+        for verb in rule["verbs"]
+    }
+    return objects | paths
 
 
-def test_replicas_may_do_this_and_nothing_else(installed: Installation, control_plane: ControlPlane) -> None:
+@pytest.fixture(scope="module")
+def accounts(installed: Installation, control_plane: ControlPlane) -> Iterator[dict[str, str]]:
+    """Tokens for the API server: of an account without a role, and of one that may read our metrics."""
+    account = {"apiVersion": "v1", "kind": "ServiceAccount"}
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "scraper"},
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "ClusterRole",
+            "name": f"{NAME}-metrics",
+        },
+        "subjects": [{"kind": "ServiceAccount", "namespace": NAME, "name": "scraper"}],
+    }
+    made: list[Manifest] = [
+        {**account, "metadata": {"name": name, "namespace": NAME}} for name in ("everybody", "scraper")
+    ]
+    control_plane.kubectl.do("create", "-f", "-", stdin=[*made, binding])
+    yield {name: installed.token(name) for name in ("everybody", "scraper", f"{NAME}-client")}
+    control_plane.kubectl.do("delete", "-f", "-", stdin=[*made, binding])
+
+
+def test_replicas_may_do_this_and_nothing_else(
+    installed: Installation, control_plane: ControlPlane, accounts: dict[str, str]
+) -> None:
     """Besides what everybody may, the ServiceAccount may do what the replicas do, to the word."""
-    everybody = _rules(control_plane, installed.client_token)
+    everybody = _rules(control_plane, accounts["everybody"])
 
     assert ALLOWED == _rules(control_plane, installed.server_token) - everybody
+
+
+#: What the API server has itself at the paths of our routes, and what shows what runs in a cluster.
+_ITS_OWN = ["/metrics", "/v1/score", "/logs", "/debug/pprof/", "/api/v1/pods", "/api/v1/nodes"]
+
+
+@pytest.mark.parametrize("account", [f"{NAME}-client", "scraper"])
+def test_a_callers_token_is_worth_nothing_at_the_api_server(
+    control_plane: ControlPlane, accounts: dict[str, str], account: str
+) -> None:
+    """Who asks for a token chooses its audience, so the account itself may do no more than everybody."""
+    everybody = _rules(control_plane, accounts["everybody"])
+    groups = {group for group, *_ in _rules(control_plane, accounts[account]) - everybody}
+    with control_plane.client(accounts[account]) as client:
+        answers = {path: client.send("GET", path)[0] for path in _ITS_OWN}
+
+    assert {"evenkeel.dev"} == groups
+    assert dict.fromkeys(_ITS_OWN, HTTPStatus.FORBIDDEN) == answers
+
+
+@pytest.mark.parametrize(
+    ("path", "account", "status"),
+    [
+        pytest.param("/metrics", "scraper", HTTPStatus.OK, id="metrics: as Prometheus has it"),
+        pytest.param("/metrics", "everybody", HTTPStatus.FORBIDDEN, id="metrics: without the right"),
+        pytest.param("/v1/score", f"{NAME}-client", HTTPStatus.UNAUTHORIZED, id="placements"),
+        pytest.param("/v1/lint", f"{NAME}-client", HTTPStatus.UNAUTHORIZED, id="lint reports"),
+    ],
+)
+def test_tokens_for_the_api_server(
+    installed: Installation, accounts: dict[str, str], path: str, account: str, status: HTTPStatus
+) -> None:
+    """A token that is worth something elsewhere is taken for metrics alone."""
+    port = next(iter(installed.replicas))
+
+    assert status == asked(port, path, token=accounts[account], body=GUARDED[path])[0]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +188,7 @@ GUARDED: dict[str, Manifest | None] = {
 def test_routes_ask_who_calls(installed: Installation, path: str) -> None:
     """Nobody and strangers are refused, an account with the role is answered; a bad token is nobody's."""
     port = next(iter(installed.replicas))
-    tokens = {"nobody": "", "forger": "e30.e30.e30", "stranger": installed.server_token}
+    tokens = {"nobody": "", "forger": "e30.e30.e30", "stranger": installed.token(NAME, AUDIENCE)}
     tokens["client"] = installed.client_token
     answers = {who: asked(port, path, token=token, body=GUARDED[path])[0] for who, token in tokens.items()}
     expected = {

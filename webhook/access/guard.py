@@ -10,7 +10,7 @@ from webhook.access.memory import Memory
 from webhook.access.mode import AccessSettings, Mode, access_mode
 from webhook.access.rate import Rate
 from webhook.access.reviewer import Reviewer
-from webhook.access.reviews import Action, Decision, Result, nobody
+from webhook.access.reviews import Action, Decision, Resource, Result, nobody
 from webhook.cluster.connection import ApiServer
 from webhook.logs import LOGGER
 from webhook.serving.gate import BusyError, Gate
@@ -18,6 +18,9 @@ from webhook.serving.gate import BusyError, Gate
 #: Callers that the API server is asked about in a second, by each worker; whoever is known goes on beyond.
 #: What it answers us counts with priority and fairness, as do our watches and our Lease. Arbitrary.
 _ASKED_PER_S: Final = 50.0
+
+#: The verbs of methods, as the API server has them; no role names another method.
+_VERBS: Final = {"GET": "get", "HEAD": "get", "POST": "create"}
 
 #: Decided without a look at the request.
 _OPEN: Final = Decision(result=Result.ALLOWED)
@@ -36,14 +39,19 @@ _CLOSED: Final = Decision(
 class Guard(Protocol):
     """Decides whether a request is answered."""
 
-    def check(self, environ: Mapping[str, Any]) -> Decision:
-        """Look at the headers of a request in its WSGI environment; its body stays unread."""
+    def check(self, environ: Mapping[str, Any], resource: Resource) -> Decision:
+        """Look at the headers of a request in its WSGI environment; its body stays unread.
+
+        Args:
+            environ: The request.
+            resource: What its route shows.
+        """
 
 
 class OpenGuard:
     """Lets everybody in."""
 
-    def check(self, environ: Mapping[str, Any]) -> Decision:  # noqa: ARG002  # as every guard
+    def check(self, environ: Mapping[str, Any], resource: Resource) -> Decision:  # noqa: ARG002  # as every guard
         """Allow."""
         return _OPEN
 
@@ -51,9 +59,9 @@ class OpenGuard:
 class ClosedGuard:
     """Lets nobody in, since there is nobody to ask."""
 
-    def check(self, environ: Mapping[str, Any]) -> Decision:
+    def check(self, environ: Mapping[str, Any], resource: Resource) -> Decision:
         """Deny."""
-        _log(_CLOSED, _action(environ))
+        _log(_CLOSED, _action(environ, resource), environ)
         return _CLOSED
 
 
@@ -83,12 +91,12 @@ class KubernetesGuard:
         self._gate = Gate(places)
         self._count = count
 
-    def check(self, environ: Mapping[str, Any]) -> Decision:
+    def check(self, environ: Mapping[str, Any], resource: Resource) -> Decision:
         """Decide, log and count."""
-        action = _action(environ)
+        action = _action(environ, resource)
         decision = self._decide(environ, action)
         self._count(decision.result.value)
-        _log(decision, action)
+        _log(decision, action, environ)
         return decision
 
     def _decide(self, environ: Mapping[str, Any], action: Action) -> Decision:
@@ -129,15 +137,17 @@ def build_guard(
     return KubernetesGuard(Reviewer(api), Memory(), places=places, count=count)
 
 
-def _action(environ: Mapping[str, Any]) -> Action:
-    return Action(environ["REQUEST_METHOD"].lower(), environ["PATH_INFO"])
+def _action(environ: Mapping[str, Any], resource: Resource) -> Action:
+    method = environ["REQUEST_METHOD"]
+    return Action(_VERBS.get(method, method.lower()), resource)
 
 
-def _log(decision: Decision, action: Action) -> None:
+def _log(decision: Decision, action: Action, environ: Mapping[str, Any]) -> None:
     fields = {
         "user": decision.user,
         "verb": action.verb,
-        "path": action.path,
+        "resource": action.resource.value,
+        "path": environ["PATH_INFO"],
         "result": decision.result.value,
     }
     if decision.why:

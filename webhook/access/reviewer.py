@@ -12,6 +12,7 @@ from webhook.access.reviews import (
     Action,
     Caller,
     Decision,
+    Resource,
     Result,
     access_review,
     caller_of,
@@ -35,9 +36,9 @@ class Reviewer:
     def decide(self, credential: Credential, action: Action) -> Decision:
         """Return whether who shows a credential may do something; never fails."""
         try:
-            caller, why = self._caller(credential)
+            caller, why = self._caller(credential, action)
             if caller is None:
-                return unknown_caller(proxied=credential.proxied, why=why)
+                return unknown_caller(why)
             answer = self._api.call(
                 "POST", ACCESS_REVIEWS, body=access_review(caller, action), timeout_s=TIMEOUT_S
             )
@@ -45,16 +46,16 @@ class Reviewer:
         except ClusterError as error:
             return _undecided(error)
 
-    def _caller(self, credential: Credential) -> tuple[Caller | None, str]:
+    def _caller(self, credential: Credential, action: Action) -> tuple[Caller | None, str]:
         """Return whose token it is, or what is wrong with it.
 
-        A token for us alone is worth nothing elsewhere, so it may come any way. One for the API server is
-        taken only where the caller has made sure that it talks to us, which a proxy does not; one for a third
-        party never: that party could otherwise call in the name of its callers.
+        A token must be for us alone, so that nobody sends one here that is worth something elsewhere. But a
+        ServiceMonitor can refer only to a token for the API server: metrics are shown for that too, unless it
+        came through a proxy, which does not make sure that it talks to us.
         """
         answer = self._review(credential.token, AUDIENCE)
         caller, why = caller_of(answer, audience=AUDIENCE), problem_of(answer)
-        if caller is None and not credential.proxied:
+        if caller is None and action.resource is Resource.METRICS and not credential.proxied:
             answer = self._review(credential.token)
             caller = caller_of(answer)
             why = "; ".join(filter(None, (why, problem_of(answer))))

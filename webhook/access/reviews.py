@@ -12,6 +12,8 @@ from webhook.access.credential import PROXIED_HEADER
 
 #: For whom a token is made that works here and not at the API server.
 AUDIENCE: Final = "evenkeel"
+#: The API group of ``RESOURCES``.
+GROUP: Final = "evenkeel.dev"
 #: Where the API server is asked who has a token, and what somebody may do.
 TOKEN_REVIEWS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105  # a path
 ACCESS_REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
@@ -61,12 +63,27 @@ class Decision:
         return _STATUS[self.result]
 
 
+class Resource(StrEnum):
+    """What is asked for, as RBAC rules name it in the API group of ours.
+
+    No API server has these resources, so a right to them is worth nothing there. Rights to paths
+    (``nonResourceURLs``) would not do: they hold for the API server's own ``/metrics`` as well.
+    """
+
+    PLACEMENTS = "placements"
+    LINT_REPORTS = "lintreports"
+    METRICS = "metrics"
+
+
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a caller wants to do, as rules on ``nonResourceURLs`` name it."""
+    """What a caller wants to do, as RBAC rules name it."""
 
     verb: str
-    path: str
+    resource: Resource
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.resource}.{GROUP}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +146,7 @@ def access_review(caller: Caller, action: Action) -> dict[str, Any]:
             "uid": caller.uid,
             "groups": list(caller.groups),
             "extra": dict(caller.extra),
-            "nonResourceAttributes": {"verb": action.verb, "path": action.path},
+            "resourceAttributes": {"verb": action.verb, "group": GROUP, "resource": action.resource.value},
         },
     }
 
@@ -140,8 +157,8 @@ def decision_on(answer: Mapping[str, Any], caller: Caller, action: Action) -> De
     if status.get("allowed") is True and status.get("denied") is not True:
         return Decision(result=Result.ALLOWED, user=caller.name)
     text = (
-        f"{caller.name} may not {action.verb} {action.path}: bind a ClusterRole with nonResourceURLs "
-        f'["{action.path}"] and verbs ["{action.verb}"], such as evenkeel-client'
+        f"{caller.name} may not {action}: bind a ClusterRole with apiGroups [{GROUP}], resources "
+        f"[{action.resource}] and verbs [{action.verb}] by a ClusterRoleBinding, such as evenkeel-client"
     )
     why = status.get("evaluationError") or status.get("reason") or ""
     return Decision(result=Result.DENIED, user=caller.name, message=text, why=why)
@@ -156,15 +173,14 @@ def nobody() -> Decision:
     return Decision(result=Result.UNAUTHENTICATED, message=text)
 
 
-def unknown_caller(*, proxied: bool, why: str) -> Decision:
+def unknown_caller(why: str) -> Decision:
     """Return what a caller is told whose token is nobody's.
 
     Args:
-        proxied: Whether it came in the header of our own.
         why: What the API server says is wrong with it.
     """
-    if proxied:
-        text = f"the token is not valid, or not made for the audience {AUDIENCE}, as this header asks for"
-    else:
-        text = f"the token is not valid for the audience {AUDIENCE}, nor for the API server"
+    text = (
+        f"the token is not valid, or not made for the audience {AUDIENCE}: kubectl create token "
+        f"evenkeel-client --namespace evenkeel --audience {AUDIENCE}"
+    )
     return Decision(result=Result.UNAUTHENTICATED, message=text, why=why)

@@ -22,6 +22,7 @@ from policies.evaluation.reviewing import error_text
 from policies.evaluation.subject import Subject
 from policies.fields import FieldError, cut, is_cut, shown_name
 from policies.model.pod_template import INJECTED_ANNOTATION
+from policies.reports.printable import printable_lines
 from webhook.admission.budget import Budget
 from webhook.admission.review import API_VERSION, Review
 
@@ -189,7 +190,7 @@ def _response(review: Review, phase: Phase, decision: Decision, name: str) -> di
         told_before = 1 if phase is Phase.VALIDATE and _was_injected(review) else 0
         response["warnings"] = lines(decision.warnings, MAX_LINES - told_before)
     if decision.audit:
-        response["auditAnnotations"] = {key: cut(text, AUDIT_LENGTH) for key, text in decision.audit.items()}
+        response["auditAnnotations"] = {key: _audited(text) for key, text in decision.audit.items()}
     return response
 
 
@@ -266,3 +267,9 @@ def _generated_name(review: Review) -> str:
         return ""
     name = metadata.get("name") or metadata.get("generateName")
     return name if isinstance(name, str) else ""
+
+
+def _audited(text: str) -> str:
+    """Return a text for the audit log: people read it in terminals, whatever a user wrote into an object."""
+    # Cut first: a text may be megabytes long. Escaping makes it longer again.
+    return cut(printable_lines(cut(text, AUDIT_LENGTH)), AUDIT_LENGTH)

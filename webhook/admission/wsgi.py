@@ -185,6 +185,8 @@ class AdmissionApp:
             if events.enabled(logging.INFO):
                 events.hold(logging.INFO, f"review_{reply.verdict}", _fields(reply, phase, seconds))
         events.flush()
+        if dropped := events.take_dropped():
+            self._state.telemetry.count_dropped_log_lines(dropped)
 
     def _refuse(self, refusal: RefusalError, phase: Phase, start_response: StartResponse) -> Iterable[bytes]:
         self._state.telemetry.count_failure(phase, refusal.status.value)

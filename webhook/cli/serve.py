@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import click
 
 from webhook.cli.completing import complete_policies
+from webhook.private_folder import private_folder
 from webhook.settings import Option, Settings, options
 
 
@@ -74,23 +71,10 @@ def command(**values: Any) -> None:  # every option of the settings
     connections, and what is in flight then gets --graceful-timeout-s to end. Ctrl-C ends at once.
     """
     settings = Settings(**values)
-    with _private_folder() as folder:
+    with private_folder() as folder:
         # Read by prometheus-client when it is imported, so before anything that imports it.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder / "metrics")
         (folder / "metrics").mkdir()
         from webhook.serving.server import serve  # noqa: PLC0415  # see above
 
         serve(settings, folder=folder, version=version("evenkeel"))
-
-
-@contextmanager
-def _private_folder() -> Iterator[Path]:
-    """Give a folder that nobody else can read and that ends with this process."""
-    folder = Path(tempfile.mkdtemp(prefix="evenkeel-"))
-    owner = os.getpid()
-    try:
-        yield folder
-    finally:
-        # A worker is a fork of this process and leaves through here too.
-        if os.getpid() == owner:
-            shutil.rmtree(folder, ignore_errors=True)

@@ -268,14 +268,14 @@ class Budget:
         selector: Which pods it counts; None for none.
         allows: Pods that may be evicted now.
         asks: Its field and value ("minAvailable 1").
-        healthy: Whether as many pods are healthy as it asks for.
+        blocking: Whether it lets none be evicted even while all are healthy.
     """
 
     name: str
     selector: LabelSelector | None
     allows: int
     asks: str
-    healthy: bool
+    blocking: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,15 +287,18 @@ class Place:
 
 
 class Ask(NamedTuple):
-    """Something that an account may or may not do."""
+    """Something that an account may or may not do: with objects, or with a path of the API server's own."""
 
     verb: str
-    group: str
-    resource: str
+    group: str = ""
+    resource: str = ""
     name: str = ""
     namespace: str = ""
+    path: str = ""
 
     def __str__(self) -> str:
+        if self.path:
+            return f"{self.verb} {self.path} of the API server"
         resource = f"{self.resource}.{self.group}" if self.group else self.resource
         named = f"{resource}/{self.name}" if self.name else resource
         return f"{self.verb} {named}{f' in {self.namespace}' if self.namespace else ''}"
@@ -365,6 +368,8 @@ class Facts:
         certificate: Its certificates as PEM; None if it does not exist or holds none.
         account: The replicas' ServiceAccount.
         access: What it was asked for, and whether it may.
+        client_access: The same of the ServiceAccount in whose name people ask; empty where nobody is asked
+            who calls.
         injection: Pods of the cluster.
     """
 
@@ -391,6 +396,7 @@ class Facts:
     certificate: Fact[bytes | None]
     account: str
     access: Fact[Mapping[Ask, bool]]
+    client_access: Fact[Mapping[Ask, bool]]
     injection: Fact[Injection]
 
     def webhooks(self) -> tuple[Webhook, ...]:

@@ -40,6 +40,7 @@ from webhook.doctor.facts import (
     Voice,
     Workload,
 )
+from webhook.settings import Access
 from webhook.vouching.configurations import collection
 
 #: Seconds for what the API server itself answers. Arbitrary; counting the pods of a large cluster takes most.
@@ -107,6 +108,7 @@ def gather(
         certificate=_fact(lambda: cluster.certificate(secret), f"get Secret {names.namespace}/{secret}"),
         account=account,
         access=cluster.access(replicas, account, secret),
+        client_access=cluster.client_access(replicas),
         injection=cluster.injection(namespaces),
     )
 
@@ -155,6 +157,13 @@ def _secret_name(replicas: tuple[Replica, ...]) -> str:
         if replica.secrets:
             return replica.secrets[0]
     return ""
+
+
+def _settings(replicas: Fact[tuple[Replica, ...]]) -> Fact[Mapping[str, str]]:
+    """Return what the replicas were started with."""
+    if isinstance(replicas, Unknown):
+        return Unknown(f"the replicas' account: {replicas.why}")
+    return Known(replicas.value[0].settings) if replicas.value else Unknown("there is no replica")
 
 
 class _Cluster:
@@ -311,19 +320,30 @@ class _Cluster:
 
     def access(self, replicas: Fact[tuple[Replica, ...]], account: str, secret: str) -> Fact[dict[Ask, bool]]:
         """Return what the replicas' account may do, of what they need and of what is too much."""
-        if isinstance(replicas, Unknown):
-            return Unknown(f"the replicas' account: {replicas.why}")
-        if not replicas.value:
-            return Unknown("there is no replica")
-        settings = replicas.value[0].settings
+        settings = _settings(replicas)
+        if isinstance(settings, Unknown):
+            return settings
         asks: list[Ask] = []
-        if "live" in settings:
+        if "live" in settings.value:
             asks += [*permissions.following(), *permissions.REVIEWING]
-        if "cert-secret" in settings:
-            asks += permissions.vouching(self._names, secret, settings.get("lease", self._names.service))
+        if "cert-secret" in settings.value:
+            lease = settings.value.get("lease", self._names.service)
+            asks += permissions.vouching(self._names, secret, lease)
+        return self._answers(account, (*asks, *permissions.EXCESSIVE))
+
+    def client_access(self, replicas: Fact[tuple[Replica, ...]]) -> Fact[dict[Ask, bool]]:
+        """Return what the account may do in whose name people ask."""
+        settings = _settings(replicas)
+        if isinstance(settings, Unknown):
+            return settings
+        if "live" not in settings.value or settings.value.get("access") == Access.OPEN:
+            return Known({})
+        return self._answers(self._names.client, (*permissions.CLIENT_NEEDED, *permissions.CLIENT_EXCESSIVE))
+
+    def _answers(self, account: str, asks: Iterable[Ask]) -> Fact[dict[Ask, bool]]:
         return _fact(
-            lambda: {ask: self._may(account, ask) for ask in (*asks, *permissions.EXCESSIVE)},
-            "create subjectaccessreviews, to ask what the replicas may do",
+            lambda: {ask: self._may(account, ask) for ask in asks},
+            f"create subjectaccessreviews, to ask what {account} may do",
         )
 
     def _may(self, account: str, ask: Ask) -> bool:
@@ -339,7 +359,7 @@ class _Cluster:
                     f"system:serviceaccounts:{namespace}",
                     "system:authenticated",
                 ],
-                "resourceAttributes": attributes,
+                "nonResourceAttributes" if ask.path else "resourceAttributes": attributes,
             },
         }
         return bool(self._api.call("POST", ACCESS_REVIEWS, body=body)["status"]["allowed"])

@@ -262,14 +262,14 @@ def read_budget(obj: Object) -> Budget:
     """Read a PodDisruptionBudget."""
     spec, status = obj["spec"], obj.get("status") or {}
     field = "minAvailable" if spec.get("minAvailable") is not None else "maxUnavailable"
-    expected, healthy = status.get("expectedPods", 0), status.get("currentHealthy", 0)
+    expected, desired = status.get("expectedPods", 0), status.get("desiredHealthy", 0)
     raw = spec.get("selector")
     return Budget(
         name_of(obj),
         None if raw is None else LabelSelector.parse(raw),
         allows=status.get("disruptionsAllowed", 0),
         asks=f"{field} {spec.get(field)}",
-        healthy=expected > 0 and healthy >= status.get("desiredHealthy", 0),
+        blocking=0 < expected <= desired,
     )
 
 

@@ -1,10 +1,11 @@
-"""Whether the replicas' account may do what it must, and not far more. Pure."""
+"""Whether the replicas' account may do what it must, and not far more, and so the clients' account. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
+from webhook.access.reviews import GROUP, Resource
 from webhook.cluster.listing import RESOURCES
 from webhook.doctor.facts import Ask, Facts, Names
 from webhook.doctor.finding import Check, Verdict, listed, ok, problem, warning
@@ -18,6 +19,19 @@ EXCESSIVE: Final = (
     Ask("delete", "", "nodes"),
     Ask("create", "rbac.authorization.k8s.io", "clusterrolebindings"),
     Ask("impersonate", "", "users"),
+)
+#: What people ask replicas for, in the name of an account of their own.
+CLIENT_NEEDED: Final = (
+    Ask("create", GROUP, Resource.PLACEMENTS.value),
+    Ask("create", GROUP, Resource.LINT_REPORTS.value),
+    Ask("get", GROUP, Resource.METRICS.value),
+)
+#: What that account may not do: a token of it, for the API server too, is for whoever may ask.
+CLIENT_EXCESSIVE: Final = (
+    Ask("get", path="/metrics"),
+    Ask("list", "", "nodes"),
+    Ask("list", "", "pods"),
+    *EXCESSIVE,
 )
 
 
@@ -81,4 +95,31 @@ def _excessive(facts: Facts) -> Iterator[Verdict]:
         yield ok(f"{who} may do none of {len(EXCESSIVE)} things that would be too much")
 
 
-CHECKS: Final = (Check("permissions-needed", _needed), Check("permissions-excessive", _excessive))
+def _client(facts: Facts) -> Iterator[Verdict]:
+    """Find what the account lacks in whose name people ask, or what it may do at the API server."""
+    access = facts.client_access.get()
+    if not access:
+        return
+    who = f"ServiceAccount {facts.names.namespace}/{facts.names.client}"
+    lacking = [str(ask) for ask in CLIENT_NEEDED if not access.get(ask)]
+    granted = [str(ask) for ask in CLIENT_EXCESSIVE if access.get(ask)]
+    if lacking:
+        yield warning(
+            f"{who} may not {listed(lacking)}, so --live is refused by the replicas",
+            f"helm upgrade evenkeel deploy/helm/evenkeel -n {facts.names.namespace}, which brings its roles",
+        )
+    if granted:
+        yield warning(
+            f"{who} may {listed(granted)}, and whoever may ask Evenkeel gets tokens of it",
+            "find the binding: kubectl get clusterrolebindings -o wide | grep "
+            f"{facts.names.namespace}/{facts.names.client}",
+        )
+    if not lacking and not granted:
+        yield ok(f"{who} may ask the replicas, and do nothing at the API server")
+
+
+CHECKS: Final = (
+    Check("permissions-needed", _needed),
+    Check("permissions-excessive", _excessive),
+    Check("permissions-client", _client),
+)

@@ -143,14 +143,15 @@ def _budget(facts: Facts) -> Iterator[Verdict]:
             "--max-unavailable=1",
         )
     for budget in budgets:
-        if budget.allows or not budget.healthy:
+        if not budget.blocking:
             yield ok(f"PodDisruptionBudget {budget.name}: {budget.asks}, {budget.allows} may be evicted now")
         else:
             yield warning(
                 f"PodDisruptionBudget {budget.name} ({budget.asks}) lets nothing be evicted of "
                 f"{plural(len(replicas), 'replica')}: it blocks the drain of their nodes",
                 f"kubectl -n {namespace} patch pdb {budget.name} --type=merge "
-                '-p \'{"spec":{"minAvailable":null,"maxUnavailable":1}}\', with 2 replicas or more',
+                '-p \'{"spec":{"minAvailable":null,"maxUnavailable":1}}\''
+                + ("" if len(replicas) > 1 else ", with 2 replicas or more"),
             )
     if len(budgets) > 1:
         yield problem(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import os
+import signal
 import socket
 import ssl
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
 from prometheus_client.multiprocess import mark_process_dead
 
+from webhook.logs import LOGGER
 from webhook.serving.balance import ConnectionCounts
 from webhook.serving.worker import Worker
 from webhook.settings import LogLevel, Settings
@@ -51,6 +53,27 @@ class GunicornLog(Logger):  # type: ignore[misc]  # gunicorn has no types
         self._access_log_enabled = False
         self.error_log.propagate = True
         self.error_log.setLevel(cfg.loglevel.upper())
+
+
+class _Arbiter(Arbiter):  # type: ignore[misc]  # gunicorn has no types
+    """gunicorn's arbiter, which would make all workers anew on some signals and do nothing else meanwhile.
+
+    They would read nothing else than those before them, and a SIGTERM would wait until each of these signals
+    had its turn, a drain each.
+    """
+
+    def handle_hup(self) -> None:
+        """Ignore a signal that asks to read the configuration again."""
+        _ignore(signal.SIGHUP)
+
+    def handle_usr2(self) -> None:
+        """Ignore a signal that asks for another server beside this one."""
+        _ignore(signal.SIGUSR2)
+
+
+def _ignore(number: signal.Signals) -> None:
+    why = "certificates are picked up by themselves; for everything else start the server anew"
+    LOGGER.info("signal_ignored", extra={"fields": {"signal": number.name, "why": why}})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +118,10 @@ class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
         # Kept open: gunicorn reads its configuration again on SIGHUP.
         self._descriptor = served.listener.detach()
         super().__init__()
+
+    def run(self) -> None:
+        """Serve until told to end, which leaves by SystemExit."""
+        _Arbiter(self).run()
 
     def load(self) -> WSGIApplication:
         """Return the WSGI callable, the same in all workers."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,7 +25,7 @@ from webhook.app import create_app
 from webhook.cluster.connection import ClusterError
 from webhook.cluster.release import known_version
 from webhook.context import build_context
-from webhook.logs import LOGGER, EventLog, Value
+from webhook.logs import LOGGER, EventLog, Value, without_waiting
 from webhook.serving.application import Application, Served
 from webhook.serving.listener import open_listener, parse_bind, shown_address
 from webhook.settings import Settings
@@ -62,7 +63,8 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
         EvenkeelError: A document or an option cannot be used, or the address not be listened on.
         CertificateError: The certificate cannot be served.
     """
-    events = EventLog(settings.log_format, settings.log_level)
+    descriptor = without_waiting(sys.stderr.fileno())
+    events = EventLog(settings.log_format, settings.log_level, descriptor=descriptor)
     logs.set_up(events, settings.log_level)
     host, _ = parse_bind(settings.bind)
     live = _follow(settings)

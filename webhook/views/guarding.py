@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flask import Response, request
 
-from webhook.access.reviews import Decision, Result
+from webhook.access.reviews import Decision, Resource, Result
 from webhook.serving.problems import JSON, problem
 from webhook.views.current import state
 
 
-def require_access() -> Response | None:
-    """Return the refusal of the current request, None if it may go on; its body stays unread."""
-    decision = state().access.check(request.environ)
-    return None if decision.allowed else _refusal(decision)
+def require_access(resource: Resource) -> Callable[[], Response | None]:
+    """Return what a blueprint calls before each request whose answer shows a resource."""
+
+    def check() -> Response | None:
+        """Return the refusal of the current request, None if it may go on; its body stays unread."""
+        decision = state().access.check(request.environ, resource)
+        return None if decision.allowed else _refusal(decision)
+
+    return check
 
 
 def _refusal(decision: Decision) -> Response:

@@ -10,6 +10,7 @@ from flask import Blueprint, Response, request
 
 from policies.reports import lint_json
 from policies.reports.lint_run import LintRun
+from webhook.access.reviews import Resource
 from webhook.linting.request import lint_request
 from webhook.logs import LOGGER
 from webhook.scoring.request import RequestError
@@ -21,7 +22,7 @@ from webhook.views.guarding import require_access
 from webhook.views.posted import posted_json
 
 blueprint = Blueprint("linting", __name__)
-blueprint.before_request(require_access)
+blueprint.before_request(require_access(Resource.LINT_REPORTS))
 
 
 @blueprint.post("/v1/lint")

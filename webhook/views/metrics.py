@@ -5,11 +5,12 @@ from __future__ import annotations
 from flask import Blueprint, Response
 
 from webhook import telemetry
+from webhook.access.reviews import Resource
 from webhook.views.current import state
 from webhook.views.guarding import require_access
 
 blueprint = Blueprint("metrics", __name__)
-blueprint.before_request(require_access)
+blueprint.before_request(require_access(Resource.METRICS))
 
 
 @blueprint.get("/metrics")

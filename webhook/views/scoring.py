@@ -15,6 +15,7 @@ from policies.evaluation.context import AdmissionContext
 from policies.evaluation.explaining import Explained, explain_object
 from policies.evaluation.placement import Placement
 from policies.reports import explain_json, explain_text, score_json, score_table
+from webhook.access.reviews import Resource
 from webhook.logs import LOGGER
 from webhook.scoring.placing import judge_request, place_for_scores
 from webhook.scoring.request import CLUSTER, RequestError
@@ -27,7 +28,7 @@ from webhook.views.guarding import require_access
 from webhook.views.posted import posted_json
 
 blueprint = Blueprint("scoring", __name__)
-blueprint.before_request(require_access)
+blueprint.before_request(require_access(Resource.PLACEMENTS))
 
 _Found = TypeVar("_Found")
 

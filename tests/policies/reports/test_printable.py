@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policies.reports.printable import MAX_LENGTH, one_line
+from policies.reports.printable import MAX_LENGTH, one_line, printable_lines
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,8 @@ from policies.reports.printable import MAX_LENGTH, one_line
 def test_one_line(text: str, expected: str) -> None:
     """What cannot be printed is written as an escape, what is too long is cut."""
     assert expected == one_line(text)
+
+
+def test_lines_stay_lines() -> None:
+    """Line breaks stay, and nothing else that cannot be printed."""
+    assert "a\nb\\r\\u202e" == printable_lines("a\nb\r\u202e")

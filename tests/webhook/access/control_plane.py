@@ -48,7 +48,7 @@ class ControlPlane:
 
     #: Whose token it is, and for which audience.
     tokens: dict[str, tuple[str, str]] = field(default_factory=lambda: {OWN_TOKEN: ("admin", API)})
-    #: User, verb and path of what is allowed.
+    #: User, verb and resource of what is allowed.
     rights: set[tuple[str, str, str]] = field(default_factory=set)
     objects: list[dict[str, Any]] = field(default_factory=list)
     #: What else can be read, by its path.
@@ -90,8 +90,9 @@ class ControlPlane:
             return 201, request.body | {"status": self._review(request.body["spec"])}
         if path == ACCESS_REVIEWS:
             spec = request.body["spec"]
-            asked = spec["nonResourceAttributes"]
-            allowed = (spec["user"], asked["verb"], asked["path"]) in self.rights
+            asked = spec["resourceAttributes"]
+            wanted = (spec["user"], asked["verb"], f"{asked['resource']}.{asked['group']}")
+            allowed = wanted in self.rights
             return 201, request.body | {"status": {"allowed": allowed}}
         for resource in RESOURCES:
             if path == resource.path:

@@ -17,7 +17,7 @@ from webhook.access.guard import ClosedGuard, Guard, KubernetesGuard, OpenGuard,
 from webhook.access.memory import Memory
 from webhook.access.rate import Rate
 from webhook.access.reviewer import Reviewer
-from webhook.access.reviews import Decision, Result
+from webhook.access.reviews import Decision, Resource, Result
 
 
 @pytest.fixture
@@ -25,13 +25,15 @@ def plane() -> Iterator[ControlPlane]:
     """An API server that knows jane, who may read metrics."""
     with a_control_plane() as plane:
         plane.tokens["janes"] = ("jane", "evenkeel")
-        plane.rights.add(("jane", "get", "/metrics"))
+        plane.rights.add(("jane", "get", "metrics.evenkeel.dev"))
         yield plane
 
 
-def _check(guard: Guard, token: str = "", path: str = "/metrics") -> Decision:
-    environ = {"REQUEST_METHOD": "GET", "PATH_INFO": path}
-    return guard.check(environ | ({"HTTP_AUTHORIZATION": f"Bearer {token}"} if token else {}))
+def _check(
+    guard: Guard, token: str = "", *, method: str = "GET", resource: Resource = Resource.METRICS
+) -> Decision:
+    environ = {"REQUEST_METHOD": method, "PATH_INFO": "/metrics"}
+    return guard.check(environ | ({"HTTP_AUTHORIZATION": f"Bearer {token}"} if token else {}), resource)
 
 
 def test_guards_of_settings(plane: ControlPlane, tmp_path: Path) -> None:
@@ -45,6 +47,22 @@ def test_guards_of_settings(plane: ControlPlane, tmp_path: Path) -> None:
         is _check(build_guard(Given(bind=EVERYWHERE), None, places=1, count=list[str]().append)).result
     )
     assert Result.UNAUTHENTICATED is _check(guard).result
+
+
+@pytest.mark.parametrize(
+    ("method", "result"),
+    [
+        pytest.param("GET", Result.ALLOWED, id="get"),
+        pytest.param("HEAD", Result.ALLOWED, id="get without a body"),
+        pytest.param("POST", Result.DENIED, id="create"),
+        pytest.param("OPTIONS", Result.DENIED, id="no verb of Kubernetes"),
+    ],
+)
+def test_methods(plane: ControlPlane, tmp_path: Path, method: str, result: Result) -> None:
+    """A method is the verb that the API server makes of it."""
+    guard = build_guard(Given(live=True), plane.api(tmp_path), places=1, count=list[str]().append)
+
+    assert result is _check(guard, "janes", method=method).result
 
 
 def test_closed_says_how_to_open(caplog: pytest.LogCaptureFixture) -> None:
@@ -68,7 +86,7 @@ def test_answers_are_counted_logged_and_kept(
     with caplog.at_level(logging.INFO, logger="evenkeel"):
         for _ in range(3):
             _check(guard, "janes")
-        _check(guard, "janes", "/v1/lint")
+        _check(guard, "janes", resource=Resource.PLACEMENTS)
         _check(guard, "garbage")
         _check(guard)
         plane.forbidden |= set(plane.paths())

@@ -10,10 +10,10 @@ import pytest
 from tests.webhook.cluster.api_server import eventually
 from webhook.access.credential import Credential
 from webhook.access.memory import Memory
-from webhook.access.reviews import Action, Decision, Result
+from webhook.access.reviews import Action, Decision, Resource, Result
 
 TOKEN = Credential("t")
-GET, POST = Action("get", "/metrics"), Action("post", "/v1/score")
+GET, POST = Action("get", Resource.METRICS), Action("create", Resource.PLACEMENTS)
 
 
 class Asked:

@@ -10,9 +10,9 @@ import pytest
 from tests.webhook.access.control_plane import API, ControlPlane, a_control_plane
 from webhook.access.credential import Credential
 from webhook.access.reviewer import Reviewer
-from webhook.access.reviews import ACCESS_REVIEWS, TOKEN_REVIEWS, Action, Result
+from webhook.access.reviews import ACCESS_REVIEWS, TOKEN_REVIEWS, Action, Resource, Result
 
-METRICS = Action("get", "/metrics")
+METRICS, PLACEMENTS = Action("get", Resource.METRICS), Action("create", Resource.PLACEMENTS)
 
 
 @pytest.fixture
@@ -25,29 +25,42 @@ def plane() -> Iterator[ControlPlane]:
             "for-vault": ("jane", "vault"),
             "joes": ("joe", "evenkeel"),
         }
-        plane.rights.add(("jane", "get", "/metrics"))
+        plane.rights |= {
+            ("jane", "get", "metrics.evenkeel.dev"),
+            ("jane", "create", "placements.evenkeel.dev"),
+        }
         yield plane
 
 
 @pytest.mark.parametrize(
-    ("credential", "result", "questions"),
+    ("action", "token", "proxied", "result", "questions"),
     [
-        pytest.param(Credential("for-us"), Result.ALLOWED, 2, id="for us"),
-        pytest.param(Credential("for-us", proxied=True), Result.ALLOWED, 2, id="for us, proxied"),
-        pytest.param(Credential("for-api"), Result.ALLOWED, 3, id="for the API server"),
-        pytest.param(
-            Credential("for-api", proxied=True), Result.UNAUTHENTICATED, 1, id="for the API server, proxied"
-        ),
-        pytest.param(Credential("for-vault"), Result.UNAUTHENTICATED, 2, id="for somebody else"),
-        pytest.param(Credential("joes"), Result.DENIED, 2, id="without the right"),
-        pytest.param(Credential("garbage"), Result.UNAUTHENTICATED, 2, id="nobody's"),
+        pytest.param(METRICS, "for-us", False, Result.ALLOWED, 2, id="metrics, for us"),
+        pytest.param(METRICS, "for-us", True, Result.ALLOWED, 2, id="metrics, for us, proxied"),
+        pytest.param(METRICS, "for-api", False, Result.ALLOWED, 3, id="metrics, for the API server"),
+        pytest.param(METRICS, "for-api", True, Result.UNAUTHENTICATED, 1, id="the same, proxied"),
+        pytest.param(METRICS, "for-vault", False, Result.UNAUTHENTICATED, 2, id="metrics, for another"),
+        pytest.param(METRICS, "joes", False, Result.DENIED, 2, id="metrics, without the right"),
+        pytest.param(METRICS, "garbage", False, Result.UNAUTHENTICATED, 2, id="metrics, nobody's"),
+        pytest.param(PLACEMENTS, "for-us", False, Result.ALLOWED, 2, id="placements, for us"),
+        pytest.param(PLACEMENTS, "for-us", True, Result.ALLOWED, 2, id="placements, for us, proxied"),
+        pytest.param(PLACEMENTS, "for-api", False, Result.UNAUTHENTICATED, 1, id="placements, the API's"),
+        pytest.param(PLACEMENTS, "joes", False, Result.DENIED, 2, id="placements, without the right"),
     ],
 )
 def test_tokens(
-    plane: ControlPlane, tmp_path: Path, credential: Credential, result: Result, questions: int
+    plane: ControlPlane,
+    tmp_path: Path,
+    *,
+    action: Action,
+    token: str,
+    proxied: bool,
+    result: Result,
+    questions: int,
 ) -> None:
-    """A token for us counts any way it came, one for the API server only directly, any other never."""
-    decision = Reviewer(plane.api(tmp_path)).decide(credential, METRICS)
+    """A token for us counts any way it came, one for the API server for metrics directly, any other never."""
+    credential = Credential(token, proxied=proxied)
+    decision = Reviewer(plane.api(tmp_path)).decide(credential, action)
 
     assert result == decision.result
     assert questions == len(plane.asked)

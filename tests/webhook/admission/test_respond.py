@@ -280,6 +280,26 @@ def test_warnings_are_few_short_and_plain(annotations: dict[str, str], count: in
     assert 0 < len(response(reply)["auditAnnotations"]["violations"]) <= AUDIT_LENGTH
 
 
+@pytest.mark.parametrize(
+    "reason",
+    [
+        pytest.param("\x1b[31mred\x7f\x85", id="terminal"),
+        pytest.param("\u202eredro\u2066", id="bidi"),
+        pytest.param("a\u2028b", id="line separator"),
+        pytest.param("\x1b" * 200, id="200 escapes"),
+    ],
+)
+def test_audit_annotations_can_be_printed(reason: str) -> None:
+    """What a user wrote steers no terminal of those who read the audit log; lines stay lines."""
+    ignored = {"evenkeel.dev/ignore": f"max-skew-not-positive: {reason}"}
+    workload = a_workload(spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]}, annotations=ignored)
+    audit = response(respond(review(workload), Phase.VALIDATE, a_context()))["auditAnnotations"]
+
+    assert any("max-skew-not-positive" in text for text in audit.values())
+    assert all(text.replace("\n", "").isprintable() for text in audit.values())
+    assert all(len(text) <= AUDIT_LENGTH for text in audit.values())
+
+
 def test_a_forecast_is_a_warning_and_an_annotation() -> None:
     """A workload whose next pod fits nowhere is allowed, with a warning that the API server passes on."""
     body = review(a_workload(spec={"topologySpreadConstraints": [a_constraint()]}))

@@ -30,7 +30,7 @@ def plane(state: ServerState, tmp_path: Path) -> Iterator[ControlPlane]:
     with a_control_plane() as plane:
         guard = KubernetesGuard(Reviewer(plane.api(tmp_path)), Memory(), places=4, count=lambda _result: None)
         plane.app = create_app(replace(state, access=guard))
-        plane.rights |= {(CLIENT, "post", f"/v1/{route}") for route in ("score", "explain")}
+        plane.rights.add((CLIENT, "create", "placements.evenkeel.dev"))
         yield plane
 
 
@@ -88,14 +88,18 @@ def test_another_name(plane: ControlPlane, tmp_path: Path) -> None:
     assert {"https:keel:https", "keel-client"} == {proxied("keel"), account_of("keel")}
 
 
-def test_evenkeel_refuses(plane: ControlPlane, tmp_path: Path) -> None:
-    """What Evenkeel itself refuses is told in its words: a bad request, and a right that its client lacks."""
+def test_evenkeel_refuses_a_caller(plane: ControlPlane, tmp_path: Path) -> None:
+    """A right that its client lacks is told in Evenkeel's words."""
+    plane.rights.clear()
+    with pytest.raises(ApiError, match=r"may not create placements\.evenkeel\.dev"):
+        Installation(plane.api(tmp_path), "evenkeel").post("/v1/explain", a_body(), accept=JSON)
+
+
+def test_evenkeel_refuses_a_request(plane: ControlPlane, tmp_path: Path) -> None:
+    """What is wrong with a request is told in Evenkeel's words."""
     installation = Installation(plane.api(tmp_path), "evenkeel")
     with pytest.raises(DocumentError) as bad:
         installation.post("/v1/score", a_body(pod={}, kubernetesVersion="x"), accept=JSON)
-    plane.rights.clear()
-    with pytest.raises(ApiError, match="nonResourceURLs"):
-        installation.post("/v1/explain", a_body(), accept=JSON)
 
     assert ["pod", "kubernetesVersion"] == [line.split(": ")[1] for line in bad.value.problems]
 

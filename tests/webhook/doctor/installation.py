@@ -41,7 +41,14 @@ from webhook.doctor.facts import (
     Workload,
 )
 from webhook.doctor.finding import Check, Status
-from webhook.doctor.permissions import EXCESSIVE, REVIEWING, following, vouching
+from webhook.doctor.permissions import (
+    CLIENT_EXCESSIVE,
+    CLIENT_NEEDED,
+    EXCESSIVE,
+    REVIEWING,
+    following,
+    vouching,
+)
 from webhook.doctor.registration import resource_of
 
 NAMES = Names()
@@ -161,7 +168,7 @@ def healthy(**changes: Any) -> Facts:
                     LabelSelector.parse({"matchLabels": LABELS}),
                     1,
                     "maxUnavailable 1",
-                    healthy=True,
+                    blocking=False,
                 ),
             )
         ),
@@ -170,6 +177,7 @@ def healthy(**changes: Any) -> Facts:
         certificate=a_chain(SERVING),
         account="evenkeel",
         access=Known({**dict.fromkeys(following(), True), **dict.fromkeys(EXCESSIVE, False)}),
+        client_access=Known({**dict.fromkeys(CLIENT_NEEDED, True), **dict.fromkeys(CLIENT_EXCESSIVE, False)}),
         injection=Known(Injection((), 12)),
     )
     return replace(facts, **changes)
@@ -208,8 +216,8 @@ class Cluster:
     objects: dict[str, Object] = field(default_factory=dict)
     #: Whether a method on a path is forbidden.
     forbidden: Callable[[str, str], bool] = lambda _method, _path: False
-    #: What the account under review may do.
-    allows: Callable[[Mapping[str, str]], bool] = lambda _attributes: True
+    #: Whether a user may do what the attributes of a review say.
+    allows: Callable[[str, Mapping[str, str]], bool] = lambda _user, _attributes: True
     #: Whether a path is never answered.
     hangs: Callable[[str], bool] = lambda _path: False
     ended: threading.Event = field(default_factory=threading.Event)
@@ -256,7 +264,9 @@ class _Handler(QuietHandler):
                 403, {"kind": "Status", "message": f"{path} is forbidden", "reason": "Forbidden"}
             )
         if method == "POST" and path.endswith("subjectaccessreviews"):
-            allowed = cluster.allows(json.loads(body)["spec"]["resourceAttributes"])
+            spec = json.loads(body)["spec"]
+            attributes = spec.get("resourceAttributes") or spec["nonResourceAttributes"]
+            allowed = cluster.allows(spec["user"], attributes)
             return self._answer(201, {"status": {"allowed": allowed}})
         found = cluster.objects.get(path)
         if found is None:
@@ -388,6 +398,10 @@ def a_cluster() -> Cluster:
     )
     tls = base64.b64encode(SERVING.certificate_pem).decode()
     cluster.put(f"{home}/secrets/evenkeel-tls", data={"tls.crt": tls})
-    needed = {*following(), *REVIEWING, *vouching(NAMES, "evenkeel-tls", "evenkeel")}
-    cluster.allows = lambda attributes: Ask(**{"group": "", **attributes}) in needed
+    account = "system:serviceaccount:evenkeel:evenkeel"
+    may = {
+        account: {*following(), *REVIEWING, *vouching(NAMES, "evenkeel-tls", "evenkeel")},
+        f"{account}-client": {*CLIENT_NEEDED},
+    }
+    cluster.allows = lambda user, attributes: Ask(**attributes) in may[user]
     return cluster

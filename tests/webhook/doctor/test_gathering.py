@@ -176,7 +176,11 @@ def test_a_caller_who_may_nothing(tmp_path: Path) -> None:
         ),
         pytest.param("/nodes", {"replicas-apart"}, id="nodes"),
         pytest.param("/poddisruptionbudgets", {"disruption-budget"}, id="budgets"),
-        pytest.param("subjectaccessreviews", {"permissions-needed", "permissions-excessive"}, id="reviews"),
+        pytest.param(
+            "subjectaccessreviews",
+            {"permissions-needed", "permissions-excessive", "permissions-client"},
+            id="reviews",
+        ),
         pytest.param("/version", {"kubernetes-version"}, id="version"),
         pytest.param("/deployments", {"replicas-ready"}, id="deployments"),
         pytest.param("/apis/apps/v1", {"rules-cover-kinds", "replicas-ready"}, id="discovery"),

@@ -158,7 +158,7 @@ def a_budget(name: str = "evenkeel", **changes: Any) -> Budget:
         "selector": LabelSelector(tuple(LABELS.items())),
         "allows": 1,
         "asks": "maxUnavailable 1",
-        "healthy": True,
+        "blocking": False,
     }
     return Budget(name, **{**values, **changes})
 
@@ -175,11 +175,11 @@ def a_budget(name: str = "evenkeel", **changes: Any) -> Budget:
             id="others",
         ),
         pytest.param(
-            (a_budget(allows=0, asks="minAvailable 2"),),
+            (a_budget(allows=0, asks="minAvailable 2", blocking=True),),
             "warning: PodDisruptionBudget evenkeel (minAvailable 2) lets nothing be evicted of 2 replicas",
             id="minAvailable 2 of 2",
         ),
-        pytest.param((a_budget(allows=0, healthy=False),), "", id="0 while replicas are not healthy"),
+        pytest.param((a_budget(allows=0),), "", id="0 now, for a replica is not healthy"),
         pytest.param(
             (a_budget(), a_budget("b")), "problem: 2 PodDisruptionBudgets", id="2: no eviction at all"
         ),
@@ -191,6 +191,23 @@ def test_budget(budgets: tuple[Budget, ...], expected: str) -> None:
 
     assert told.startswith(expected)
     assert bool(expected) == bool(told)
+
+
+@pytest.mark.parametrize(
+    ("asks", "replicas", "end"),
+    [
+        pytest.param("minAvailable 2", 2, "}}'", id="2 replicas"),
+        pytest.param("minAvailable 1", 1, ", with 2 replicas or more", id="1 replica"),
+    ],
+)
+def test_command_that_mends_a_budget(asks: str, replicas: int, end: str) -> None:
+    """It never says what is set or what there is already."""
+    budgets = Known((a_budget(allows=0, asks=asks, blocking=True),))
+    facts = healthy(budgets=budgets, replicas=Known(two().value[:replicas]))
+    (command,) = remedies(CHECKS["disruption-budget"], facts)
+
+    assert '"maxUnavailable":1' in command
+    assert command.endswith(end)
 
 
 def test_command_that_makes_a_budget() -> None:

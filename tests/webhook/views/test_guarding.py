@@ -11,11 +11,17 @@ import pytest
 
 from tests.webhook.scoring.requests import a_body
 from webhook.access.guard import ClosedGuard
-from webhook.access.reviews import Decision, Result
+from webhook.access.reviews import Decision, Resource, Result
 from webhook.app import create_app
 from webhook.state import ServerState
 
-GUARDED = [("POST", "/v1/score"), ("POST", "/v1/explain"), ("POST", "/v1/lint"), ("GET", "/metrics")]
+#: The guarded routes, and what each shows.
+GUARDED = {
+    ("POST", "/v1/score"): "placements",
+    ("POST", "/v1/explain"): "placements",
+    ("POST", "/v1/lint"): "lintreports",
+    ("GET", "/metrics"): "metrics",
+}
 OPEN = ["/livez", "/readyz", "/openapi.json"]
 
 
@@ -25,8 +31,8 @@ class Always:
 
     result: Result
 
-    def check(self, environ: Mapping[str, Any]) -> Decision:
-        return Decision(result=self.result, message=f"{environ['PATH_INFO']}: why")
+    def check(self, environ: Mapping[str, Any], resource: Resource) -> Decision:
+        return Decision(result=self.result, message=f"{environ['PATH_INFO']}: {resource}")
 
 
 class Unread(io.BytesIO):
@@ -56,7 +62,7 @@ def test_refusals(
     answer = client.open(path, method=method, input_stream=Unread(a_body()), content_type="application/json")
 
     assert (status, header[1]) == (answer.status_code, answer.headers[header[0]])
-    assert {"error": f"{path}: why", "details": []} == answer.json
+    assert {"error": f"{path}: {GUARDED[route]}", "details": []} == answer.json
 
 
 @pytest.mark.parametrize("path", OPEN)

@@ -1,0 +1,71 @@
+"""What is installed and run for a release is written down by its content, not by a name that may move."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.deploy.manifests import DEPLOY
+
+#: Files of ours whose steps GitHub runs.
+WORKFLOWS = sorted([*(DEPLOY / "examples").glob("*-workflow.yaml"), DEPLOY / "github-action/action.yml"])
+#: One a line: a requirement with its hashes.
+CONSTRAINTS = [
+    line
+    for line in (DEPLOY / "constraints.txt").read_text().replace("\\\n", " ").splitlines()
+    if not line.lstrip().startswith("#")
+]
+
+
+def _steps(path: Path) -> list[dict[str, Any]]:
+    document = yaml.safe_load(path.read_text())
+    jobs = [document["runs"]] if "runs" in document else document["jobs"].values()
+    return [step for job in jobs for step in job["steps"]]
+
+
+@pytest.mark.parametrize("line", CONSTRAINTS, ids=lambda line: line.split()[0])
+def test_every_package_has_hashes(line: str) -> None:
+    """Whatever a registry says, only files that were there when this was written are installed."""
+    assert re.fullmatch(r"[a-z0-9-]+==[\w.]+ ( *; [^#]*?)?( +--hash=sha256:[0-9a-f]{64})+", line)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_actions_are_commits(path: Path) -> None:
+    """A tag of an action may move; the comment says which release the commit is."""
+    used = re.findall(r"^ +(?:- )?uses: (?!OWNER/REPO/)(.*)$", path.read_text(), re.MULTILINE)
+
+    assert used
+    assert used == [each for each in used if re.search(r"@[0-9a-f]{40}  # v\d+\.\d+\.\d+$", each)]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_no_expression_stands_in_a_script(path: Path) -> None:
+    """The runner pastes expressions into scripts: the name of a tag there could be a command."""
+    assert not [step for step in _steps(path) if "${{" in step.get("run", "")]
+
+
+@pytest.mark.parametrize("path", ["Dockerfile", "github-action/action.yml"])
+def test_one_script_installs(path: str) -> None:
+    """Image and action install by hashes, and build nothing but this source tree."""
+    text, script = (DEPLOY / path).read_text(), (DEPLOY / "install.sh").read_text()
+
+    assert "deploy/install.sh" in text
+    assert not re.search(r"\bpip\S* install\b", text)
+    assert "--require-hashes --only-binary :all:" in script
+    assert "--no-deps --no-index --no-build-isolation" in script
+
+
+def test_a_release_is_tested_listed_and_signed() -> None:
+    """In this order, and of the image that was pushed."""
+    steps = _steps(DEPLOY / "examples/release-workflow.yaml")
+    done = [step.get("run", step.get("uses", "")).split("@")[0].split(" --")[0].strip() for step in steps]
+    wanted = ["make check", "make sbom", "docker/build-push-action", "actions/attest-build-provenance"]
+    build = next(step for step in steps if step.get("id") == "build")
+
+    assert wanted == [each for each in done if each in wanted]
+    assert "mode=max" == build["with"]["provenance"]
+    assert "deploy/Dockerfile" == build["with"]["file"]
