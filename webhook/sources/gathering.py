@@ -12,7 +12,7 @@ from policies.documents.lint_config import Rendering
 from policies.errors import DocumentError
 from policies.findings import Finding, Location
 from policies.skipped import Skipped, SkipReason, SourceKind
-from webhook.sources.kustomizations import Kustomization, absolute, reached, read_kustomization, roots
+from webhook.sources.kustomizations import Kustomization, absolute, check, reached, read_kustomization, roots
 from webhook.sources.origins import Sources
 from webhook.sources.rendering import Charts, render_charts
 from webhook.sources.texts import Text, read_text, shown_file, unreadable
@@ -136,9 +136,7 @@ def _build(
         if rendering is Rendering.OFF:
             raise ToolError("--kustomize=off", SkipReason.SWITCHED_OFF)
         raise ToolError("neither kustomize nor kubectl is on the PATH", SkipReason.TOOL_MISSING)
-    remote = tuple(dict.fromkeys(entry for each in made_from for entry in each.remote))
-    if remote:
-        raise ToolError("it would have to download", SkipReason.DOWNLOAD_NEEDED, remote)
+    check(made_from)
     return root.build(program)
 
 

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
+
+#: Where Git keeps what is not of the repository.
+GIT: Final = ".git"
 
 
 def repository_root(path: str | Path) -> Path:
     """Return the root of the Git repository that a path lies in; without one, the working folder."""
     start = Path(os.path.normpath(Path(path).absolute()))
     for folder in (start, *start.parents):
-        if (folder / ".git").exists():
+        if (folder / GIT).exists():
             return folder
     return Path.cwd()
 
 
 def is_within(path: Path, beside: str | Path) -> bool:
-    """Tell whether a path leads into the repository that another file lies in, links followed."""
+    """Tell whether a path leads into the repository that another file lies in, links followed.
+
+    What Git keeps for itself is not of the repository: it may hold passwords.
+    """
     try:
-        return path.resolve().is_relative_to(repository_root(beside).resolve())
+        real, root = path.resolve(), repository_root(beside).resolve()
+        return real.is_relative_to(root) and GIT not in real.relative_to(root).parts
     except (OSError, RuntimeError, ValueError):
         # Links that lead to each other, and names that no file can have.
         return False
