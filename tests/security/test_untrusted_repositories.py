@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import io
+import json
+import os
+import resource
 import select
 import shutil
 import socket
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from policies.skipped import SkipReason
-from tests.deploy.manifests import missing
-from tests.webhook.sources.charts import write
+from tests.deploy.manifests import missing, tool
+from tests.webhook.sources.charts import CHART, write
+from webhook.sources import sandbox
 from webhook.sources.gathering import Texts, Tools, gather_texts
+from webhook.sources.tools import ToolError, run_tool
 
 #: Kustomizations that have kustomize fetch something, or that it may read otherwise than we do; ADDRESS is
 #: where a connection would be noticed.
@@ -99,6 +107,12 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "here"
 
 
+@pytest.fixture
+def helm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the real helm on the PATH."""
+    monkeypatch.setenv("PATH", f"{Path(tool('helm')).parent}{os.pathsep}{os.environ['PATH']}")
+
+
 def reasons(texts: Texts) -> set[SkipReason]:
     return {entry.reason for entry in texts.skipped}
 
@@ -116,3 +130,183 @@ def test_kustomizations_that_fetch(repository: Path, address: str, text: str) ->
     assert [] == texts.texts
     assert reasons(texts) <= {SkipReason.DOWNLOAD_NEEDED, SkipReason.UNSUPPORTED}
     assert texts.skipped[0].named
+
+
+def _archive(files: dict[str, bytes]) -> bytes:
+    """Return an archive of a chart."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as archive:
+        for name, text in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text))
+    return content.getvalue()
+
+
+def _schema(**fields: str) -> bytes:
+    return json.dumps({"properties": {"a": {"oneOf": [fields]}}}).encode()
+
+
+_LIB = CHART.format(name="lib").encode()
+_REMOTE = _schema(**{"$ref": "http://ADDRESS/a.json"})
+#: Charts that read or send something, by the files that they have besides.
+HOSTILE_CHARTS = {
+    "a schema elsewhere": ({"values.schema.json": _REMOTE}, SkipReason.DOWNLOAD_NEEDED),
+    "a schema elsewhere, with escapes": (
+        {"values.schema.json": _REMOTE.replace(b"$ref", b"\\u0024ref")}, SkipReason.DOWNLOAD_NEEDED,
+    ),
+    "a schema of this machine": (
+        {"values.schema.json": _schema(**{"$ref": "file:///etc/passwd"})}, SkipReason.DOWNLOAD_NEEDED,
+    ),
+    "a schema of an odd dialect": (
+        {"values.schema.json": _schema(**{"$schema": "http://ADDRESS/a"})}, SkipReason.DOWNLOAD_NEEDED,
+    ),
+    "a schema that is none": ({"values.schema.json": b"{"}, SkipReason.UNSUPPORTED),
+    "a schema of 10,000 levels": ({"values.schema.json": b"[" * 10_000}, SkipReason.UNSUPPORTED),
+    "a schema of a chart within": (
+        {"charts/lib/Chart.yaml": _LIB, "charts/lib/values.schema.json": _REMOTE}, SkipReason.DOWNLOAD_NEEDED,
+    ),
+    "a schema in an archive": (
+        {"charts/lib-1.0.0.tgz": ["lib/Chart.yaml", "lib/values.schema.json"]}, SkipReason.DOWNLOAD_NEEDED,
+    ),
+    "a schema in an archive in an archive": (
+        {"charts/lib-1.0.0.tgz": ["lib/Chart.yaml", "lib/charts/deep-1.0.0.tgz"]}, SkipReason.DOWNLOAD_NEEDED,
+    ),
+    "an archive that is none": ({"charts/lib-1.0.0.tgz": b"a"}, SkipReason.UNSUPPORTED),
+    "10 MB 40 times": (
+        {"templates/a.yaml": b'{{ repeat 40 (repeat 1000000 "abcdefghij") }}'}, SkipReason.LIMIT_EXCEEDED,
+    ),
+    "4 GB": (
+        {"templates/a.yaml": b'{{ repeat 400 (repeat 1000000 "abcdefghij") }}'}, SkipReason.LIMIT_EXCEEDED,
+    ),
+    "templates that define themselves": (
+        {"templates/a.yaml": b'{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}'},
+        SkipReason.TOOL_FAILED,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"), [pytest.param(*case, id=name) for name, case in HOSTILE_CHARTS.items()]
+)
+def test_charts_that_read_or_send(
+    repository: Path, helm: None, address: str, files: dict[str, Any], reason: SkipReason
+) -> None:
+    """They are not rendered, for a reason that is told."""
+    contents = {"lib/Chart.yaml": _LIB, "lib/values.schema.json": _REMOTE}
+    contents["lib/charts/deep-1.0.0.tgz"] = _archive(
+        {"deep/Chart.yaml": _LIB, "deep/values.schema.json": _REMOTE}
+    )
+    write(repository, {"shop/Chart.yaml": CHART.format(name="shop")})
+    for name, content in files.items():
+        file = repository / "shop" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        raw = _archive({each: contents[each] for each in content}) if isinstance(content, list) else content
+        file.write_bytes(raw.replace(b"ADDRESS", address.encode()))
+    texts = gather_texts(["shop"], tools=Tools())
+
+    assert {reason} == reasons(texts)
+    assert [] == [text.file for text in texts.texts if text.rendered]
+
+
+@pytest.mark.parametrize(
+    ("link", "target", "is_refused"),
+    [
+        pytest.param("shop/files/a", "../../../secret.yaml", True, id="a file outside"),
+        pytest.param("shop/files/a", "/etc/passwd", True, id="a file of the machine"),
+        pytest.param("shop/files/a", "/dev/zero", True, id="a device"),
+        pytest.param("shop/files/a", "../../..", True, id="a folder outside"),
+        pytest.param("shop/files/a", "../../.git/config", True, id="Git's own"),
+        pytest.param("shop/files/a", "../../linked", True, id="a folder with such a link"),
+        pytest.param("shop/values.yaml", "../../secret.yaml", True, id="values"),
+        pytest.param("shop/.helmignore", "/dev/zero", True, id="what helm ignores"),
+        pytest.param("shop/files/a", "../../common", False, id="a folder of the repository"),
+    ],
+)
+def test_links_of_charts(repository: Path, helm: None, link: str, target: str, *, is_refused: bool) -> None:
+    """Helm follows links; those that lead out of the repository keep it from being run."""
+    template = 'a: {{ .Files.Get "files/a" | quote }}\nb: {{ .Files.Get "files/a/secret.yaml" | quote }}'
+    write(
+        repository,
+        {
+            "shop/Chart.yaml": CHART.format(name="shop"),
+            "shop/templates/a.yaml": template,
+            "shop/files/b": "",
+            "common/a.yaml": "",
+            "linked/b.yaml": "",
+            ".git/config": "password = hunter2",
+        },
+    )
+    (repository / "linked" / "a").symlink_to("../../secret.yaml")
+    (repository / link).symlink_to(target)
+    texts = gather_texts(["shop"], tools=Tools())
+
+    assert ({SkipReason.OUTSIDE_REPOSITORY} if is_refused else set()) == reasons(texts)
+    assert not any(b"hunter2" in text.content for text in texts.texts)
+
+
+def test_a_chart_that_is_the_repository(repository: Path, helm: None) -> None:
+    """What Git keeps for itself is none of its files."""
+    write(
+        repository,
+        {
+            "Chart.yaml": CHART.format(name="shop"),
+            "templates/a.yaml": 'a: {{ .Files.Get ".git/config" | quote }}',
+            ".git/config": "password = hunter2",
+        },
+    )
+    texts = gather_texts(["."], tools=Tools())
+
+    assert [b'a: ""'] == [text.content.strip() for text in texts.texts if text.rendered]
+
+
+def test_what_helm_looks_up(
+    repository: Path, helm: None, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A template learns nothing of names, of a cluster, or of this process."""
+    monkeypatch.setenv("HELM_KUBEAPISERVER", f"http://{address}")
+    template = (
+        'a: {{ getHostByName "localhost" | quote }}\nb: {{ lookup "v1" "Secret" "" "" | len }}\n'
+        'c: {{ .Files.Get "/etc/passwd" | quote }}\nd: {{ .Files.Get "../../secret.yaml" | quote }}\n'
+    )
+    write(repository, {"shop/Chart.yaml": CHART.format(name="shop"), "shop/templates/a.yaml": template})
+    (text,) = [text for text in gather_texts(["shop"], tools=Tools()).texts if text.rendered]
+
+    assert b'a: ""\nb: 0\nc: ""\nd: ""' == text.content.strip()
+
+
+def test_what_programs_see(tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No variable but those that are meant, an empty home, no Git, and no way to this machine's ports."""
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
+    script = "export; echo ~/*; command -v git; exit 0"
+    output = run_tool([shutil.which("sh") or "sh", "-c", script]).decode()
+
+    assert "hunter2" not in output
+    assert not any(line.startswith("/") and line.endswith("/git") for line in output.splitlines())
+    assert "https_proxy" in output
+
+
+@pytest.mark.parametrize(
+    ("script", "limit"),
+    [
+        pytest.param("while :; do echo 0123456789012345678901234567890123456789; done", "MiB", id="output"),
+        pytest.param("while :; do :; done", "of processor time", id="processor time"),
+        pytest.param("sleep 60 & sleep 60", "takes more than 1 s", id="time"),
+    ],
+)
+def test_limits(monkeypatch: pytest.MonkeyPatch, script: str, limit: str) -> None:
+    """Who exceeds one is stopped, and told by it."""
+    is_busy = "processor" in limit
+    monkeypatch.setattr(sandbox, "TIMEOUT_S", 1 if "sleep" in script else 60)
+    small = {
+        resource.RLIMIT_CPU: 1 if is_busy else 60,
+        resource.RLIMIT_FSIZE: 2**20,
+        resource.RLIMIT_AS: 2**28,
+    }
+    monkeypatch.setattr(sandbox, "MAX_OUTPUT", 2**20)
+    monkeypatch.setattr(sandbox, "_LIMITS", tuple(small.items()))
+    script = script.replace("sleep", shutil.which("sleep") or "sleep")
+    with pytest.raises(ToolError, match=limit) as caught:
+        run_tool([shutil.which("sh") or "sh", "-c", script])
+
+    assert SkipReason.LIMIT_EXCEEDED == caught.value.reason

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from webhook.sources.files import read_file
+
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
@@ -27,10 +29,13 @@ class Ignored:
     def below(self, folder: Path) -> Ignored:
         """Return the patterns in force in a folder further down, which may have some of its own."""
         try:
-            lines = (folder / GITIGNORE).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+            # Git follows no link here.
+            content = read_file(folder / GITIGNORE, follow=False)
         except OSError:
             return self
-        return self.with_patterns(folder, lines)
+        # Nor does it know other ends of lines.
+        text = content.removeprefix(b"\xef\xbb\xbf").decode(errors="surrogateescape")
+        return self.with_patterns(folder, (line.removesuffix("\r") for line in text.split("\n")))
 
     def with_patterns(self, folder: Path, patterns: Iterable[str]) -> Ignored:
         """Return these patterns and further ones, which count from a folder."""

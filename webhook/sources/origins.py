@@ -23,6 +23,7 @@ from policies.manifests import Document, ManifestObject, load, objects
 from policies.origins import BuiltObject, Origin
 from policies.syntax.encoding import decoded
 from policies.syntax.lines import LineMap
+from webhook.sources.files import read_file
 from webhook.sources.kustomizations import Kustomization, absolute, kustomization_in
 from webhook.sources.patch_targets import is_target
 from webhook.sources.texts import shown_file
@@ -63,7 +64,7 @@ class Sources:
         if shown not in self.contents:
             self.paths[shown] = file
             try:
-                self.contents[shown] = Path(file).read_bytes()
+                self.contents[shown] = read_file(file)
             except (OSError, ValueError):
                 self.contents[shown] = None
         return self.contents[shown] or b""

@@ -10,13 +10,18 @@ from typing import Final
 GIT: Final = ".git"
 
 
-def repository_root(path: str | Path) -> Path:
-    """Return the root of the Git repository that a path lies in; without one, the working folder."""
+def repository_root(path: str | Path, *, without: Path | None = None) -> Path:
+    """Return the root of the Git repository that a path lies in.
+
+    Args:
+        path: The path.
+        without: What is returned if there is no repository; None for the working folder.
+    """
     start = Path(os.path.normpath(Path(path).absolute()))
     for folder in (start, *start.parents):
         if (folder / GIT).exists():
             return folder
-    return Path.cwd()
+    return without or Path.cwd()
 
 
 def is_within(path: Path, beside: str | Path) -> bool:
@@ -24,8 +29,13 @@ def is_within(path: Path, beside: str | Path) -> bool:
 
     What Git keeps for itself is not of the repository: it may hold passwords.
     """
+    return is_below(path, repository_root(beside))
+
+
+def is_below(path: Path, root: Path) -> bool:
+    """Tell whether a path leads into a folder, links followed; what Git keeps for itself is left out."""
     try:
-        real, root = path.resolve(), repository_root(beside).resolve()
+        real, root = path.resolve(), root.resolve()
         return real.is_relative_to(root) and GIT not in real.relative_to(root).parts
     except (OSError, RuntimeError, ValueError):
         # Links that lead to each other, and names that no file can have.
