@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import resource
 import select
 import shutil
@@ -15,10 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from policies.errors import DocumentError
 from policies.skipped import SkipReason
 from tests.deploy.manifests import missing, tool
 from tests.webhook.sources.charts import CHART, write
+from webhook.cli import lint
+from webhook.linting.outputs import FORMATS
 from webhook.sources import sandbox
 from webhook.sources.gathering import Texts, Tools, gather_texts
 from webhook.sources.tools import ToolError, run_tool
@@ -310,3 +315,92 @@ def test_limits(monkeypatch: pytest.MonkeyPatch, script: str, limit: str) -> Non
         run_tool([shutil.which("sh") or "sh", "-c", script])
 
     assert SkipReason.LIMIT_EXCEEDED == caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        pytest.param("paths", ["../secret.yaml"], id="a file outside"),
+        pytest.param("paths", ["/proc/self/environ"], id="a file of the machine"),
+        pytest.param("paths", ["a.yaml", ".git/config"], id="Git's own"),
+        pytest.param("paths", ["link.yaml"], id="a link"),
+        pytest.param("paths", ["folder/secret.yaml"], id="a file below a link"),
+        pytest.param("paths", ["pipe.yaml"], id="a pipe"),
+        pytest.param("baseline", "/etc/passwd", id="a baseline of the machine"),
+        pytest.param("baseline", "/dev/zero", id="a baseline without an end"),
+        pytest.param("baseline", "pipe.yaml", id="a baseline that nobody writes"),
+        pytest.param("baseline", "app", id="a baseline that is a folder"),
+        pytest.param("cluster", "../secret.yaml", id="a cluster"),
+        pytest.param("schedulerConfig", "../secret.yaml", id="a scheduler's configuration"),
+        pytest.param("policies", ["builtin:soft-spread", "link.yaml"], id="a policy"),
+        pytest.param("charts", [{"path": "../..", "releases": []}], id="a chart"),
+        pytest.param(
+            "charts",
+            [{"path": "app", "releases": [{"name": "a", "values": ["link.yaml"]}]}],
+            id="values of a chart",
+        ),
+    ],
+)
+def test_what_evenkeel_yaml_names(repository: Path, field: str, value: object) -> None:
+    """One that was found may name files of its repository only; the error has its line and field."""
+    (repository / "link.yaml").symlink_to("../secret.yaml")
+    (repository / "folder").symlink_to("..")
+    os.mkfifo(repository / "pipe.yaml")
+    write(repository, {"a.yaml": "", "app/a.yaml": "", ".git/config": ""})
+    config = {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "LintConfig", field: value}
+    (repository / "evenkeel.yaml").write_text(json.dumps(config, indent=0))
+    with pytest.raises(DocumentError) as caught:
+        CliRunner().invoke(lint.command, [], catch_exceptions=False)
+
+    assert re.fullmatch(rf"evenkeel\.yaml:\d+: {field}.*: must be .*", str(caught.value))
+
+
+def test_evenkeel_yaml_that_is_named(repository: Path) -> None:
+    """Whoever names it has read it: it may name anything."""
+    config = "apiVersion: evenkeel.dev/v1alpha1\nkind: LintConfig\npaths: [../secret.yaml]\n"
+    (repository / "evenkeel.yaml").write_text(config)
+
+    assert 0 == CliRunner().invoke(lint.command, ["--config", "evenkeel.yaml"]).exit_code
+
+
+@pytest.mark.parametrize("name", ["a.yaml", "kustomization.yaml"])
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        pytest.param("../../secret.yaml", SkipReason.OUTSIDE_REPOSITORY, id="a file outside"),
+        pytest.param("/proc/self/environ", SkipReason.OUTSIDE_REPOSITORY, id="a file of the machine"),
+        pytest.param("/dev/zero", SkipReason.OUTSIDE_REPOSITORY, id="a device"),
+        pytest.param("../.git/config", SkipReason.OUTSIDE_REPOSITORY, id="Git's own"),
+        pytest.param("", SkipReason.NOT_A_FILE, id="a pipe"),
+    ],
+)
+def test_files_that_are_none(repository: Path, name: str, target: str, reason: SkipReason) -> None:
+    """They are not opened, and told."""
+    write(repository, {"app/b.yaml": "", ".git/config": "password: hunter2"})
+    if target:
+        (repository / "app" / name).symlink_to(target)
+    else:
+        os.mkfifo(repository / "app" / name)
+    texts = gather_texts(["."], tools=Tools())
+
+    assert ["app/b.yaml"] == [text.file for text in texts.texts]
+    assert [(f"app/{name}", reason)] == [(entry.location.file, entry.reason) for entry in texts.skipped]
+
+
+def test_kustomizations_that_leave_the_repository(repository: Path) -> None:
+    """A folder outside is none that may be built from."""
+    write(repository.parent, {"out/kustomization.yaml": "resources: []"})
+    write(repository, {"app/kustomization.yaml": "resources: [../../out]"})
+    texts = gather_texts(["."], tools=Tools())
+
+    assert {SkipReason.OUTSIDE_REPOSITORY} == reasons(texts)
+
+
+def test_no_source_line_of_what_is_no_manifest(repository: Path) -> None:
+    """Neither the line nor a part of it is shown, in any format."""
+    (repository / "env").write_text("PASSWORD=hunter2: [hunter2\n")
+    for form in FORMATS:
+        result = CliRunner().invoke(lint.command, ["env", "-o", form])
+
+        assert 2 == result.exit_code
+        assert "hunter2" not in result.output

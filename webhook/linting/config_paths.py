@@ -10,7 +10,7 @@ from policies.documents.lint_config import VALUE_INVALID, LintConfig
 from policies.errors import DocumentError
 from policies.fields import ErrorKind, FieldError, FieldPath
 from policies.manifests import load_strictly
-from webhook.sources.repository import is_below, repository_root, shown_path
+from webhook.sources.repository import is_below, repository_root
 from webhook.sources.texts import shown_file
 
 #: What stands before the name of a built-in policy.
@@ -42,7 +42,7 @@ def check_paths(config: LintConfig, content: bytes, file: str) -> None:
 
 def _problem(path: Path, root: Path, *, may_be_folder: bool) -> str:
     if not is_below(path, root):
-        return f"must be below {shown_file(shown_path(root))}, unless --config names this file"
+        return "must be in this repository; name this file with --config to allow others"
     try:
         if not path.exists() or path.is_file() or (may_be_folder and path.is_dir()):
             return ""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from webhook.sources.files import read_file
 
@@ -42,7 +44,13 @@ class Ignored:
         # Few runs need it, and it takes a twentieth of the time that a run on one file may take.
         from pathspec import GitIgnoreSpec  # noqa: PLC0415
 
-        return Ignored((*self.specs, (folder, GitIgnoreSpec.from_lines(patterns))))
+        lines = [_BRACKETS.sub(_spelled_out, pattern) for pattern in patterns]
+        with warnings.catch_warnings(action="ignore", category=FutureWarning):
+            try:
+                spec = GitIgnoreSpec.from_lines(lines)
+            except Exception:  # noqa: BLE001  # of pathspec, of re, or of what else matches
+                spec = GitIgnoreSpec.from_lines(line for line in lines if _is_pattern(line))
+        return Ignored((*self.specs, (folder, spec)))
 
     def holds(self, path: Path, *, is_folder: bool = False) -> bool:
         """Tell whether a path is ignored: the innermost folder with a pattern that fits it decides."""
@@ -54,6 +62,32 @@ class Ignored:
             if decided is not None:
                 return decided
         return False
+
+
+#: The classes that Git knows in brackets and pathspec does not, spelled out.
+_CLASSES: Final = {
+    "alnum": "a-zA-Z0-9", "alpha": "a-zA-Z", "blank": " \t", "cntrl": "\x01-\x1f\x7f", "digit": "0-9",
+    "graph": "\"-~!", "lower": "a-z", "print": " -~", "punct": "\"-.:-@^-`{-~!", "space": "\t-\r ",
+    "upper": "A-Z", "xdigit": "0-9a-fA-F",
+}  # fmt: skip
+_CLASS: Final = re.compile(r"\[:([a-z]+):\]")
+_BRACKETS: Final = re.compile(r"(?<!\\)\[[!^]?(?:[^][]|\[:[a-z]+:\])*+\]")
+
+
+def _spelled_out(brackets: re.Match[str]) -> str:
+    inner = brackets[0][1:-1]
+    return f"[{_CLASS.sub(lambda match: _CLASSES.get(match[1], match[0]), inner)}]"
+
+
+def _is_pattern(line: str) -> bool:
+    """Tell whether a line is a pattern: Git passes over those that are none."""
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415
+
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except Exception:  # noqa: BLE001  # as above
+        return False
+    return True
 
 
 def ignored_in(folder: Path) -> Ignored:
