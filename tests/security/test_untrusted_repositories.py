@@ -10,6 +10,7 @@ import resource
 import select
 import shutil
 import socket
+import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -289,6 +290,33 @@ def test_what_programs_see(tmp_path: Path, address: str, monkeypatch: pytest.Mon
     assert "hunter2" not in output
     assert not any(line.startswith("/") and line.endswith("/git") for line in output.splitlines())
     assert "https_proxy" in output
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        pytest.param("http://ADDRESS/a.yaml", id="a port of this machine"),
+        pytest.param("http://a.invalid/a.yaml", id="another machine"),
+        pytest.param("me@a.invalid:a/b", id="Git"),
+    ],
+)
+def test_the_network_is_gone(repository: Path, address: str, resource: str) -> None:
+    """What we might fail to see is not fetched, either."""
+    kubectl = shutil.which("kubectl") or missing("kubectl", of_dev_extra=False)
+    if "ADDRESS" in resource and not _may_unshare():
+        pytest.skip("the kernel gives no process a network of its own")
+    write(repository, {"kustomization.yaml": f"resources: ['{resource.replace('ADDRESS', address)}']"})
+    with pytest.raises(ToolError, match=r"unreachable|127\.0\.0\.1:1|no 'git' program") as caught:
+        run_tool([kubectl, "kustomize", "--", "."])
+
+    assert SkipReason.TOOL_FAILED == caught.value.reason
+
+
+def _may_unshare() -> bool:
+    """Tell whether the kernel gives a process a network of its own."""
+    ours = str(Path("/proc/self/ns/net").readlink())
+    python = [sys.executable, "-c", "import os; print(os.readlink('/proc/self/ns/net'))"]
+    return run_tool(python).decode().strip() != ours
 
 
 @pytest.mark.parametrize(

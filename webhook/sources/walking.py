@@ -50,7 +50,8 @@ class Found:
     @property
     def count(self) -> int:
         """How much was found."""
-        return len(self.files) + len(self.charts) + len(self.kustomizations)
+        every = (self.files, self.charts, self.kustomizations, self.outside, self.special)
+        return sum(map(len, every))
 
 
 def find(paths: Iterable[str], *, exclude: tuple[Path, tuple[str, ...]] | None = None) -> Found:
