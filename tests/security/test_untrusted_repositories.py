@@ -415,13 +415,26 @@ def test_files_that_are_none(repository: Path, name: str, target: str, reason: S
     assert [(f"app/{name}", reason)] == [(entry.location.file, entry.reason) for entry in texts.skipped]
 
 
-def test_kustomizations_that_leave_the_repository(repository: Path) -> None:
-    """A folder outside is none that may be built from."""
-    write(repository.parent, {"out/kustomization.yaml": "resources: []"})
-    write(repository, {"app/kustomization.yaml": "resources: [../../out]"})
-    texts = gather_texts(["."], tools=Tools())
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("resources: [../../out]", id="a folder"),
+        pytest.param("resources: [link]", id="a link to a folder"),
+        pytest.param("resources: [inner]", id="a folder with a link"),
+        pytest.param("transformers: [link.yaml]", id="a link to an object that steers kustomize"),
+    ],
+)
+def test_kustomizations_that_leave_the_repository(repository: Path, text: str) -> None:
+    """They are not built, and what is outside is not told."""
+    write(repository.parent, {"out/kustomization.yaml": "hunter2: []\npath: http://hunter2/"})
+    write(repository, {"app/kustomization.yaml": text, "app/inner/a.yaml": ""})
+    (repository / "app" / "link").symlink_to("../../out")
+    for link in ("app/link.yaml", "app/inner/kustomization.yaml"):
+        (repository / link).symlink_to(repository.parent / "out" / "kustomization.yaml")
+    (skipped,) = gather_texts(["app/kustomization.yaml"], tools=Tools()).skipped
 
-    assert {SkipReason.OUTSIDE_REPOSITORY} == reasons(texts)
+    assert skipped.reason in {SkipReason.OUTSIDE_REPOSITORY, SkipReason.UNSUPPORTED}
+    assert "hunter2" not in str(skipped)
 
 
 def test_no_source_line_of_what_is_no_manifest(repository: Path) -> None:

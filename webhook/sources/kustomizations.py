@@ -14,7 +14,7 @@ from policies.fields import FieldError, shown
 from policies.manifests import Document, load
 from policies.skipped import SkipReason
 from webhook.sources.kustomization_fields import Listed, listed_by, plugin_names, text_errors
-from webhook.sources.repository import is_within
+from webhook.sources.repository import is_file, is_within, shown_path
 from webhook.sources.texts import Text, read_text, shown_file
 from webhook.sources.tools import ToolError, run_tool
 from webhook.sources.walking import KUSTOMIZATIONS
@@ -27,8 +27,6 @@ _ADDRESS: Final = re.compile(r"[:@?]|//|^(www\.)?github\.com", re.IGNORECASE)
 _HOST: Final = re.compile(r"[\w-]+(\.[\w-]+)+(:\d+)?[/:]|.*\.git(/|$)")
 #: What may stand in a text that is YAML of an object, and so is not taken for the name of a file.
 _LIKE_OBJECT: Final = re.compile(r"[{}\[\]:]")
-
-
 #: Problems that are told of one kustomization. Arbitrary; more than anyone fixes at once.
 _MAX_TOLD: Final = 10
 
@@ -132,15 +130,26 @@ def reached(root: Kustomization, by_folder: dict[Path, Kustomization]) -> list[K
         each = waiting.pop()
         if each.folder not in found:
             found[each.folder] = each
-            used = (by_folder.get(path) or kustomization_in(path) for path in sorted(each.resources))
+            listed = sorted(each.resources)
+            used = (by_folder.get(path) or kustomization_in(path, beside=each.folder) for path in listed)
             waiting += (kustomization for kustomization in used if kustomization is not None)
     return list(found.values())
 
 
-def kustomization_in(folder: Path) -> Kustomization | None:
-    """Return the kustomization of a folder, None where there is none."""
-    files = (folder / name for name in sorted(KUSTOMIZATIONS))
-    return next((read_kustomization(str(file)) for file in files if file.is_file()), None)
+def kustomization_in(folder: Path, *, beside: Path) -> Kustomization | None:
+    """Return the kustomization of a folder, None where there is none.
+
+    Args:
+        folder: The folder.
+        beside: A folder of the repository that it must be in; else it is not opened.
+    """
+    for file in (folder / name for name in sorted(KUSTOMIZATIONS)):
+        if is_file(file) and not is_within(file, beside):
+            problem = f"{shown_file(shown_path(file))}: outside of the repository"
+            return Kustomization(str(file), refusals=(Refusal(SkipReason.OUTSIDE_REPOSITORY, problem),))
+        if is_file(file):
+            return read_kustomization(str(file))
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,16 +206,15 @@ class _Reader:
         if _LIKE_OBJECT.search(entry):
             # It might be taken for an object itself; no name that people give a file is.
             raise DocumentError([f"{self._shown}: {shown(entry)} is not the name of a file"])
+        if not is_within(self._path(entry), self.file.parent):
+            raise DocumentError([f"{self._shown}: {shown(entry)} is outside of the repository"])
         if not self._is_remote(entry):
             yield read_text(str(self._path(entry)), named=False)
 
     def _refusals(self, entry: str) -> Iterator[Refusal]:
-        """Yield why a resource must not be used: kustomize would leave the repository, or go another way."""
+        """Yield why a resource must not be used: kustomize would go another way from it."""
         path = self._path(entry)
-        if path.exists() and not is_within(path, self.file.parent):
-            problem = f"{self._shown}: {shown_file(entry)} leads out of the repository"
-            yield Refusal(SkipReason.OUTSIDE_REPOSITORY, problem)
-        elif path.is_dir() and path.resolve() != _normal(self.file.parent.resolve() / entry):
+        if path.is_dir() and path.resolve() != _normal(self.file.parent.resolve() / entry):
             # What it lists counts from where the link leads, and was not read from there.
             yield self._unsupported(f"{shown_file(entry)} is reached by a link")
 

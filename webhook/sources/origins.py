@@ -185,7 +185,9 @@ class _Walk:
 
     def _kustomization(self, each: Kustomization, entry: str) -> Kustomization | None:
         folder = absolute(each.folder / entry)
-        return self.sources.by_folder.get(folder) or kustomization_in(Path(_beside(each.file, entry)))
+        return self.sources.by_folder.get(folder) or kustomization_in(
+            Path(_beside(each.file, entry)), beside=each.folder
+        )
 
     def _patches(self, each: Kustomization) -> Iterator[tuple[Mapping[str, Any], Layer]]:
         """Yield the patches of a kustomization with their targets, in the order in which they are applied."""
