@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -11,12 +12,15 @@ import shutil
 import socket
 import sys
 import tarfile
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from policies.errors import DocumentError
 from policies.skipped import SkipReason
@@ -24,6 +28,7 @@ from tests.deploy.manifests import missing, tool
 from tests.webhook.sources.charts import CHART, write
 from webhook.cli import lint
 from webhook.linting.outputs import FORMATS
+from webhook.sources import sandbox
 from webhook.sources.gathering import Texts, Tools, gather_texts
 from webhook.sources.tools import ToolError, run_tool
 
@@ -98,14 +103,23 @@ BESIDE = {
 }
 
 
-@pytest.fixture
-def address() -> Iterator[str]:
-    """The address of a socket that listens on this machine: nothing may connect to it."""
+def _canary() -> Iterator[str]:
+    """Give the address of a socket that listens on this machine: nothing may connect to it."""
     with socket.socket() as canary:
         canary.bind(("127.0.0.1", 0))
         canary.listen()
         yield f"127.0.0.1:{canary.getsockname()[1]}"
         assert not select.select([canary], [], [], 0)[0]
+
+
+#: The same for tests that are no generators.
+address = pytest.fixture(_canary, name="address")
+
+
+@pytest.fixture
+def unguarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave programs the network, as on a kernel that grants no other: what we refuse must be enough."""
+    monkeypatch.setattr(sandbox, "_LIBC", None)
 
 
 @pytest.fixture
@@ -128,7 +142,7 @@ def reasons(texts: Texts) -> set[SkipReason]:
 
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in FETCHING.items()])
-def test_kustomizations_that_fetch(repository: Path, address: str, text: str) -> None:
+def test_kustomizations_that_fetch(repository: Path, unguarded: None, address: str, text: str) -> None:
     """They are not built, for a reason that is told, and nobody connects to where they lead."""
     if not shutil.which("kubectl"):
         missing("kubectl", of_dev_extra=False)
@@ -140,6 +154,77 @@ def test_kustomizations_that_fetch(repository: Path, address: str, text: str) ->
     assert [] == texts.texts
     assert reasons(texts) <= {SkipReason.DOWNLOAD_NEEDED, SkipReason.UNSUPPORTED}
     assert texts.skipped[0].named
+
+
+_CASES = [str, str.title, str.upper, lambda name: name.replace("s", "\u017f")]
+_NAMES = st.sampled_from(
+    [
+        "http://ADDRESS/a", "a=http://ADDRESS/a", "HTTP://ADDRESS/a", "git::http://ADDRESS/a",
+        "http:/ADDRESS/a", " http://ADDRESS/a", "http://ADDRESS/a\n", "me@ADDRESS:a", "github.com/a/b",
+        "a.yaml", "inner", "inner//a",
+        "{apiVersion: builtin, kind: ConfigMapGenerator, metadata: {name: a}, files: ['http://ADDRESS/a']}",
+        "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\nenvs: ['http://ADDRESS/a']",
+    ]
+)  # fmt: skip
+
+
+def _mostly(names: list[str]) -> st.SearchStrategy[str]:
+    """Return names, now and then in another case."""
+    cases = st.integers(0, 19).map(lambda number: _CASES[number] if number < len(_CASES) else str)
+    return st.builds(lambda name, change: change(name), st.sampled_from(names), cases)
+
+
+def _entry(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    drawn = st.fixed_dictionaries({}, optional=fields)
+    return st.builds(
+        lambda entry, change: {change(key): value for key, value in entry.items()},
+        drawn,
+        st.sampled_from([str, str, str, str, str.title]),
+    )
+
+
+_LISTS = st.lists(_NAMES, max_size=2)
+_GENERATED = _entry(name=st.just("a"), files=_LISTS, envs=_LISTS, env=_NAMES)
+_PATCHED = _entry(path=_NAMES, target=st.just({"kind": "Pod"}))
+_FIELDS = st.one_of(
+    st.tuples(
+        _mostly(
+            [
+                "resources",
+                "bases",
+                "components",
+                "crds",
+                "configurations",
+                "generators",
+                "transformers",
+                "validators",
+                "patches",
+                "patchesStrategicMerge",
+            ]
+        ),
+        _LISTS,
+    ),
+    st.tuples(_mostly(["configMapGenerator", "secretGenerator"]), st.lists(_GENERATED, max_size=2)),
+    st.tuples(_mostly(["patches", "patchesJson6902", "replacements"]), st.lists(_PATCHED, max_size=2)),
+    st.tuples(_mostly(["openapi"]), _entry(path=_NAMES)),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(_FIELDS, max_size=3))
+def test_any_kustomization(fields: list[tuple[str, Any]]) -> None:
+    """Whatever is drawn, nothing connects to where it leads, not even without the kernel's help."""
+    kubectl = shutil.which("kubectl") or missing("kubectl", of_dev_extra=False)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.contextmanager(_canary)() as address,
+    ):
+        patch.setattr(sandbox, "_LIBC", None)
+        patch.setenv("PATH", str(Path(kubectl).parent))
+        texts = {"kustomization.yaml": json.dumps(dict(fields)), **BESIDE, "a.yaml": "a"}
+        write(Path(folder), {name: text.replace("ADDRESS", address) for name, text in texts.items()})
+        gather_texts([folder], tools=Tools())
 
 
 def _archive(files: dict[str, bytes]) -> bytes:
@@ -196,11 +281,12 @@ HOSTILE_CHARTS = {
 }  # fmt: skip
 
 
+@pytest.mark.usefixtures("helm", "unguarded")
 @pytest.mark.parametrize(
     ("files", "reason"), [pytest.param(*case, id=name) for name, case in HOSTILE_CHARTS.items()]
 )
 def test_charts_that_read_or_send(
-    repository: Path, helm: None, address: str, files: dict[str, Any], reason: SkipReason
+    repository: Path, address: str, files: dict[str, Any], reason: SkipReason
 ) -> None:
     """They are not rendered, for a reason that is told."""
     contents = {"lib/Chart.yaml": _LIB, "lib/values.schema.json": _REMOTE}
@@ -271,7 +357,7 @@ def test_a_chart_that_is_the_repository(repository: Path, helm: None) -> None:
 
 
 def test_what_helm_looks_up(
-    repository: Path, helm: None, address: str, monkeypatch: pytest.MonkeyPatch
+    repository: Path, helm: None, unguarded: None, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A template learns nothing of names, of a cluster, or of this process."""
     monkeypatch.setenv("HELM_KUBEAPISERVER", f"http://{address}")
