@@ -28,12 +28,16 @@ class SkipReason(StrEnum):
     DOWNLOAD_NEEDED = "download-needed"
     EMPTY = "empty"
     ENCRYPTED = "encrypted"
+    LIMIT_EXCEEDED = "limit-exceeded"
     NO_OBJECTS = "no-objects"
+    NOT_A_FILE = "not-a-file"
+    OUTSIDE_REPOSITORY = "outside-repository"
     SWITCHED_OFF = "switched-off"
     TEMPLATE = "template"
     TOOL_FAILED = "tool-failed"
     TOOL_MISSING = "tool-missing"
     UNREADABLE = "unreadable"
+    UNSUPPORTED = "unsupported"
     VALUES_MISSING = "values-missing"
 
 

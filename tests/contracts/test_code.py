@@ -71,6 +71,8 @@ TESTED_ELSEWHERE = {
     "policies/syntax/json_window.py": "tests/policies/test_object_stream.py",
     "webhook/cli/answers.py": "tests/webhook/cli/test_explain.py",
     "webhook/cli/manifest.py": "tests/webhook/cli/test_placement.py",
+    "webhook/linting/config_paths.py": "tests/security/test_untrusted_repositories.py",
+    "webhook/sources/chart_checks.py": "tests/security/test_untrusted_repositories.py",
     "webhook/cli/serve.py": "tests/webhook/serving/test_server.py",
     "webhook/scoring/explain_schemas.py": "tests/webhook/test_openapi.py",
     "webhook/scoring/schema_forms.py": "tests/webhook/test_openapi.py",

@@ -24,6 +24,7 @@ from policies.errors import DocumentError, UsageError
 from policies.model.version import KNOWN_VERSION
 from policies.rules.base import Subject, all_rules, unknown_rule
 from policies.skipped import FailOnSkipped
+from webhook.linting.config_paths import BUILTIN, check_paths
 from webhook.sources.charts import Release
 from webhook.sources.gathering import Tools
 from webhook.sources.kustomizations import absolute
@@ -34,8 +35,6 @@ from webhook.sources.walking import CHART, STDIN
 
 #: The kinds of the documents of a file, YAML or JSON, as far as a glance tells.
 _KIND = re.compile(rb"^[ \t{]*[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w+)", re.MULTILINE)
-#: What stands before the name of a built-in policy.
-_BUILTIN = "builtin:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,14 +81,16 @@ def lint_options(paths: tuple[str, ...], file: str | None) -> LintOptions:
     name = find_config(paths) if file is None else file
     if not name:
         return LintOptions(paths=paths or (".",), config=LintConfig())
-    config = load_lint_config(read_text(name, named=True).content, shown_file(name))
+    content = read_text(name, named=True).content
+    config = load_lint_config(content, shown_file(name))
     folder = Path(name).parent
+    if file is None:
+        # Whoever wrote the repository wrote this file, and may not name others of this machine.
+        check_paths(config, content, name)
     own = tuple(_from(folder, path) for path in config.paths) or (shown_path(folder),)
     config = replace(
         config,
-        policies=tuple(
-            path if path.startswith(_BUILTIN) else _from(folder, path) for path in config.policies
-        ),
+        policies=tuple(path if path.startswith(BUILTIN) else _from(folder, path) for path in config.policies),
         scheduler_config=_maybe_from(folder, config.scheduler_config),
         cluster=_maybe_from(folder, config.cluster),
         baseline=_maybe_from(folder, config.baseline),

@@ -11,6 +11,8 @@ from policies.syntax.encoding import decoded
 from webhook.sources.origins import Sources
 from webhook.sources.texts import Text
 
+#: What every manifest says.
+_MARK = "apiVersion"
 _BREAK = re.compile(r"\r\n|\r|\n")
 
 
@@ -26,9 +28,11 @@ def lines_of(texts: Iterable[Text], sources: Sources) -> Callable[[str], Sequenc
     @lru_cache(maxsize=1)
     def lines(file: str) -> Sequence[str]:
         try:
-            content = by_file[file] if file in by_file else sources.source(file)
-            text = decoded(content, file)
+            text = decoded(by_file[file] if file in by_file else sources.source(file), file)
         except DocumentError:
+            return ()
+        if file in by_file and _MARK not in text:
+            # It is no manifest: who knows what else it is, and who may see it.
             return ()
         return _BREAK.split(text.removeprefix("\ufeff"))
 

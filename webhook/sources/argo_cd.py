@@ -20,7 +20,8 @@ from webhook.sources.chart_source import (
     values_file,
 )
 from webhook.sources.charts import Release
-from webhook.sources.repository import is_file
+from webhook.sources.files import read_file
+from webhook.sources.repository import GIT, is_file
 
 #: Where Git keeps the addresses of a repository.
 _ADDRESS: Final = re.compile(r"^[ \t]*url[ \t]*=[ \t]*(\S+)", re.MULTILINE)
@@ -96,7 +97,7 @@ def _is_ours(source: dict[str, Any], root: Path) -> bool:
 def _addresses(root: Path) -> tuple[str, ...]:
     """Return the addresses that a repository was cloned from; none where it is not known."""
     try:
-        return tuple(_ADDRESS.findall((root / ".git" / "config").read_text(errors="replace")))
+        return tuple(_ADDRESS.findall(read_file(root / GIT / "config").decode(errors="replace")))
     except OSError:
         return ()
 

@@ -14,7 +14,9 @@ from typing import Any, Final
 from policies.errors import DocumentError
 from policies.manifests import load
 from policies.skipped import SkipReason
-from webhook.sources.repository import is_file, is_within
+from webhook.sources.chart_checks import ARCHIVE, check_chart
+from webhook.sources.files import read_file
+from webhook.sources.repository import GIT, is_file, is_within
 from webhook.sources.tools import ToolError
 from webhook.sources.walking import CHART
 
@@ -24,8 +26,7 @@ _REQUIREMENTS: Final = "requirements.yaml"
 _CHARTS: Final = "charts"
 #: Charts that are linked into one. Arbitrary; charts that share dependencies link them again and again.
 MAX_LINKED: Final = 100
-#: How an archive of a chart ends, and what its version starts with.
-_ARCHIVE: Final = ".tgz"
+#: What the version of an archive of a chart starts with.
 _VERSION: Final = re.compile(r"-(?=v?\d)")
 #: How a dependency is written that lies in the same repository.
 _LOCAL: Final = "file://"
@@ -80,9 +81,10 @@ def complete_chart(folder: str) -> Iterator[Complete]:
     Nothing is downloaded, and nothing is written to the chart's own folder.
 
     Raises:
-        ToolError: A dependency is missing.
+        ToolError: A dependency is missing, or a chart holds what leads elsewhere.
     """
-    if not _missing(Path(folder)):
+    check_chart(Path(folder))
+    if not _missing(Path(folder)) and not Path(folder, GIT).exists():
         yield Complete(folder)
         return
     with tempfile.TemporaryDirectory(prefix="evenkeel-chart-") as temporary:
@@ -115,10 +117,12 @@ def _link(source: Path, target: Path, place: Path, outer: tuple[Path, ...], link
     made = {_CHARTS, *(str(Path(_CHARTS, name)) for name in missing)}
     held = (str(Path(_CHARTS, name)) for name in _names(source / _CHARTS))
     for name in (*_names(source), *held):
-        if name not in made:
+        # A chart may be a whole repository; what Git keeps for itself is no file of it.
+        if name not in made and name != GIT:
             (target / name).symlink_to((source / name).absolute())
     for dependency in missing.values():
         local = _local(source, dependency)
+        check_chart(local)
         below = place / _CHARTS / dependency.name
         linked[below.as_posix()] = os.path.relpath(local)
         _link(local, target / _CHARTS / dependency.name, below, (*outer, source.resolve()), linked)
@@ -144,7 +148,7 @@ def _missing(folder: Path) -> dict[str, Dependency]:
 def _held(charts: Path) -> Iterator[str]:
     """Yield the names that the charts of a folder may have: an archive's name ends with its version."""
     for entry in _names(charts):
-        if entry.endswith(_ARCHIVE):
+        if entry.endswith(ARCHIVE):
             yield from (entry[: match.start()] for match in _VERSION.finditer(entry))
         elif is_file(charts / entry / CHART):
             yield str(_mapping(charts / entry / CHART).get("name"))
@@ -171,8 +175,8 @@ def _names(folder: Path) -> list[str]:
 
 def _mapping(file: Path) -> dict[str, Any]:
     try:
-        documents = load(file.read_bytes(), str(file))
-    except (OSError, DocumentError):
+        documents = load(read_file(file), str(file))
+    except (OSError, ValueError, DocumentError):
         return {}
     value = documents[0].value if documents else None
     return value if isinstance(value, dict) else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from policies.documents.lint_config import Rendering
 from policies.errors import DocumentError
 from policies.findings import Finding, Location
 from policies.skipped import Skipped, SkipReason, SourceKind
-from webhook.sources.kustomizations import Kustomization, absolute, reached, read_kustomization, roots
+from webhook.sources.kustomizations import Kustomization, absolute, check, reached, read_kustomization, roots
 from webhook.sources.origins import Sources
 from webhook.sources.rendering import Charts, render_charts
 from webhook.sources.texts import Text, read_text, shown_file, unreadable
@@ -81,20 +81,24 @@ def gather_texts(
     texts, skipped = render_charts(found, gathered.texts, tools.charts)
     gathered.texts += texts
     gathered.skipped += skipped
-    gathered.skipped += (_empty(path) for path in found.empty)
+    gathered.skipped += _unread(found)
     gathered.texts.sort(key=lambda text: text.file)
     return gathered
 
 
-def _empty(path: str) -> Skipped:
-    why = "no YAML or JSON file in it"
-    return Skipped(
-        location=Location(shown_file(path)),
-        kind=SourceKind.FOLDER,
-        reason=SkipReason.NO_OBJECTS,
-        message=why,
-        named=True,
-    )
+def _unread(found: Found) -> Iterator[Skipped]:
+    """Yield what was found and is not opened."""
+    for path in found.empty:
+        why = "no YAML or JSON file in it"
+        yield replace(_skipped(path, SkipReason.NO_OBJECTS, why), kind=SourceKind.FOLDER, named=True)
+    for path in found.outside:
+        yield _skipped(path, SkipReason.OUTSIDE_REPOSITORY, "link that leads out of the repository")
+    for path in found.special:
+        yield _skipped(path, SkipReason.NOT_A_FILE, "not a regular file")
+
+
+def _skipped(path: str, reason: SkipReason, why: str) -> Skipped:
+    return Skipped(location=Location(shown_file(path)), kind=SourceKind.FILE, reason=reason, message=why)
 
 
 def _build_all(found: Found, rendering: Rendering, gathered: Texts) -> set[Path]:
@@ -136,9 +140,7 @@ def _build(
         if rendering is Rendering.OFF:
             raise ToolError("--kustomize=off", SkipReason.SWITCHED_OFF)
         raise ToolError("neither kustomize nor kubectl is on the PATH", SkipReason.TOOL_MISSING)
-    remote = tuple(dict.fromkeys(entry for each in made_from for entry in each.remote))
-    if remote:
-        raise ToolError("it would have to download", SkipReason.DOWNLOAD_NEEDED, remote)
+    check(made_from)
     return root.build(program)
 
 

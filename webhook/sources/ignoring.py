@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from webhook.sources.files import read_file
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 #: Where a folder says what Git ignores below it.
 GITIGNORE = ".gitignore"
+#: What pathspec writes for ``*``, with what is behind it, before another; and for ``/**`` amid a pattern.
+_STAR_BEFORE_STAR = re.compile(
+    r"\[\^/\]\*((?:\\.|\[(?!\^/\]\*)\^?\]?(?:\\.|[^\]\\])*+\]|[^][\\/()])*+)(?=\[\^/\]\*)"
+)
+_FOLDERS = "(?:/.+)?"
+#: The classes that Git knows in brackets and pathspec does not, spelled out.
+_CLASSES: Final = {
+    "alnum": "a-zA-Z0-9", "alpha": "a-zA-Z", "blank": " \t", "cntrl": "\x01-\x1f\x7f", "digit": "0-9",
+    "graph": "\"-~!", "lower": "a-z", "print": " -~", "punct": "\"-.:-@^-`{-~!", "space": "\t-\r ",
+    "upper": "A-Z", "xdigit": "0-9a-fA-F",
+}  # fmt: skip
+_CLASS: Final = re.compile(r"\[:([a-z]+):\]")
+_BRACKETS: Final = re.compile(r"(?<!\\)\[[!^]?(?:[^][]|\[:[a-z]+:\])*+\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +44,28 @@ class Ignored:
     def below(self, folder: Path) -> Ignored:
         """Return the patterns in force in a folder further down, which may have some of its own."""
         try:
-            lines = (folder / GITIGNORE).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+            # Git follows no link here.
+            content = read_file(folder / GITIGNORE, follow=False)
         except OSError:
             return self
-        return self.with_patterns(folder, lines)
+        # Nor does it know other ends of lines.
+        text = content.removeprefix(b"\xef\xbb\xbf").decode(errors="surrogateescape")
+        return self.with_patterns(folder, (line.removesuffix("\r") for line in text.split("\n")))
 
     def with_patterns(self, folder: Path, patterns: Iterable[str]) -> Ignored:
         """Return these patterns and further ones, which count from a folder."""
         # Few runs need it, and it takes a twentieth of the time that a run on one file may take.
         from pathspec import GitIgnoreSpec  # noqa: PLC0415
 
-        spec = GitIgnoreSpec.from_lines(patterns)
-        for pattern in spec.patterns:
-            if pattern.regex is not None:
-                pattern.regex = re.compile(without_backtracking(pattern.regex.pattern))
+        lines = [_BRACKETS.sub(_spelled_out, pattern) for pattern in patterns]
+        with warnings.catch_warnings(action="ignore", category=FutureWarning):
+            try:
+                spec = GitIgnoreSpec.from_lines(lines)
+            except Exception:  # noqa: BLE001  # of pathspec, of re, or of what else matches
+                spec = GitIgnoreSpec.from_lines(line for line in lines if _is_pattern(line))
+            for pattern in spec.patterns:
+                if pattern.regex is not None:
+                    pattern.regex = re.compile(without_backtracking(pattern.regex.pattern))
         return Ignored((*self.specs, (folder, spec)))
 
     def holds(self, path: Path, *, is_folder: bool = False) -> bool:
@@ -77,11 +101,20 @@ def without_backtracking(expression: str) -> str:
     return found + _FOLDERS + others[-1]
 
 
-#: What pathspec writes for ``*``, with what is behind it, before another; and for ``/**`` amid a pattern.
-_STAR_BEFORE_STAR = re.compile(
-    r"\[\^/\]\*((?:\\.|\[(?!\^/\]\*)\^?\]?(?:\\.|[^\]\\])*+\]|[^][\\/()])*+)(?=\[\^/\]\*)"
-)
-_FOLDERS = "(?:/.+)?"
+def _spelled_out(brackets: re.Match[str]) -> str:
+    inner = brackets[0][1:-1]
+    return f"[{_CLASS.sub(lambda match: _CLASSES.get(match[1], match[0]), inner)}]"
+
+
+def _is_pattern(line: str) -> bool:
+    """Tell whether a line is a pattern: Git passes over those that are none."""
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415
+
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except Exception:  # noqa: BLE001  # as above
+        return False
+    return True
 
 
 def ignored_in(folder: Path) -> Ignored:

@@ -7,26 +7,36 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 from policies.errors import DocumentError
+from policies.fields import FieldError, shown
 from policies.manifests import Document, load
-from webhook.sources.texts import Text, shown_file
-from webhook.sources.tools import run_tool
+from policies.skipped import SkipReason
+from webhook.sources.kustomization_fields import Listed, listed_by, plugin_names, text_errors
+from webhook.sources.repository import is_file, is_within, shown_path
+from webhook.sources.texts import Text, read_text, shown_file
+from webhook.sources.tools import ToolError, run_tool
 from webhook.sources.walking import KUSTOMIZATIONS
 
-#: Fields that list other kustomizations and whole manifests.
-_RESOURCES = ("resources", "bases", "components")
-#: Fields that list files with parts of manifests, or with what is no manifest of the cluster.
-_PARTS = (
-    "patches", "patchesStrategicMerge", "patchesJson6902", "transformers", "generators", "validators",
-    "configurations", "replacements", "crds",
-)  # fmt: skip
-#: Fields that make objects of files, and their fields that list these, each perhaps after ``KEY=``.
-_GENERATORS = ("configMapGenerator", "secretGenerator")
-_GENERATED_FROM = ("files", "envs")
-#: What kustomize would fetch with Git if there is no file of that name: ``example.com/team/repo``.
-_HOST = re.compile(r"[\w-]+(\.[\w-]+)+(:\d+)?[/:]")
+#: What kustomize would download whatever there is.
+_SCHEME: Final = re.compile(r"(https?|ssh|file|gh|git|[\w-]+@[^/]+):|git::", re.IGNORECASE)
+#: What it would fetch with Git even if there is a folder of that name.
+_ADDRESS: Final = re.compile(r"[:@?]|//|^(www\.)?github\.com", re.IGNORECASE)
+#: What it would download if there is nothing of that name: ``example.com/team/repo``, ``team.git/deploy``.
+_HOST: Final = re.compile(r"[\w-]+(\.[\w-]+)+(:\d+)?[/:]|.*\.git(/|$)")
+#: What may stand in a text that is YAML of an object, and so is not taken for the name of a file.
+_LIKE_OBJECT: Final = re.compile(r"[{}\[\]:]")
+#: Problems that are told of one kustomization. Arbitrary; more than anyone fixes at once.
+_MAX_TOLD: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a kustomization must not be built."""
+
+    reason: SkipReason
+    problem: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +50,7 @@ class Kustomization:
         remote: What it lists that would have to be downloaded.
         is_component: Whether it is only of use in another one.
         document: What it says; None for one that cannot be read.
+        refusals: Why else it must not be built.
     """
 
     file: str
@@ -48,6 +59,7 @@ class Kustomization:
     remote: tuple[str, ...] = ()
     is_component: bool = False
     document: Document | None = None
+    refusals: tuple[Refusal, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -56,6 +68,8 @@ class Kustomization:
 
     def build(self, program: list[str]) -> Text:
         """Return what it builds, as a text that is named after its file.
+
+        Only what ``check`` lets pass may be built.
 
         Raises:
             ToolError: The program cannot build it.
@@ -66,32 +80,34 @@ class Kustomization:
 
 
 def read_kustomization(file: str) -> Kustomization:
-    """Read which files a kustomization uses; one that cannot be read uses none."""
+    """Read which files a kustomization uses; one that cannot be read uses none, and must not be built."""
     try:
-        documents = load(Path(file).read_bytes(), file)
-    except (OSError, DocumentError):
-        return Kustomization(file)
-    value = documents[0].value if documents else None
-    if not isinstance(value, dict):
-        return Kustomization(file)
-    folder = Path(file).parent
-    listed = [entry for name in _RESOURCES for entry in _paths(value.get(name))]
-    parts = [entry for name in _PARTS for entry in _paths(value.get(name))]
-    mentioned = (*listed, *parts, *_sources(value))
-    remote = dict.fromkeys(entry for entry in mentioned if _is_remote(entry, folder))
-    # Kustomize would have helm download these.
-    inflated = (entry for path in _paths(value.get("generators")) for entry in _inflated(folder / path))
-    charts = [
-        " ".join(_words(entry)) or "a chart" for entry in (*_entries(value.get("helmCharts")), *inflated)
-    ]
-    return Kustomization(
-        file,
-        frozenset(absolute(folder / entry) for entry in listed if entry not in remote),
-        frozenset(absolute(folder / entry) for entry in parts if entry not in remote),
-        tuple(dict.fromkeys((*remote, *charts))),
-        value.get("kind") == "Component",
-        documents[0],
-    )
+        content = read_text(file, named=False).content
+        documents = load(content, shown_file(file))
+    except DocumentError as error:
+        return Kustomization(file, refusals=(Refusal(SkipReason.UNSUPPORTED, str(error)),))
+    if len(documents) != 1:
+        problem = f"{shown_file(file)}: must hold one document, got {len(documents)}"
+        return Kustomization(file, refusals=(Refusal(SkipReason.UNSUPPORTED, problem),))
+    listed = listed_by(documents[0])
+    listed.errors += text_errors(content)
+    return _Reader(Path(file), listed, documents[0]).read()
+
+
+def check(made_from: Iterable[Kustomization]) -> None:
+    """Make sure that kustomizations may be built: they open what was read, and nothing else.
+
+    Raises:
+        ToolError: They may not.
+    """
+    every = list(made_from)
+    remote = tuple(dict.fromkeys(entry for each in every for entry in each.remote))
+    if remote:
+        raise ToolError("it would have to download", SkipReason.DOWNLOAD_NEEDED, remote)
+    refusals = [refusal for each in every for refusal in each.refusals]
+    if refusals:
+        told = "; ".join(dict.fromkeys(refusal.problem for refusal in refusals[:_MAX_TOLD]))
+        raise ToolError(told, refusals[0].reason)
 
 
 def roots(kustomizations: Iterable[Kustomization]) -> Iterator[Kustomization]:
@@ -114,62 +130,128 @@ def reached(root: Kustomization, by_folder: dict[Path, Kustomization]) -> list[K
         each = waiting.pop()
         if each.folder not in found:
             found[each.folder] = each
-            used = (by_folder.get(path) or kustomization_in(path) for path in sorted(each.resources))
+            listed = sorted(each.resources)
+            used = (by_folder.get(path) or kustomization_in(path, beside=each.folder) for path in listed)
             waiting += (kustomization for kustomization in used if kustomization is not None)
     return list(found.values())
 
 
-def kustomization_in(folder: Path) -> Kustomization | None:
-    """Return the kustomization of a folder, None where there is none."""
-    files = (folder / name for name in sorted(KUSTOMIZATIONS))
-    return next((read_kustomization(str(file)) for file in files if file.is_file()), None)
+def kustomization_in(folder: Path, *, beside: Path) -> Kustomization | None:
+    """Return the kustomization of a folder, None where there is none.
+
+    Args:
+        folder: The folder.
+        beside: A folder of the repository that it must be in; else it is not opened.
+    """
+    for file in (folder / name for name in sorted(KUSTOMIZATIONS)):
+        if is_file(file) and not is_within(file, beside):
+            problem = f"{shown_file(shown_path(file))}: outside of the repository"
+            return Kustomization(str(file), refusals=(Refusal(SkipReason.OUTSIDE_REPOSITORY, problem),))
+        if is_file(file):
+            return read_kustomization(str(file))
+    return None
 
 
-def _entries(value: object) -> Iterator[dict[str, Any]]:
-    yield from (entry for entry in (value if isinstance(value, list) else ()) if isinstance(entry, dict))
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Makes of what a kustomization lists what is there."""
+
+    file: Path
+    listed: Listed
+    document: Document
+
+    def read(self) -> Kustomization:
+        """Return the kustomization."""
+        opened, charts, refusals = self._plugins()
+        parts = [*self.listed.parts, *self.listed.sources, *opened]
+        remote = dict.fromkeys(entry for entry in self.listed.resources if self._is_remote_resource(entry))
+        remote |= dict.fromkeys(entry for entry in parts if self._is_remote(entry))
+        resources = [entry for entry in self.listed.resources if entry not in remote]
+        refusals += map(self._told, self.listed.errors)
+        refusals += (refusal for entry in resources for refusal in self._refusals(entry))
+        is_read = isinstance(self.document.value, dict)
+        return Kustomization(
+            str(self.file),
+            frozenset(absolute(self._path(entry)) for entry in resources),
+            frozenset(absolute(self._path(entry)) for entry in self.listed.parts if entry not in remote),
+            tuple(dict.fromkeys((*remote, *self.listed.charts, *charts))),
+            is_read and self.document.value.get("kind") == "Component",
+            self.document if is_read else None,
+            tuple(refusals),
+        )
+
+    def _plugins(self) -> tuple[list[str], list[str], list[Refusal]]:
+        """Return what objects that steer kustomize open, the charts that they render, and what is no such."""
+        opened: list[str] = []
+        charts: list[str] = []
+        refusals: list[Refusal] = []
+        texts = [Text(self._shown, text.encode()) for text in self.listed.inline]
+        for entry in self.listed.plugins:
+            try:
+                texts += self._plugin(entry)
+            except DocumentError as error:
+                refusals.append(Refusal(SkipReason.UNSUPPORTED, str(error)))
+        for text in texts:
+            try:
+                names = plugin_names(text.content, text.file)
+            except DocumentError as error:
+                refusals.append(Refusal(SkipReason.UNSUPPORTED, str(error)))
+            else:
+                opened += names[0]
+                charts += names[1]
+        return opened, charts, refusals
+
+    def _plugin(self, entry: str) -> Iterator[Text]:
+        """Yield a file with objects that steer kustomize, if it need not be downloaded."""
+        if _LIKE_OBJECT.search(entry):
+            # It might be taken for an object itself; no name that people give a file is.
+            raise DocumentError([f"{self._shown}: {shown(entry)} is not the name of a file"])
+        if not is_within(self._path(entry), self.file.parent):
+            raise DocumentError([f"{self._shown}: {shown(entry)} is outside of the repository"])
+        if not self._is_remote(entry):
+            yield read_text(str(self._path(entry)), named=False)
+
+    def _refusals(self, entry: str) -> Iterator[Refusal]:
+        """Yield why a resource must not be used: kustomize would go another way from it."""
+        path = self._path(entry)
+        if path.is_dir() and path.resolve() != _normal(self.file.parent.resolve() / entry):
+            # What it lists counts from where the link leads, and was not read from there.
+            yield self._unsupported(f"{shown_file(entry)} is reached by a link")
+
+    def _is_remote_resource(self, entry: str) -> bool:
+        """Tell whether kustomize might fetch a resource: it tries to if the file is no manifest, too."""
+        return bool(_ADDRESS.search(entry)) or self._is_remote(entry)
+
+    def _is_remote(self, entry: str) -> bool:
+        # Files may stand behind the names that they get.
+        names = {entry, entry.rpartition("=")[2]}
+        if "://" in entry or any(map(_SCHEME.match, names)):
+            return True
+        return any(map(_HOST.match, names)) and not any(_exists(self._path(name)) for name in names)
+
+    def _path(self, entry: str) -> Path:
+        return self.file.parent / entry
+
+    @property
+    def _shown(self) -> str:
+        return shown_file(str(self.file))
+
+    def _told(self, error: FieldError) -> Refusal:
+        return Refusal(SkipReason.UNSUPPORTED, self.document.problems([error])[0])
+
+    def _unsupported(self, problem: str) -> Refusal:
+        return Refusal(SkipReason.UNSUPPORTED, f"{self._shown}: {problem}")
 
 
-def _inflated(file: Path) -> Iterator[dict[str, Any]]:
-    """Yield the charts that a generator has helm render."""
+def _exists(path: Path) -> bool:
     try:
-        documents = load(file.read_bytes(), str(file)) if file.is_file() else []
-    except (OSError, DocumentError):
-        return
-    values = (document.value for document in documents if isinstance(document.value, dict))
-    yield from (value for value in values if value.get("kind") == "HelmChartInflationGenerator")
+        return path.exists()
+    except (OSError, ValueError):
+        return False
 
 
-def _words(chart: dict[str, Any]) -> Iterator[str]:
-    """Yield what a chart of a kustomization is told by: its name, version, and where it comes from."""
-    yield from (str(chart[name]) for name in ("name", "version") if chart.get(name))
-    if chart.get("repo"):
-        yield f"from {chart['repo']}"
-
-
-def _paths(entries: Any) -> Iterator[str]:
-    """Yield the paths of a list: of texts, or of objects with a ``path``."""
-    for entry in entries if isinstance(entries, list) else ():
-        path = entry.get("path") if isinstance(entry, dict) else entry
-        # A patch may stand in the list itself.
-        if isinstance(path, str) and path and "\n" not in path:
-            yield path
-
-
-def _sources(value: dict[str, Any]) -> Iterator[str]:
-    """Yield the paths of the files that a kustomization makes objects of, and of its OpenAPI document."""
-    yield from _paths([value.get("openapi")])
-    for name in _GENERATORS:
-        entries = value.get(name)
-        for entry in entries if isinstance(entries, list) else ():
-            for field in _GENERATED_FROM if isinstance(entry, dict) else ():
-                yield from (path.rpartition("=")[2] for path in _paths(entry.get(field)))
-
-
-def _is_remote(entry: str, folder: Path) -> bool:
-    if "://" in entry or "?" in entry or entry.startswith("git@"):
-        return True
-    is_like_one = "//" in entry or ".git" in entry or _HOST.match(entry)
-    return bool(is_like_one) and not (folder / entry).exists()
+def _normal(path: Path) -> Path:
+    return Path(os.path.normpath(path))
 
 
 def absolute(path: str | Path) -> Path:

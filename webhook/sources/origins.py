@@ -23,6 +23,7 @@ from policies.manifests import Document, ManifestObject, load, objects
 from policies.origins import BuiltObject, Origin
 from policies.syntax.encoding import decoded
 from policies.syntax.lines import LineMap
+from webhook.sources.files import read_file
 from webhook.sources.kustomizations import Kustomization, absolute, kustomization_in
 from webhook.sources.patch_targets import is_target
 from webhook.sources.texts import shown_file
@@ -63,7 +64,7 @@ class Sources:
         if shown not in self.contents:
             self.paths[shown] = file
             try:
-                self.contents[shown] = Path(file).read_bytes()
+                self.contents[shown] = read_file(file)
             except (OSError, ValueError):
                 self.contents[shown] = None
         return self.contents[shown] or b""
@@ -184,7 +185,9 @@ class _Walk:
 
     def _kustomization(self, each: Kustomization, entry: str) -> Kustomization | None:
         folder = absolute(each.folder / entry)
-        return self.sources.by_folder.get(folder) or kustomization_in(Path(_beside(each.file, entry)))
+        return self.sources.by_folder.get(folder) or kustomization_in(
+            Path(_beside(each.file, entry)), beside=each.folder
+        )
 
     def _patches(self, each: Kustomization) -> Iterator[tuple[Mapping[str, Any], Layer]]:
         """Yield the patches of a kustomization with their targets, in the order in which they are applied."""

@@ -4,21 +4,39 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
+
+#: Where Git keeps what is not of the repository.
+GIT: Final = ".git"
 
 
-def repository_root(path: str | Path) -> Path:
-    """Return the root of the Git repository that a path lies in; without one, the working folder."""
+def repository_root(path: str | Path, *, without: Path | None = None) -> Path:
+    """Return the root of the Git repository that a path lies in.
+
+    Args:
+        path: The path.
+        without: What is returned if there is no repository; None for the working folder.
+    """
     start = Path(os.path.normpath(Path(path).absolute()))
     for folder in (start, *start.parents):
-        if (folder / ".git").exists():
+        if (folder / GIT).exists():
             return folder
-    return Path.cwd()
+    return without or Path.cwd()
 
 
 def is_within(path: Path, beside: str | Path) -> bool:
-    """Tell whether a path leads into the repository that another file lies in, links followed."""
+    """Tell whether a path leads into the repository that another file lies in, links followed.
+
+    What Git keeps for itself is not of the repository: it may hold passwords.
+    """
+    return is_below(path, repository_root(beside))
+
+
+def is_below(path: Path, root: Path) -> bool:
+    """Tell whether a path leads into a folder, links followed; what Git keeps for itself is left out."""
     try:
-        return path.resolve().is_relative_to(repository_root(beside).resolve())
+        real, root = path.resolve(), root.resolve()
+        return real.is_relative_to(root) and GIT not in real.relative_to(root).parts
     except (OSError, RuntimeError, ValueError):
         # Links that lead to each other, and names that no file can have.
         return False

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from policies.errors import DocumentError
 from policies.fields import FieldPath, shown
 from policies.findings import Finding, Location, Severity
 from policies.manifests import ManifestObject
+from webhook.sources.files import read_file, read_limited
 from webhook.sources.walking import STDIN
 
 #: The rule that a file breaks which cannot be read.
@@ -53,11 +53,15 @@ def shown_file(name: str) -> str:
 def read_text(name: str, *, named: bool) -> Text:
     """Read a file, or standard input for ``-``.
 
+    Args:
+        name: The file.
+        named: Whether it was given by name, so that it may also be a pipe.
+
     Raises:
-        DocumentError: It cannot be opened.
+        DocumentError: It cannot be opened, or is too large.
     """
     try:
-        content = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+        content = read_limited(sys.stdin.buffer) if name == STDIN else read_file(name, regular=not named)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise DocumentError([f"{shown_file(name)}: {reason}"]) from error

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 from typing import Final
 
 from policies.skipped import SkipReason
+from webhook.sources import sandbox
 
-#: Seconds a program may take for one chart or kustomization. Arbitrary; they take one or two.
-TIMEOUT_S = 60
 #: Bytes of a program's complaint that are looked at. Arbitrary; far more than any that is read by people.
 MAX_COMPLAINT: Final = 2**16
 #: Characters of an error that are repeated, of its start and of its end, where the cause is. Arbitrary; both
@@ -61,23 +59,21 @@ def run_tool(command: list[str], *, stdin: bytes = b"") -> bytes:
         stdin: What it reads.
 
     Raises:
-        ToolError: It cannot be run, takes too long, or fails.
+        ToolError: It cannot be run, exceeds a limit, or fails.
     """
     name = " ".join(part.rpartition("/")[2] for part in command[:2])
     try:
-        done = subprocess.run(  # noqa: S603  # a program of the user's own PATH, given a path
-            command, input=stdin, capture_output=True, check=False, timeout=TIMEOUT_S
-        )
-    except subprocess.TimeoutExpired as error:
-        raise ToolError(f"{name} takes more than {TIMEOUT_S} s") from error
+        done = sandbox.run(command, stdin=stdin)
+    except sandbox.LimitError as error:
+        raise ToolError(f"{name} {error}", SkipReason.LIMIT_EXCEEDED) from error
     except OSError as error:
         raise ToolError(f"{name} cannot be run: {error.strerror}") from error
     except ValueError as error:
         # A name of an untrusted manifest may hold what no argument of a program can.
         raise ToolError(f"{name} cannot be run: {error}") from error
-    if done.returncode:
-        raise ToolError(f"{name} fails: {complaint(done.stderr)}")
-    return done.stdout
+    if done.code:
+        raise ToolError(f"{name} fails: {complaint(done.complaint)}")
+    return done.output
 
 
 def complaint(stderr: bytes) -> str:

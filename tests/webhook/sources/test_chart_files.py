@@ -20,7 +20,7 @@ def test_vendored_dependencies(repository: Path) -> None:
 
     write(repository, {"shop/charts/other/Chart.yaml": CHART.format(name="a"), "shop/charts/b-2.0.0.tgz": ""})
     (skipped,) = gather("shop", given=release).skipped
-    assert SkipReason.TOOL_FAILED == skipped.reason  # The archive is none, as helm says.
+    assert SkipReason.UNSUPPORTED == skipped.reason  # The archive is none.
 
 
 def test_dependencies_of_the_repository(repository: Path) -> None:

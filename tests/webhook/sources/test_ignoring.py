@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -100,3 +101,38 @@ def test_an_odd_pattern_takes_no_time(tmp_path: Path, pattern: str, path: str) -
     (tmp_path / ".gitignore").write_text(f"{pattern}\n", encoding="utf-8")
 
     assert not ignored_in(tmp_path).holds(tmp_path / path)
+
+
+@pytest.mark.parametrize(
+    ("content", "ignored"),
+    [
+        pytest.param(b"!\n\\\nb.yaml\\\n[c-a].yaml\na.yaml\n", "a.yaml", id="4 lines that are no patterns"),
+        pytest.param(b"\xef\xbb\xbfa.yaml\n", "a.yaml", id="a byte order mark"),
+        pytest.param(b"a.yaml\r\n", "a.yaml", id="a carriage return"),
+        pytest.param(b"x\x0cb.yaml\na.yaml\n", "a.yaml", id="a form feed ends no line"),
+        pytest.param(b"\xff\na.yaml\n", "a.yaml", id="no UTF-8"),
+        pytest.param(b"[[:digit:][:upper:]].yaml\n", "7.yaml", id="2 classes"),
+        pytest.param(b"[![:lower:]].yaml\n", "7.yaml", id="no such class"),
+        pytest.param(b"[[:punct:]].yaml\n", "#.yaml", id="the class of punctuation"),
+        pytest.param(b"[[]a.yaml\n", "[a.yaml", id="a bracket in brackets"),
+    ],
+)
+def test_odd_lines(tmp_path: Path, content: bytes, ignored: str) -> None:
+    """They mean what they mean to Git, which passes over what is no pattern."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_bytes(content)
+    spec = ignored_in(tmp_path)
+
+    assert [ignored] == [name for name in (ignored, "b.yaml") if spec.holds(tmp_path / name)]
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    """Git follows no link to its patterns, and nobody waits for a pipe."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "patterns").write_text("a.yaml\n")
+    (tmp_path / ".gitignore").symlink_to("patterns")
+    (tmp_path / "pipe").mkdir()
+    os.mkfifo(tmp_path / "pipe" / ".gitignore")
+
+    assert not ignored_in(tmp_path).holds(tmp_path / "a.yaml")
+    assert not ignored_in(tmp_path / "pipe").holds(tmp_path / "pipe" / "a.yaml")
