@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import crowd, engine, following, lint, memory, review, serving, snapshot
+from benchmarks import crowd, engine, following, heavy, lint, memory, review, serving, snapshot
 
 if __name__ == "__main__":
     engine.run()
@@ -12,4 +12,5 @@ if __name__ == "__main__":
     crowd.run()
     review.run()
     serving.run()
+    heavy.run()
     memory.run()

@@ -23,6 +23,7 @@ from prometheus_client.values import MultiProcessValue
 from policies.evaluation.decision import Verdict
 from webhook.admission.respond import Phase, Reply
 from webhook.cluster_metrics import ClusterMetrics, KeptCertificates
+from webhook.serving.child_processes import Limit
 
 if TYPE_CHECKING:
     from webhook.cluster.reflector import KindStatus
@@ -121,6 +122,12 @@ class Telemetry:
             ["result"],
             registry=self._registry,
         )
+        self._limited = Counter(
+            "evenkeel_requests_limited_total",
+            "Requests of /v1 that met a limit: busy, timeout, memory, killed.",
+            ["reason"],
+            registry=self._registry,
+        )
         self._violations = Counter(
             "evenkeel_rule_violations_total",
             "Reviews that broke a rule, by the rule's id.",
@@ -180,6 +187,10 @@ class Telemetry:
     def count_access(self, result: str) -> None:
         """Count an answer to the question whether a caller may use a route."""
         self._access.labels(result).inc()
+
+    def count_limited(self, limit: Limit) -> None:
+        """Count a request that was not computed to its end."""
+        self._limited.labels(limit.value).inc()
 
     def cluster_followed(self, kinds: Iterable[KindStatus], *, age_s: float, stale: bool) -> None:
         """Note how this process follows a live cluster, and whether what is known of it is not used."""
