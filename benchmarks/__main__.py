@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks import crowd, engine, following, lint, memory, review, serving, shapes, snapshot
+from benchmarks import crowd, engine, following, heavy, lint, memory, review, serving, shapes, snapshot
 
 if __name__ == "__main__":
     engine.run()
@@ -13,4 +13,5 @@ if __name__ == "__main__":
     review.run()
     shapes.run()
     serving.run()
+    heavy.run()
     memory.run()

@@ -11,7 +11,7 @@ from webhook.logs import LOGGER
 from webhook.serving.body import RefusalError
 from webhook.serving.problems import JSON, problem
 from webhook.state import ServerState
-from webhook.views import health, linting, metrics, openapi, scoring
+from webhook.views import compression, health, linting, metrics, openapi, scoring
 from webhook.views.current import STATE_KEY
 
 
@@ -24,6 +24,7 @@ def create_app(state: ServerState) -> Flask:
     app.register_blueprint(scoring.blueprint)
     app.register_blueprint(linting.blueprint)
     app.register_blueprint(openapi.blueprint)
+    app.after_request(compression.compress)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(RefusalError, _refusal)
     app.register_error_handler(Exception, _own_error)

@@ -47,10 +47,11 @@ _REFUSALS: Final[Mapping[int, str]] = {
     400: "The body is not what it should be; details name every field.",
     408: "The body did not arrive in time.",
     411: "The body has no length.",
-    413: "The body is too large.",
+    413: "The body is too large, or the answer takes too much memory.",
     415: "The body is not application/json.",
     500: "The server failed; its log says why.",
 }
+_LATE: Final = {504: "The answer takes too long."}
 _BUSY: Final = {503: "As many requests are being answered as may be at once, or who calls cannot be asked."}
 #: What each refusal of a caller means.
 _STRANGERS: Final[Mapping[int, str]] = {
@@ -168,7 +169,8 @@ def _guarded(operation: dict[str, Any], also: Mapping[int, str] | None = None) -
 def _admission(name: str, summary: str) -> dict[str, Any]:
     review = "AdmissionReview"
     operation = _posted(name, summary, review, review)
-    del operation["responses"]["503"]
+    for status in _BUSY | _LATE:
+        del operation["responses"][str(status)]
     operation["responses"] |= _errors(_NO_CERTIFICATE)
     return operation | {"tags": ["admission"]}
 
@@ -181,7 +183,7 @@ def _posted(name: str, summary: str, request: str, answer: str) -> dict[str, Any
         "requestBody": {"required": True, "content": _content(request)},
         "responses": {
             "200": {"description": "The answer.", "content": _content(answer)},
-            **_errors({**_REFUSALS, **_BUSY}),
+            **_errors({**_REFUSALS, **_BUSY, **_LATE}),
         },
     }
 

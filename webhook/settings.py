@@ -176,6 +176,16 @@ class Settings:
         default=32 * 1024 * 1024,
         metadata=_help("Largest body of a score request, which may bring a cluster, in bytes."),
     )
+    #: Seconds, with those in which it waits for its turn. Less than the 15 s that requests in flight have
+    #: after SIGTERM, so that none is cut off by default. Arbitrary; most answers take less than one.
+    request_timeout_s: float = field(
+        default=10.0, metadata=_help("Seconds that the answer to a request of /v1 may take.")
+    )
+    #: Bytes, beyond what the worker has already: a request that brings the largest cluster takes most of it.
+    max_request_memory_bytes: int = field(
+        default=320 * 1024 * 1024,
+        metadata=_help("Memory that the answer to a request of /v1 may take, in bytes."),
+    )
     #: Seconds for a whole TLS handshake, and again for a whole request. The API server waits 30 s at most.
     read_timeout_s: float = field(
         default=10.0, metadata=_help("Seconds a client has to send a whole request.")
@@ -216,6 +226,8 @@ class Settings:
             "threads",
             "max_body_bytes",
             "max_score_body_bytes",
+            "request_timeout_s",
+            "max_request_memory_bytes",
             "max_snapshot_age_s",
             "read_timeout_s",
             "keepalive_s",

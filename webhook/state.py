@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from webhook.access.guard import ClosedGuard, Guard
 from webhook.logs import LOGGER, EventLog
+from webhook.serving.child_processes import Budget, ChildProcesses
 from webhook.serving.gate import Gate
 from webhook.settings import Settings
 
@@ -61,6 +62,7 @@ class ServerState:
         now: The clock.
         draining: Whether the process was asked to end.
         scoring: Lets scoring have half of the threads.
+        children: The processes that compute the answers of /v1.
         live: Follows the cluster; None if its picture is a file, or there is none.
         keeper: Keeps the certificate of --cert-secret; None where somebody else does.
         monotonic: The clock that measures ages, in seconds.
@@ -75,6 +77,7 @@ class ServerState:
     now: Callable[[], datetime] = _now
     draining: bool = False
     scoring: Gate = field(init=False)
+    children: ChildProcesses = field(init=False)
     live: LiveCluster | None = None
     keeper: CertificateKeeper | None = None
     monotonic: Callable[[], float] = time.monotonic
@@ -86,6 +89,10 @@ class ServerState:
 
     def __post_init__(self) -> None:
         self.scoring = Gate(self.settings.patient_threads)
+        budget = Budget(
+            timeout_s=self.settings.request_timeout_s, memory_bytes=self.settings.max_request_memory_bytes
+        )
+        self.children = ChildProcesses(budget)
         self._usable = self.context
 
     def begin(self) -> None:
@@ -102,7 +109,9 @@ class ServerState:
         return self.live is None or self.live.synced
 
     def end(self) -> None:
-        """Stop what ``begin`` started."""
+        """Stop what ``begin`` started, and what requests did."""
+        # Threads wait for them, and the process for its threads.
+        self.children.end()
         # The Lease first: another replica waits for it, and time may run out.
         if self.keeper is not None:
             self.keeper.stop()

@@ -24,6 +24,7 @@ from policies.evaluation.decision import Verdict
 from webhook.admission.respond import Phase, Reply
 from webhook.cluster_metrics import ClusterMetrics, KeptCertificates
 from webhook.metric_files import MetricFile
+from webhook.serving.child_processes import Limit
 
 if TYPE_CHECKING:
     from webhook.cluster.reflector import KindStatus
@@ -145,6 +146,12 @@ class Telemetry:
             "Lines of the log that were dropped, for stderr did not take them at once.",
             registry=self._registry,
         )
+        self._limited = Counter(
+            "evenkeel_requests_limited_total",
+            "Requests of /v1 that met a limit: busy, timeout, memory, killed.",
+            ["reason"],
+            registry=self._registry,
+        )
         self._violations = Counter(
             "evenkeel_rule_violations_total",
             "Reviews that broke a rule, by the rule's id.",
@@ -214,6 +221,10 @@ class Telemetry:
     def count_dropped_log_lines(self, lines: int) -> None:
         """Count lines of the log that nobody took."""
         self._log_lines_dropped.inc(lines)
+
+    def count_limited(self, limit: Limit) -> None:
+        """Count a request that was not computed to its end."""
+        self._limited.labels(limit.value).inc()
 
     def cluster_followed(self, kinds: Iterable[KindStatus], *, age_s: float, stale: bool) -> None:
         """Note how this process follows a live cluster, and whether what is known of it is not used."""

@@ -245,7 +245,7 @@ def counts_only_its_own(workload: Workload, declared: DeclaredConstraint, reposi
 
 def nodes_are_added(repository: Repository, inventory: Inventory) -> bool:
     """Tell whether nodes are added for pods that are pending, as far as manifests and nodes show."""
-    return repository.adds_nodes or any(KARPENTER_NODE_LABEL in node.labels for node in inventory.nodes or ())
+    return repository.adds_nodes or bool(inventory.nodes_with(KARPENTER_NODE_LABEL))
 
 
 def _keeps_revisions(workload: Workload) -> bool:

@@ -236,6 +236,18 @@ def test_the_pod_is_restricted() -> None:
     assert {"memory"} == set(container["resources"]["limits"])
 
 
+def test_the_memory_limit_is_above_the_documented_peak() -> None:
+    """A worker with a large cluster, the largest request, and what its answer may take fit in."""
+    settings, container = Settings(self_signed=True), _container(rendered())
+    found = re.findall(r"\b(\d+) MiB", (CHART / "values.yaml").read_text().partition("\nresources:")[0])
+    worker, answer = map(int, found[-2:])
+
+    assert answer == (settings.max_request_memory_bytes + settings.max_score_body_bytes) >> 20
+    assert "--workers=1" in container["args"]
+    assert "1Gi" == container["resources"]["limits"]["memory"]
+    assert worker + answer < 0.9 * 1024
+
+
 @pytest.mark.parametrize(
     ("kubernetes", "hard", "keys"),
     [("1.20.2", False, False), ("1.26.0", False, False), ("1.27.0", True, True), ("1.36.0", True, True)],

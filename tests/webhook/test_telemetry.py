@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry
 from policies.evaluation.decision import Verdict
 from webhook.admission.respond import Phase, Reply
 from webhook.cluster.reflector import KindStatus
+from webhook.serving.child_processes import Limit
 from webhook.telemetry import Telemetry
 
 
@@ -110,6 +111,17 @@ def test_rules_on_nodes(telemetry: Telemetry, registry: CollectorRegistry) -> No
     assert 1 == registry.get_sample_value("evenkeel_node_rules_duration_seconds_count")
     assert 0.25 == registry.get_sample_value("evenkeel_node_rules_duration_seconds_sum")
     assert 1 == registry.get_sample_value("evenkeel_node_rules_skipped_total")
+
+
+def test_limits(telemetry: Telemetry, registry: CollectorRegistry) -> None:
+    """Requests that met a limit are counted by it."""
+    for limit in (Limit.TIMEOUT, Limit.BUSY, Limit.TIMEOUT):
+        telemetry.count_limited(limit)
+
+    assert (2, 1) == tuple(
+        registry.get_sample_value("evenkeel_requests_limited_total", {"reason": reason})
+        for reason in ("timeout", "busy")
+    )
 
 
 def test_certificates(telemetry: Telemetry, registry: CollectorRegistry) -> None:

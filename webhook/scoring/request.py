@@ -49,6 +49,10 @@ class RequestError(Exception):
         self.errors = errors
         super().__init__(self.message)
 
+    def __reduce__(self) -> tuple[type[RequestError], tuple[tuple[FieldError, ...], str]]:
+        """Say how to make another one: pickle knows the message alone."""
+        return RequestError, (self.errors, self.message)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRequest:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,9 +14,7 @@ class BusyError(Exception):
 class Gate:
     """Lets in so many requests at once, and of the large ones one.
 
-    Nobody waits at it: whoever waited would hold the thread that is to be kept. A large request takes a
-    multiple of its size as objects. The collector would look at all of them again and again while everybody
-    else waits, and find nothing, since JSON has no cycles; so it pauses.
+    Nobody waits at it: whoever waited would hold the thread that is to be kept.
     """
 
     def __init__(self, places: int) -> None:
@@ -36,7 +33,4 @@ class Gate:
                 if not semaphore.acquire(blocking=False):
                     raise BusyError
                 held.callback(semaphore.release)
-            if large:
-                gc.disable()
-                held.callback(gc.enable)
             yield

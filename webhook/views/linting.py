@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import time
-from http import HTTPStatus
+from datetime import date
+from functools import partial
 from importlib.metadata import version
 
 from flask import Blueprint, Response, request
 
+from policies.evaluation.context import AdmissionContext
 from policies.reports import lint_json
-from policies.reports.lint_run import LintRun
 from webhook.access.reviews import Resource
 from webhook.linting.request import lint_request
-from webhook.logs import LOGGER
-from webhook.scoring.request import RequestError
-from webhook.serving.body import RefusalError
-from webhook.serving.gate import BusyError
+from webhook.logs import LOGGER, Value
 from webhook.serving.problems import JSON
+from webhook.views.computing import compute
 from webhook.views.current import state
 from webhook.views.guarding import require_access
-from webhook.views.posted import posted_json
 
 blueprint = Blueprint("linting", __name__)
 blueprint.before_request(require_access(Resource.LINT_REPORTS))
@@ -33,30 +31,21 @@ def lint() -> Response:
         RefusalError: The request cannot be read or answered, or not now.
     """
     server = state()
-    try:
-        with server.scoring.enter(large=False):
-            started = time.perf_counter()
-            # Every object of it is walked by Python while reviews wait, so it may be as large as a review.
-            body = posted_json(server.settings.max_body_bytes)
-            run = lint_request(
-                body, server.usable_context(), today=server.now().date(), tool_version=version("evenkeel")
-            )
-            answer = Response(lint_json.render(run), content_type=JSON)
-    except BusyError:
-        text = "as many requests are being answered as may be at once: try again"
-        raise RefusalError(HTTPStatus.SERVICE_UNAVAILABLE, text) from None
-    except RequestError as error:
-        raise RefusalError(HTTPStatus.BAD_REQUEST, error.message, errors=error.errors) from error
-    _log(run, time.perf_counter() - started)
-    return answer
+    context, started = server.usable_context(), time.perf_counter()
+    work = partial(_report, context=context, today=server.now().date())
+    # Reviews hold one object; nobody applies more at once than a few reviews could hold.
+    report, fields = compute(work, context, limit=server.settings.max_body_bytes)
+    fields |= {"path": request.path, "ms": round((time.perf_counter() - started) * 1000, 3)}
+    LOGGER.info("linted", extra={"fields": fields})
+    return Response(report, content_type=JSON)
 
 
-def _log(run: LintRun, seconds: float) -> None:
-    fields = {
-        "path": request.path,
+def _report(body: bytes, *, context: AdmissionContext, today: date) -> tuple[str, dict[str, Value]]:
+    """Return the report on the objects of a request, and what is logged of it."""
+    run = lint_request(body, context, today=today, tool_version=version("evenkeel"))
+    fields: dict[str, Value] = {
         "objects": len(run.files),
         "workloads": run.result.workloads,
         "findings": len(run.result.findings),
-        "ms": round(seconds * 1000, 3),
     }
-    LOGGER.info("linted", extra={"fields": fields})
+    return lint_json.render(run), fields

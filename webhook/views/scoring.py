@@ -16,16 +16,15 @@ from policies.evaluation.explaining import Explained, explain_object
 from policies.evaluation.placement import Placement
 from policies.reports import explain_json, explain_text, score_json, score_table
 from webhook.access.reviews import Resource
-from webhook.logs import LOGGER
+from webhook.logs import LOGGER, Value
 from webhook.scoring.placing import judge_request, place_for_scores
 from webhook.scoring.request import CLUSTER, RequestError
 from webhook.scoring.screen import FEASIBLE_NODES, TEXT, Screen, is_wide, read_screen
-from webhook.serving.body import RefusalError, announced_length
-from webhook.serving.gate import BusyError
+from webhook.serving.body import RefusalError
 from webhook.serving.problems import JSON
+from webhook.views.computing import compute
 from webhook.views.current import state
 from webhook.views.guarding import require_access
-from webhook.views.posted import posted_json
 
 blueprint = Blueprint("scoring", __name__)
 blueprint.before_request(require_access(Resource.PLACEMENTS))
@@ -69,24 +68,23 @@ def _answer(
     Raises:
         RefusalError: The request cannot be read or answered, or not now.
     """
-    settings, context = state().settings, state().usable_context()
-    length = announced_length(request.environ)
+    server, started = state(), time.perf_counter()
+    context, screen = server.usable_context(), _screen()
+
+    def work(body: bytes) -> tuple[str | bytes, int, dict[str, Value]]:
+        placement, text = render(judge_request(body, context, judge), screen)
+        return text, placement.verdict.feasible_count, _fields(placement)
+
     try:
-        with state().scoring.enter(large=length is None or length > settings.max_body_bytes):
-            started = time.perf_counter()
-            screen = _screen()
-            found = judge_request(posted_json(settings.max_score_body_bytes), context, judge)
-            placement, body = render(found, screen)
-            answer = Response(body, content_type=JSON if screen is None else TEXT)
-    except BusyError:
-        text = "as many requests are being scored as may be at once: try again"
-        raise RefusalError(HTTPStatus.SERVICE_UNAVAILABLE, text) from None
-    except RequestError as error:
+        text, feasible, fields = compute(work, context, limit=server.settings.max_score_body_bytes)
+    except RefusalError as error:
         if context.withheld and any(entry.path == CLUSTER for entry in error.errors):
             raise RefusalError(HTTPStatus.SERVICE_UNAVAILABLE, context.withheld) from error
-        raise RefusalError(HTTPStatus.BAD_REQUEST, error.message, errors=error.errors) from error
-    answer.headers[FEASIBLE_NODES] = str(placement.verdict.feasible_count)
-    _log(placement, time.perf_counter() - started)
+        raise
+    fields |= {"path": request.path, "ms": round((time.perf_counter() - started) * 1000, 3)}
+    LOGGER.info("scored", extra={"fields": fields})
+    answer = Response(text, content_type=JSON if screen is None else TEXT)
+    answer.headers[FEASIBLE_NODES] = str(feasible)
     return answer
 
 
@@ -94,22 +92,23 @@ def _screen() -> Screen | None:
     """Return where the answer is shown, None if it is for a program.
 
     Raises:
-        RequestError: What is said of it cannot be.
+        RefusalError: What is said of it cannot be.
     """
     wants_text = request.accept_mimetypes.best_match([JSON, TEXT.partition(";")[0]]) not in (JSON, None)
-    return read_screen(request.args) if wants_text else None
+    try:
+        return read_screen(request.args) if wants_text else None
+    except RequestError as error:
+        raise RefusalError(HTTPStatus.BAD_REQUEST, error.message, errors=error.errors) from error
 
 
-def _log(placement: Placement, seconds: float) -> None:
+def _fields(placement: Placement) -> dict[str, Value]:
+    """Return what is logged of an answer."""
     verdict, subject = placement.verdict, placement.subject
     name = subject.metadata.get("name")
-    fields = {
-        "path": request.path,
+    return {
         "kind": subject.kind.name,
         "ns": subject.namespace,
         "name": name if isinstance(name, str) else "",
         "nodes": len(verdict.names),
         "feasible": verdict.feasible_count,
-        "ms": round(seconds * 1000, 3),
     }
-    LOGGER.info("scored", extra={"fields": fields})

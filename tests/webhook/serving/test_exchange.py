@@ -11,6 +11,7 @@ import pytest
 
 from tests.builders import a_pod
 from tests.webhook.serving.running import PATIENCE_S, Server, ask, eventually, serving
+from webhook.admission.respond import MAX_TOLD
 from webhook.serving.exchange import Outbox
 
 #: Threads of the server; clients that do not read come in greater number.
@@ -37,7 +38,7 @@ def long_answer() -> bytes:
             "kind": {"group": "", "version": "v1", "kind": "Pod"},
             "operation": "CREATE",
             "namespace": "shop",
-            "object": a_pod(spec={"topologySpreadConstraints": [{}] * 200}),
+            "object": a_pod(spec={"topologySpreadConstraints": [{"whenUnsatisfiable": "x" * 80}] * 200}),
         },
     }
     return json.dumps(review).encode()
@@ -75,7 +76,9 @@ def test_long_answers_arrive_whole(server: Server) -> None:
     connection.close()
 
     assert [200] * 2 == [answer.status for answer in answers]
-    assert all(len(answer.json()["response"]["status"]["details"]["causes"]) > 200 for answer in answers)
+    assert all(
+        len(answer.json()["response"]["status"]["details"]["causes"]) == MAX_TOLD for answer in answers
+    )
 
 
 def test_the_worker_lives_on(server: Server) -> None:
