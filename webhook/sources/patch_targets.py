@@ -8,8 +8,8 @@ from typing import Any, Final
 
 #: One requirement of a selector with the comma behind it.
 _REQUIREMENT: Final = re.compile(
-    r"\s*(?P<absent>!)?(?P<key>[\w./-]+)\s*"
-    r"(?:(?P<set>in|notin)\s*\((?P<values>[^()]*)\)|(?P<sign>==?|!=)\s*(?P<value>[\w.-]*))?\s*(?:,|$)"
+    r"\s*+(?P<absent>!)?(?P<key>[\w./-]++)\s*+"
+    r"(?:(?:(?P<set>in|notin)\s*+\((?P<values>[^()]*+)\)|(?P<sign>==?|!=)\s*+(?P<value>[\w.-]*+))\s*+)?(?:,|$)"
 )
 
 
@@ -47,10 +47,14 @@ def _selects(selector: Any, labels: Any) -> bool:
     if not isinstance(selector, str) or not selector.strip():
         return True
     labels = labels if isinstance(labels, dict) else {}
-    requirements = list(_REQUIREMENT.finditer(selector))
-    # Kustomize refuses what is none, and then builds nothing.
-    is_whole = sum(len(each[0]) for each in requirements) == len(selector)
-    return is_whole and all(_holds(each, labels) for each in requirements)
+    position = 0
+    while position < len(selector):
+        requirement = _REQUIREMENT.match(selector, position)
+        # Kustomize refuses what is none, and then builds nothing.
+        if requirement is None or not _holds(requirement, labels):
+            return False
+        position = requirement.end()
+    return True
 
 
 def _holds(requirement: re.Match[str], labels: Mapping[str, Any]) -> bool:
