@@ -14,6 +14,16 @@ _REQUIREMENT: Final = re.compile(
 )
 
 
+#: Characters of a target's expression, and repetitions in it, up to which it is matched: Python's expressions
+#: come back to earlier places where Go's do not, and strangers write them. Arbitrary; people write ``web-``
+#: with one ``.*``.
+MAX_PATTERN: Final = 200
+MAX_REPETITIONS: Final = 2
+#: A repetition, and a repeated group.
+_REPEATED: Final = re.compile(r"[*+{]")
+_REPEATED_GROUP: Final = re.compile(r"\)[*+?{]")
+
+
 def is_target(target: Mapping[str, Any], kind: str, names: Iterable[str], value: Mapping[str, Any]) -> bool:
     """Tell whether a target means an object.
 
@@ -33,11 +43,21 @@ def is_target(target: Mapping[str, Any], kind: str, names: Iterable[str], value:
 
 
 def _fits(pattern: Any, names: Iterable[str]) -> bool:
-    """Tell whether a target's regular expression, which must match a whole name, matches one of them."""
+    """Tell whether a target's regular expression, which must match a whole name, matches one of them.
+
+    Of one that could take long it is not known: what its patch states is then at no line.
+    """
     if not pattern:
         return True
+    text = str(pattern)
+    if (
+        len(text) > MAX_PATTERN
+        or _REPEATED_GROUP.search(text)
+        or len(_REPEATED.findall(text)) > MAX_REPETITIONS
+    ):
+        return False
     try:
-        compiled = re.compile(str(pattern))
+        compiled = re.compile(text)
     except re.error:
         return False
     return any(compiled.fullmatch(name) for name in names)
