@@ -22,7 +22,7 @@ from policies.reports.lint_run import LintRun, plural
 from policies.skipped import Skipped, SkipReason, SourceKind
 from webhook.cli import lint
 from webhook.linting.job import build_job
-from webhook.linting.options import LintOptions, check_all_rules, lint_options, with_given
+from webhook.linting.options import LintOptions
 from webhook.linting.unread import without_ignored
 from webhook.sources.gathering import Tools, gather_texts
 from webhook.sources.origins import Sources
@@ -113,7 +113,7 @@ def command(
     piped = STDIN in paths
     if piped and len(paths) > 1:
         raise UsageError("standard input is fixed alone: give only -")
-    options = _options(paths, given)
+    options = lint.read_options(paths, given)
     today = datetime.now(UTC).date()
     job = build_job(options.config, today=today, warn=_note)
     if inject and not any(policy.defaults for policy in job.context.policies):
@@ -134,22 +134,6 @@ def command(
         context.exit(BAD_INPUT)
     would_change = show_diff and bool(result.texts)
     context.exit(FINDINGS if would_change or _fails(left, options.config.fail_on) else CLEAN)
-
-
-def _options(paths: tuple[str, ...], given: dict[str, Any]) -> LintOptions:
-    """Return the options of the command line, and of the document where that says nothing."""
-    file, no_config = given.pop("config_file"), given.pop("no_config")
-    if file is not None and no_config:
-        raise UsageError("give either --config or --no-config")
-    for name in ("select", "ignore", "enable"):
-        listed = (rule.strip() for text in given[name] for rule in text.split(","))
-        given[name] = tuple(filter(None, listed))
-    options = lint_options(paths, "" if no_config else file)
-    config = with_given(options.config, **given)
-    check_all_rules(config)
-    if [*options.paths, config.cluster, *config.policies].count(STDIN) > 1:
-        raise UsageError("standard input can be read only once: give a file for all but one")
-    return LintOptions(paths=options.paths, config=config, exclude=options.exclude)
 
 
 def _read(options: LintOptions) -> _Read:

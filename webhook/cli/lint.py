@@ -157,7 +157,7 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
     details = Details(**{name: given.pop(name) for name in ("quiet", "verbose", "statistics")})
     live, live_context = given.pop("live"), given.pop("live_context")
     check_cluster(live=live, context=live_context, cluster=given["cluster"])
-    options = _options(paths, given)
+    options = read_options(paths, given)
     nodes = None
     if live:
         config, nodes = _live(options.config, live_context)
@@ -187,8 +187,17 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
     return FINDINGS if run.failed and not written else CLEAN
 
 
-def _options(paths: tuple[str, ...], given: dict[str, Any]) -> LintOptions:
-    """Return the options of the command line, and of the document where that says nothing."""
+def read_options(paths: tuple[str, ...], given: dict[str, Any]) -> LintOptions:
+    """Return the options of the command line, and of the document where that says nothing.
+
+    Args:
+        paths: What to read.
+        given: The options as click gives them; a command need not have those of charts.
+
+    Raises:
+        UsageError: They contradict one another.
+        DocumentError: The document cannot be read.
+    """
     file, no_config = given.pop("config_file"), given.pop("no_config")
     if file is not None and no_config:
         raise UsageError("give either --config or --no-config")
