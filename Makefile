@@ -29,16 +29,16 @@ check: $(SETUP) ## Format, lint, types, import contracts, generated files, tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m policies.documents.generate --check
-	$(BIN)/python -m policies.evaluation.rule_reference --check
+	$(BIN)/python -m policies.config.generate_schemas --check
+	$(BIN)/python -m policies.reports.rule_reference --check
 	$(BIN)/python -m pytest
 
 bench: $(SETUP) ## Measure speed and memory as ratios
 	$(BIN)/python -m benchmarks
 
 generate: $(SETUP) ## Write the generated files anew
-	$(BIN)/python -m policies.documents.generate
-	$(BIN)/python -m policies.evaluation.rule_reference
+	$(BIN)/python -m policies.config.generate_schemas
+	$(BIN)/python -m policies.reports.rule_reference
 
 constraints: $(SETUP) ## Pin what is installed, with hashes (UPGRADE=1: the newest releases)
 	echo setuptools | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \

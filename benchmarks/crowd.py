@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 from itertools import count, islice, product
 from typing import Any, Final
 
-from policies.evaluation.context import AdmissionContext
-from policies.evaluation.linting import lint
-from policies.fields import FieldPath
-from policies.findings import Severity
-from policies.manifests import Document, ManifestObject
+from policies.config.context import AdmissionContext
+from policies.lint.run import lint
+from policies.manifests.documents import Document, ManifestObject
+from policies.manifests.fields import FieldPath
+from policies.manifests.findings import Severity
+from policies.manifests.lines import LineMap
 from policies.reports import junit, lint_json, sarif
 from policies.reports.lint_run import LintRun
-from policies.syntax.lines import LineMap
 
 #: Documents of a namespace, the first being what the others are compared with.
 SIZES: Final = (1_000, 10_000, 50_000)

@@ -11,14 +11,14 @@ import numpy as np
 import orjson
 
 from benchmarks.clusters import CROWDED, USUAL, ZONE, Cluster, objects, probe_pod
-from policies.engine.counting import PodCounts
-from policies.engine.filtering import check_hard, spread_refusals
-from policies.engine.index import ClusterIndex
-from policies.engine.node_view import NodeView
-from policies.engine.scoring import score_soft
-from policies.evaluation.context import AdmissionContext
-from policies.evaluation.placement import place
+from policies.config.context import AdmissionContext
+from policies.placement.placement import place
 from policies.reports import score_json
+from policies.scheduler.index import ClusterIndex
+from policies.scheduler.node_view import NodeView
+from policies.scheduler.podtopologyspread.counting import PodCounts
+from policies.scheduler.podtopologyspread.filtering import check_hard, spread_rejections
+from policies.scheduler.podtopologyspread.scoring import score_soft
 
 #: Calls of each kind; the kinds alternate, so that all meet the same noise. Arbitrary.
 ROUNDS = 200
@@ -78,7 +78,7 @@ def _plugin(pod: dict[str, Any], index: ClusterIndex) -> Callable[[], object]:
         with index.reading():
             view = NodeView(index.nodes, question.pod)
             counts = PodCounts(question, index, view)
-            passing = spread_refusals(check_hard(hard, view, counts), len(view.names)).of_node == 0
+            passing = spread_rejections(check_hard(hard, view, counts), len(view.names)).of_node == 0
             return score_soft(soft, view, counts, feasible=passing, requires_all_keys=True)
 
     return plugin

@@ -24,9 +24,9 @@ import orjson
 
 from benchmarks import servers
 from benchmarks.clusters import USUAL, objects
-from webhook.cluster.following import LiveCluster
-from webhook.cluster.listing import PAGE, RESOURCES
-from webhook.cluster.live import connect
+from webhook.kube.client import connect
+from webhook.kube.informer import ClusterCache
+from webhook.kube.list import PAGE, WATCHED_RESOURCES
 
 #: The project's aims: seconds until all is known, MB of the process then, and share of a processor core.
 AIM_S, AIM_MB, AIM_SHARE = 25.0, 500.0, 0.30
@@ -78,7 +78,7 @@ def run() -> None:
 
 def record(everything: Iterable[dict[str, Any]], folder: Path, *, page: int = PAGE) -> None:
     """Write the pages of every kind as an API server would send them, and the events of some pods."""
-    pages: dict[str, list[bytes]] = {resource.kind: [] for resource in RESOURCES}
+    pages: dict[str, list[bytes]] = {resource.kind: [] for resource in WATCHED_RESOURCES}
     written: dict[str, int] = dict.fromkeys(pages, 0)
     events: list[bytes] = []
 
@@ -251,7 +251,7 @@ def _floor(folder: Path) -> tuple[int, float]:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_COLLECT_AFTER)
-    for resource in RESOURCES:
+    for resource in WATCHED_RESOURCES:
         for path in folder.glob(f"{resource.kind}-*"):
             body = path.read_bytes()
             size += len(body)
@@ -266,7 +266,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     folder: Path
-    kinds: Final = {resource.path: resource.kind for resource in RESOURCES}
+    kinds: Final = {resource.path: resource.kind for resource in WATCHED_RESOURCES}
 
     def do_GET(self) -> None:
         path = urlsplit(self.path)
@@ -320,7 +320,7 @@ def _serve(folder: str, certificate: str, key: str) -> None:
 
 def _follow(kubeconfig: str) -> None:
     """Follow until all is known and for some events; print what it took."""
-    cluster = LiveCluster(connect(kubeconfig=kubeconfig))
+    cluster = ClusterCache(connect(kubeconfig=kubeconfig))
     # As the server does before it begins to work.
     gc.collect()
     gc.freeze()
@@ -348,7 +348,7 @@ def _late(patience_s: float, *, until: Callable[[], bool]) -> Iterator[float]:
         yield time.perf_counter() - asleep - _NAP_S
 
 
-def _share(cluster: LiveCluster) -> float:
+def _share(cluster: ClusterCache) -> float:
     """Return the share of a core that this process uses while it follows events."""
 
     def seen() -> int:

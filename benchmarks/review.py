@@ -12,7 +12,7 @@ from pathlib import Path
 import orjson
 
 from benchmarks.samples import CLUSTER, POLICY, applied, review
-from policies.evaluation.context import AdmissionContext
+from policies.config.context import AdmissionContext
 from webhook.admission.budget import Budget, Pace
 from webhook.admission.respond import Phase, Reply, respond
 from webhook.context import build_context

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from policies.evaluation.context import AdmissionContext
+from policies.config.context import AdmissionContext
 from tests.security.reviewing import MAX_BODY_BYTES, a_context, answer, review_of, variants
 from tests.security.shapes import SIZES, Shape, shapes
 from webhook.admission.respond import Phase

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from benchmarks.clusters import USUAL, write_list
-from webhook.cluster.snapshot_file import SnapshotFile
+from webhook.kube.snapshot import SnapshotFile
 
 #: The project's aims: seconds until the index is ready, and MB of the process then.
 AIM_S, AIM_MB = 8.0, 350.0

@@ -7,17 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from policies.defaults.scheduler_config import load_scheduler_config
-from policies.documents.loading import load_policies
-from policies.documents.spread_policy import DefaultsSource, InjectAt
-from policies.engine.releases import parse_release
-from policies.errors import UsageError
-from policies.evaluation.context import AdmissionContext
+from policies.config.context import AdmissionContext
+from policies.config.loader import load_policies
+from policies.config.spread_policy import DefaultsSource, InjectAt
+from policies.manifests.errors import UsageError
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.model.workload import WorkloadKinds, parse_workload_kind
+from policies.scheduler.configuration import load_scheduler_config
+from policies.scheduler.releases import parse_release
 
 if TYPE_CHECKING:
-    from policies.engine.index import ClusterIndex
+    from policies.scheduler.index import ClusterIndex
 
 #: The built-in document in force where no policy is given.
 DEFAULT_POLICY = "builtin:default"
@@ -85,7 +85,7 @@ def build_context(
     cluster = live
     if settings.cluster:
         # Only who has a cluster pays for numpy.
-        from webhook.cluster.snapshot_file import SnapshotFile  # noqa: PLC0415
+        from webhook.kube.snapshot import SnapshotFile  # noqa: PLC0415
 
         source = SnapshotFile(Path(settings.cluster), seen)
         cluster = source.index

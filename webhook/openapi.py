@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from webhook.access.credential import PROXIED_HEADER
 from webhook.admission.review import API_VERSION
-from webhook.linting.schemas import lint_schemas
+from webhook.lint.schemas import lint_schemas
 from webhook.scoring.explain_schemas import EXPLAIN_SCHEMAS
 from webhook.scoring.schema_forms import Schema
 from webhook.scoring.schemas import SCHEMAS

@@ -13,7 +13,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
-from policies.errors import UsageError
+from policies.manifests.errors import UsageError
 
 #: What every environment variable of Evenkeel starts with.
 ENV_PREFIX = "EVENKEEL_"

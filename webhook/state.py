@@ -17,8 +17,8 @@ from webhook.serving.gate import Gate
 from webhook.settings import Settings
 
 if TYPE_CHECKING:
-    from policies.evaluation.context import AdmissionContext
-    from webhook.cluster.following import LiveCluster
+    from policies.config.context import AdmissionContext
+    from webhook.kube.informer import ClusterCache
     from webhook.telemetry import Telemetry
     from webhook.vouching.keeper import CertificateKeeper
 
@@ -78,7 +78,7 @@ class ServerState:
     draining: bool = False
     scoring: Gate = field(init=False)
     children: ChildProcesses = field(init=False)
-    live: LiveCluster | None = None
+    live: ClusterCache | None = None
     keeper: CertificateKeeper | None = None
     monotonic: Callable[[], float] = time.monotonic
     access: Guard = field(default_factory=ClosedGuard)

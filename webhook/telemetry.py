@@ -20,14 +20,14 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.values import MultiProcessValue
 
-from policies.evaluation.decision import Verdict
+from policies.admission.decision import AdmissionVerdict
 from webhook.admission.respond import Phase, Reply
 from webhook.cluster_metrics import ClusterMetrics, KeptCertificates
 from webhook.metric_files import MetricFile
 from webhook.serving.child_processes import Limit
 
 if TYPE_CHECKING:
-    from webhook.cluster.reflector import KindStatus
+    from webhook.kube.reflector import KindStatus
 
 #: The media type of ``render()``.
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
@@ -75,7 +75,7 @@ class Telemetry:
             buckets=DURATION_BUCKETS,
             registry=self._registry,
         )
-        self._count = {(p, v): requests.labels(p.value, v.value) for p in Phase for v in Verdict}
+        self._count = {(p, v): requests.labels(p.value, v.value) for p in Phase for v in AdmissionVerdict}
         self._duration = {p: duration.labels(p.value) for p in Phase}
         self._set_up_rare_counters()
         # Two who ask for the metrics at once would otherwise count the same twice.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from policies.fields import UNKNOWN_FIELD, WRONG_TYPE
+from policies.manifests.fields import UNKNOWN_FIELD, WRONG_TYPE
 
 
 class ApiRule(StrEnum):

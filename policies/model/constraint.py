@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from policies.fields import field_names
+from policies.manifests.fields import field_names
 from policies.model.labels import LabelSelector
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from policies.fields import ErrorList, FieldError, FieldPath
-from policies.model.affinity import NodeAffinity, read_node_affinity
+from policies.manifests.fields import ErrorList, FieldError, FieldPath
 from policies.model.constraint import Constraint, WhenUnsatisfiable
 from policies.model.labels import LabelSelector
+from policies.model.node_affinity import NodeAffinity, read_node_affinity
 from policies.model.taints import Toleration, read_tolerations
 from policies.model.workload import WorkloadKind, descend
 

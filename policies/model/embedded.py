@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from policies.fields import FieldError, FieldPath
+from policies.manifests.fields import FieldError, FieldPath
 from policies.model.api_rules import ApiRule
 from policies.model.placeholders import has_placeholder
 from policies.model.validation import constraint_errors

@@ -14,7 +14,15 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
-from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, field_names, shown, shown_name
+from policies.manifests.fields import (
+    ErrorKind,
+    ErrorList,
+    FieldError,
+    FieldPath,
+    field_names,
+    shown,
+    shown_name,
+)
 from policies.model.api_rules import ApiRule
 
 #: Longest name part of a label key, and longest label value, in bytes: ``LabelValueMaxLength``.

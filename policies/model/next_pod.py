@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from policies.fields import ErrorList
+from policies.manifests.fields import ErrorList
 from policies.model.labels import NAME_LENGTH, LabelSelector
 from policies.model.pod import Owner, controller_of
 from policies.model.revisions import Revision

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from policies.fields import ErrorList, FieldPath, wrong_type
+from policies.manifests.fields import ErrorList, FieldPath, wrong_type
 from policies.model.quantity import read_amounts
 from policies.model.taints import TRANSIENT_TAINTS, Taint, read_taints
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from policies.fields import ErrorList, FieldPath, wrong_type
-from policies.model.affinity import NodeAffinity, read_node_affinity
+from policies.manifests.fields import ErrorList, FieldPath, wrong_type
+from policies.model.node_affinity import NodeAffinity, read_node_affinity
 from policies.model.resources import Requests, pod_requests
 from policies.model.taints import Toleration, read_tolerations
 from policies.model.workload import WorkloadKind, descend

@@ -11,7 +11,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from policies.fields import UNKNOWN_FIELD, ErrorKind, ErrorList, FieldError, FieldPath, field_names, shown
+from policies.manifests.fields import (
+    UNKNOWN_FIELD,
+    ErrorKind,
+    ErrorList,
+    FieldError,
+    FieldPath,
+    field_names,
+    shown,
+)
 from policies.model.declared import Workload
 from policies.model.labels import LabelSelector, check_label_selector, is_usual_selector, label_key_errors
 from policies.model.placeholders import has_placeholder

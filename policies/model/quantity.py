@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown, shown_name
+from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown, shown_name
 
 #: The largest amount: Go's int64. More than that counts as that.
 INT64_MAX = 2**63 - 1

@@ -7,21 +7,21 @@ from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any
 
-from policies.fields import ErrorList, FieldPath
-from policies.model.companions import (
+from policies.manifests.fields import ErrorList, FieldPath
+from policies.model.autoscalers import NODE_AUTOSCALERS, Tool, runs_cluster_autoscaler, tool_of_object
+from policies.model.declared import Workload
+from policies.model.folders import Copies, Place, Places, Sums
+from policies.model.labels import LabelSelector, label_selector_errors
+from policies.model.scaling import (
     MAX_BUDGETS,
     Autoscaler,
-    Budget,
-    FewBudgets,
+    DisruptionBudget,
+    DisruptionBudgets,
     LargestAutoscaler,
     ReplicaRange,
 )
-from policies.model.declared import Workload
-from policies.model.labels import LabelSelector, label_selector_errors
-from policies.model.neighbors import Kinship, Neighbors, by_object
-from policies.model.places import Copies, Place, Places, Sums
-from policies.model.selected import SelectedWorkloads
-from policies.model.tools import NODE_AUTOSCALERS, Tool, runs_cluster_autoscaler, tool_of_object
+from policies.model.selected_workloads import SelectedWorkloads
+from policies.model.selector_overlap import Kinship, Neighbors, by_object
 from policies.model.workload import descend
 
 #: The kinds that a repository understands besides workloads, by group and kind.
@@ -71,7 +71,7 @@ class Repository:
     _copies: Copies = field(default_factory=Copies)
     _lenders: dict[Hashable, Places[list[Workload]]] = field(default_factory=dict)
     _autoscalers: dict[Hashable, Places[LargestAutoscaler]] = field(default_factory=dict)
-    _budgets: dict[str, dict[LabelSelector, Places[FewBudgets]]] = field(default_factory=dict)
+    _budgets: dict[str, dict[LabelSelector, Places[DisruptionBudgets]]] = field(default_factory=dict)
     _selectors: dict[str, dict[int | None, list[LabelSelector]]] = field(default_factory=dict)
     _selected: dict[str, SelectedWorkloads] = field(default_factory=dict)
     _labeled: SelectedWorkloads | None = None
@@ -186,13 +186,13 @@ class Repository:
             self._labeled = SelectedWorkloads((own_labels(workload), workload) for workload in every)
         return self._labeled.matching(selector)
 
-    def budgets(self, workload: Workload) -> list[Budget]:
+    def budgets(self, workload: Workload) -> list[DisruptionBudget]:
         """Return the disruption budgets that select a workload's pods, the nearest first.
 
         Of many only a few: the API server evicts no pod that two select.
         """
         number = self._of_namespace(workload.namespace).index.find(workload.labels)
-        found: dict[int, Budget] = {}
+        found: dict[int, DisruptionBudget] = {}
         for selector in self._budget_selectors(workload.namespace).get(number, ()):
             for few in self._budgets[workload.namespace][selector].near(self.place(workload)):
                 found.update((id(budget), budget) for budget in few.budgets)
@@ -202,7 +202,7 @@ class Repository:
         """Tell whether a selector selects the pods of any workload of a namespace."""
         return any(True for _ in self._of_namespace(namespace).matching(selector))
 
-    def pods(self, namespace: str, budget: Budget) -> int | None:
+    def pods(self, namespace: str, budget: DisruptionBudget) -> int | None:
         """Return how many pods at most a disruption budget selects; None where that is not known, or none."""
         asked = namespace, budget.selector
         if asked not in self._pods:
@@ -258,8 +258,10 @@ class Repository:
             return
         name, folder = named
         limits = spec.get("minAvailable"), spec.get("maxUnavailable")
-        budget = Budget(name, LabelSelector.parse(selector), *limits, folder)
-        places = self._budgets.setdefault(namespace, {}).setdefault(budget.selector, Places(FewBudgets))
+        budget = DisruptionBudget(name, LabelSelector.parse(selector), *limits, folder)
+        places = self._budgets.setdefault(namespace, {}).setdefault(
+            budget.selector, Places(DisruptionBudgets)
+        )
         for few in places.buckets_for(folder):
             few.add(budget)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from policies.fields import ErrorList, FieldPath
+from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.labels import label_key_problems
 from policies.model.quantity import CACHED_LENGTH, parse_quantity, read_quantities, rounded
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
-from policies.fields import ErrorList
+from policies.manifests.fields import ErrorList
 from policies.model.pod import controller_reference
 from policies.model.pod_template import INJECTED_ANNOTATION, TemplateKey, template_key
 from policies.model.workload import KNOWN_KINDS, WorkloadKind, descend

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from policies.fields import ErrorList, FieldPath, wrong_type
+from policies.manifests.fields import ErrorList, FieldPath, wrong_type
 from policies.model.labels import LabelSelector, check_label_selector
 from policies.model.pod import DEFAULT_NAMESPACE, Owner
 from policies.model.revisions import REVISION_KINDS, TEMPLATE_DIGEST_ANNOTATION, Revision, read_revision

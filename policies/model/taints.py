@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown
+from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown
 
 
 class TaintEffect(StrEnum):

@@ -9,24 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from policies.fields import (
-    ErrorKind,
-    ErrorList,
-    FieldError,
-    FieldPath,
-    shown,
-    wrong_type,
-)
+from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown, wrong_type
 from policies.model.api_rules import ApiRule
 from policies.model.constraint import ACTIONS, CONSTRAINT_FIELDS, INCLUSION_POLICIES, WhenUnsatisfiable
+from policies.model.json_size import MAX_SIZE, size_of
 from policies.model.labels import (
     check_label_selector,
     is_usual_selector,
     label_key_errors,
     label_key_problems,
 )
-from policies.model.merging import Merge, check_merge
-from policies.model.size import MAX_SIZE, size_of
+from policies.model.match_label_keys import Merge, check_merge
 
 #: The largest value of the API's int32 fields.
 INT32_MAX = 2**31 - 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from policies.errors import UsageError
+from policies.manifests.errors import UsageError
 
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})\+?([.+-]\S*)?")
 

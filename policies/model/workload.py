@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from policies.errors import UsageError
-from policies.fields import ErrorList, FieldPath
+from policies.manifests.errors import UsageError
+from policies.manifests.fields import ErrorList, FieldPath
+from policies.model.json_size import MAX_SIZE, size_of
 from policies.model.labels import LabelSelector, label_selector_errors
-from policies.model.size import MAX_SIZE, size_of
 
 _PATH = re.compile(r"[A-Za-z][A-Za-z0-9]*(\.[A-Za-z][A-Za-z0-9]*)*")
 _GROUP_KIND = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?)/([A-Z][A-Za-z0-9]*)")

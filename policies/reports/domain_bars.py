@@ -10,8 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from policies.engine.standing import DomainsAlike, DomainStanding, Standing
 from policies.reports.wording import plain
+from policies.scheduler.domain_stats import ConstraintStats, DomainStats, EqualDomains
 
 #: Columns of the longest bar, and of the longest in a narrow terminal. Arbitrary.
 LONGEST_BAR: Final = 20
@@ -24,7 +24,7 @@ BLOCK: Final = "█"
 MOST_LINES: Final = 4
 
 
-def domain_bars(standing: Standing, *, indent: int, width: int) -> Iterator[Padding]:
+def domain_bars(standing: ConstraintStats, *, indent: int, width: int) -> Iterator[Padding]:
     """Yield every domain with a bar of its matching pods; where they are many, how many are alike, too.
 
     Args:
@@ -39,7 +39,7 @@ def domain_bars(standing: Standing, *, indent: int, width: int) -> Iterator[Padd
         yield Padding(_domains(standing, room), (0, 0, 0, indent))
 
 
-def _domains(standing: Standing, room: int) -> Table:
+def _domains(standing: ConstraintStats, room: int) -> Table:
     hard = standing.minimum is not None
     table = _table("DOMAIN" if standing.all_told else "WORST AND BEST", hard=hard)
     longest = max(domain.matching for domain in standing.domains)
@@ -55,7 +55,7 @@ def _domains(standing: Standing, room: int) -> Table:
     return table
 
 
-def _verdict(domain: DomainStanding) -> tuple[Text, ...]:
+def _verdict(domain: DomainStats) -> tuple[Text, ...]:
     if domain.skew is None:
         return ()
     return Text(f"{domain.skew:,}"), _fits(
@@ -63,7 +63,7 @@ def _verdict(domain: DomainStanding) -> tuple[Text, ...]:
     )
 
 
-def _histogram(standing: Standing, room: int) -> Table:
+def _histogram(standing: ConstraintStats, room: int) -> Table:
     """Return how many domains have how many pods, in few lines."""
     applied, minimum = standing.applied, standing.minimum
     table = _table("DOMAINS", hard=minimum is not None, nodes=False)
@@ -94,7 +94,7 @@ def _histogram(standing: Standing, room: int) -> Table:
     return table
 
 
-def _few(alike: list[DomainsAlike]) -> list[list[DomainsAlike]]:
+def _few(alike: list[EqualDomains]) -> list[list[EqualDomains]]:
     """Return neighbors together, so that few lines remain."""
     size = -(-len(alike) // MOST_LINES) or 1
     return [alike[start : start + size] for start in range(0, len(alike), size)]

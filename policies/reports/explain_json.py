@@ -6,20 +6,20 @@ from typing import Any
 
 import orjson
 
-from policies.edits import Edit
-from policies.engine.changes import Change, ClusterChange
-from policies.engine.explain import Explanation, Tier
-from policies.engine.refusing import Breach, Refusal, RefusingNodes, Shortage
-from policies.engine.standing import DomainStanding, Standing
-from policies.evaluation.explaining import Explained
-from policies.evaluation.placement import Placement
-from policies.evaluation.remedies import Elsewhere, Remedy
-from policies.evaluation.replicas import Replicas
-from policies.fields import shown
+from policies.manifests.edits import Edit
+from policies.manifests.fields import shown
+from policies.placement.explain import Explained
+from policies.placement.placement import Placement
+from policies.placement.replicas import Replicas
+from policies.placement.suggestions import Elsewhere, Suggestion
 from policies.reports import explain_text
-from policies.reports.remedy_cost import cost_of, how_edited
-from policies.reports.remedy_text import in_cluster
 from policies.reports.score_json import constraint_fields, revision_fields
+from policies.reports.suggestion_cost import cost_of, how_edited
+from policies.reports.suggestion_text import in_cluster
+from policies.scheduler.changes import Change, ClusterChange
+from policies.scheduler.domain_stats import ConstraintStats, DomainStats
+from policies.scheduler.explanation import Explanation, Tier
+from policies.scheduler.rejections import RejectedNodes, Rejection, Shortage, SkewViolation
 
 #: Columns of the text. Arbitrary; what terminals have had for long.
 TEXT_WIDTH = 80
@@ -73,7 +73,7 @@ def _explanation(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def _standing(standing: Standing) -> dict[str, Any]:
+def _standing(standing: ConstraintStats) -> dict[str, Any]:
     return constraint_fields(standing.applied) | {
         "matchLabelKeys": list(standing.applied.constraint.match_label_keys),
         "countsNothing": standing.counts_nothing,
@@ -91,7 +91,7 @@ def _standing(standing: Standing) -> dict[str, Any]:
     }
 
 
-def _domain(domain: DomainStanding) -> dict[str, Any]:
+def _domain(domain: DomainStats) -> dict[str, Any]:
     return {
         "value": domain.value,
         "matching": domain.matching,
@@ -103,7 +103,7 @@ def _domain(domain: DomainStanding) -> dict[str, Any]:
     }
 
 
-def _refusing(group: RefusingNodes) -> dict[str, Any]:
+def _refusing(group: RejectedNodes) -> dict[str, Any]:
     return {
         "nodes": group.count,
         "examples": list(group.examples),
@@ -111,7 +111,7 @@ def _refusing(group: RefusingNodes) -> dict[str, Any]:
     }
 
 
-def _refusal(refusal: Refusal) -> dict[str, Any]:
+def _refusal(refusal: Rejection) -> dict[str, Any]:
     taint = refusal.taint
     return {
         "plugin": str(refusal.plugin),
@@ -132,7 +132,7 @@ def _shortage(shortage: Shortage) -> dict[str, Any]:
     }
 
 
-def _breach(breach: Breach) -> dict[str, Any]:
+def _breach(breach: SkewViolation) -> dict[str, Any]:
     lacks = breach.lacks_key
     return {
         "constraint": breach.constraint,
@@ -171,7 +171,7 @@ def _remedies(explained: Explained) -> dict[str, Any]:
     }
 
 
-def _remedy(remedy: Remedy, explained: Explained) -> dict[str, Any]:
+def _remedy(remedy: Suggestion, explained: Explained) -> dict[str, Any]:
     before = explained.replicas
     return {
         "kinds": [str(change.what) for change in remedy.changes],

@@ -9,14 +9,11 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from policies.engine.explain import Explanation
-from policies.engine.refusing import EVERY_NODE, Breach, Refusal, RefusingNodes, Shortage
-from policies.engine.verdict import Plugin, Verdict
-from policies.evaluation.explaining import Explained
-from policies.evaluation.placement import Placement
-from policies.evaluation.shortfall import written
-from policies.reports.remedy_text import remedies_text
-from policies.reports.standing_text import standing_text
+from policies.admission.rejection_summary import written
+from policies.placement.explain import Explained
+from policies.placement.placement import Placement
+from policies.reports.constraint_text import constraint_text
+from policies.reports.suggestion_text import suggestions_text
 from policies.reports.wording import (
     constraint_title,
     dropped,
@@ -29,6 +26,9 @@ from policies.reports.wording import (
     replicas_text,
     sentence,
 )
+from policies.scheduler.explanation import Explanation
+from policies.scheduler.rejections import EVERY_NODE, RejectedNodes, Rejection, Shortage, SkewViolation
+from policies.scheduler.result import Plugin, SchedulingResult
 
 #: Groups of refusing nodes, and tiers of feasible ones, that are told. Arbitrary.
 MOST_GROUPS: Final = 8
@@ -75,7 +75,7 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
             title = "What would make the other replicas fit"
             text = f"The first that does not fit: {explained.stuck_message}"
             yield from _section("Why not all replicas fit", [sentence(text)])
-        yield from _section(title, remedies_text(explained.remedies, placement, explained.replicas))
+        yield from _section(title, suggestions_text(explained.remedies, placement, explained.replicas))
     if verdict.question.pod.unmodeled:
         asked = ", ".join(verdict.question.pod.unmodeled)
         text = f"Not modeled, and may refuse more nodes: the pod's {asked}."
@@ -97,11 +97,13 @@ def _constraints(explained: Explained, width: int) -> Iterator[RenderableType]:
     yield Text("Constraints in force", "bold")
     for number, standing in enumerate(standings, start=1):
         yield item(number, constraint_title(standing.applied, placement.policy))
-        yield from standing_text(standing, placement, indent=3, width=width)
+        yield from constraint_text(standing, placement, indent=3, width=width)
     yield from dropped(placement)
 
 
-def _refusing(verdict: Verdict, groups: tuple[RefusingNodes, ...], most: int) -> Iterator[RenderableType]:
+def _refusing(
+    verdict: SchedulingResult, groups: tuple[RejectedNodes, ...], most: int
+) -> Iterator[RenderableType]:
     for group in groups[:most]:
         yield Text(named(group.examples, group.count))
         for refusal in group.refusals:
@@ -111,7 +113,7 @@ def _refusing(verdict: Verdict, groups: tuple[RefusingNodes, ...], most: int) ->
         yield Text(f"and {nodes(sum(group.count for group in rest))} for {len(rest):,} other sets of reasons")
 
 
-def _refusal(verdict: Verdict, refusal: Refusal) -> Iterator[str]:
+def _refusal(verdict: SchedulingResult, refusal: Rejection) -> Iterator[str]:
     words = f"{refusal.plugin}: {plain(', '.join(refusal.texts))}"
     if refusal.taint is not None:
         key, value, effect = refusal.taint
@@ -135,7 +137,7 @@ def _shortage(shortage: Shortage) -> str:
     return f"Insufficient {plain(shortage.resource)}: {requested} requested, {left} left"
 
 
-def _breach(verdict: Verdict, breach: Breach) -> str:
+def _breach(verdict: SchedulingResult, breach: SkewViolation) -> str:
     applied = verdict.results[breach.constraint].applied
     if breach.lacks_key:
         return f"no label {plain(applied.constraint.topology_key)}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from policies.findings import Finding, Location, Severity
-from policies.reports.builds import message
+from policies.manifests.findings import Finding, Location, Severity
+from policies.manifests.skipped import Skipped, in_groups
 from policies.reports.lint_run import LintRun
 from policies.reports.lint_summary import skipped_message
-from policies.reports.manual import remedy
-from policies.reports.printable import one_line
-from policies.skipped import Skipped, in_groups
+from policies.reports.overlays import message
+from policies.reports.rule_manual import how_to_fix
+from policies.reports.sanitize import one_line
 
 _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
@@ -50,7 +50,7 @@ def _properties(location: Location, title: str) -> str:
 def _data(finding: Finding, run: LintRun) -> str:
     whose = ": ".join(filter(None, (finding.title, str(finding.path), message(finding))))
     rule = run.rules.get(finding.rule)
-    lines = [one_line(whose), *([f"Fix: {remedy(rule)}"] if rule else [])]
+    lines = [one_line(whose), *([f"Fix: {how_to_fix(rule)}"] if rule else [])]
     # The runner turns the escape into the line break that a command itself cannot have.
     return "%0A".join(line.replace("%", "%25") for line in lines)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from xml.etree import ElementTree as ET
 
-from policies.evaluation.linting import Suppressed
-from policies.findings import Finding, Severity
-from policies.reports.builds import message
+from policies.lint.run import Suppressed
+from policies.manifests.findings import Finding, Severity
 from policies.reports.lint_run import LintRun, is_as_bad
 from policies.reports.lint_summary import skipped_entries, skipped_message
-from policies.reports.manual import remedy
-from policies.reports.printable import one_line
+from policies.reports.overlays import message
+from policies.reports.rule_manual import how_to_fix
+from policies.reports.sanitize import one_line
 
 #: The case of a file without findings; CI systems take a suite without cases for a mistake.
 CLEAN = "lint"
@@ -107,7 +107,7 @@ def _message(finding: Finding) -> str:
 def _text(findings: list[Finding], run: LintRun) -> str:
     lines = [f"{one_line(str(found.location))}: {found.severity}: {_message(found)}" for found in findings]
     rule = run.rules.get(findings[0].rule)
-    return "\n".join([*lines, *([f"fix: {remedy(rule)}"] if rule else [])])
+    return "\n".join([*lines, *([f"fix: {how_to_fix(rule)}"] if rule else [])])
 
 
 def _count(root: ET.Element) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import orjson
 
-from policies.findings import Finding, Severity
-from policies.reports.builds import build_fields
-from policies.reports.json import encodable, finding_fields
+from policies.manifests.findings import Finding, Severity
+from policies.manifests.skipped import Skipped, in_order
 from policies.reports.lint_run import LintRun
-from policies.reports.manual import remedy
-from policies.skipped import Skipped, in_order
+from policies.reports.overlays import build_fields
+from policies.reports.policy_json import encodable, finding_fields
+from policies.reports.rule_manual import how_to_fix
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA = "evenkeel.dev/lint/v1"
@@ -82,7 +82,7 @@ def _finding(finding: Finding, run: LintRun) -> dict[str, Any]:
     return finding_fields(finding) | {
         "object": encodable(finding.title),
         "fixable": finding.fixable,
-        "remedy": remedy(rule) if rule else None,
+        "remedy": how_to_fix(rule) if rule else None,
         "see": rule.see if rule else None,
         "builds": [build_fields(build) for build in finding.builds],
         "usedInBuilds": finding.used_in_builds,

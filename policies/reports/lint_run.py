@@ -10,12 +10,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from policies.evaluation.linting import LintResult, Suppressed
-from policies.findings import Finding, Severity
+from policies.lint.run import LintResult, Suppressed
+from policies.manifests.findings import Finding, Severity
+from policies.manifests.skipped import FailOnSkipped, Skipped
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.reports.order import in_order, order
+from policies.reports.finding_order import in_order, order
 from policies.rules.base import Rule, all_rules
-from policies.skipped import FailOnSkipped, Skipped
 
 
 def no_source(_file: str) -> Sequence[str]:

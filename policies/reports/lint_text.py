@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import click
 
-from policies.findings import Finding, Severity
-from policies.reports.builds import overlays
+from policies.manifests.findings import Finding, Severity
 from policies.reports.lint_run import LintRun, plural
 from policies.reports.lint_summary import asides, counts, looked_at, skipped_count, skipped_groups
-from policies.reports.manual import remedy
-from policies.reports.printable import one_line
+from policies.reports.overlays import overlays
+from policies.reports.rule_manual import how_to_fix
+from policies.reports.sanitize import one_line
 from policies.reports.source_line import mark
 
 _COLORS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
@@ -104,9 +104,9 @@ def _finding(finding: Finding, run: LintRun, style: Details) -> str:
     if told := overlays(finding):
         lines.append(f"{margin} {told}")
     rule = run.rules.get(finding.rule)
-    if rule is not None and remedy(rule):
+    if rule is not None and how_to_fix(rule):
         how = "fix (evenkeel fix writes it)" if finding.fixable else "fix"
-        lines += style.wrapped(f"{margin} {style(how, bold=True)}:", remedy(rule), further=f"{margin}   ")
+        lines += style.wrapped(f"{margin} {style(how, bold=True)}:", how_to_fix(rule), further=f"{margin}   ")
     return "\n".join(lines)
 
 

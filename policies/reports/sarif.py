@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import orjson
 
-from policies.findings import Build, Finding, Severity
-from policies.reports.builds import message
-from policies.reports.json import encodable
+from policies.manifests.findings import Build, Finding, Severity
 from policies.reports.lint_run import LintRun
 from policies.reports.lint_summary import skipped_entries, skipped_message
-from policies.reports.manual import section
+from policies.reports.overlays import message
+from policies.reports.policy_json import encodable
+from policies.reports.rule_manual import section
 from policies.reports.source_line import span
 from policies.rules.base import Rule
 

@@ -12,10 +12,10 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from policies.engine.node_table import MISSING
-from policies.engine.question import AppliedConstraint
-from policies.engine.verdict import Domains, HardResult, SoftResult, Verdict
-from policies.evaluation.placement import Placement
+from policies.placement.placement import Placement
+from policies.scheduler.node_table import MISSING
+from policies.scheduler.request import AppliedConstraint
+from policies.scheduler.result import DomainCounts, FilterResult, SchedulingResult, ScoreResult
 
 
 def render(placement: Placement) -> bytes:
@@ -62,15 +62,15 @@ def constraint_fields(applied: AppliedConstraint) -> dict[str, Any]:
     }
 
 
-def _constraint(result: HardResult | SoftResult) -> dict[str, Any]:
+def _constraint(result: FilterResult | ScoreResult) -> dict[str, Any]:
     return constraint_fields(result.applied) | {
-        "globalMinimum": result.minimum if isinstance(result, HardResult) else None,
-        "weight": result.weight if isinstance(result, SoftResult) else None,
+        "globalMinimum": result.minimum if isinstance(result, FilterResult) else None,
+        "weight": result.weight if isinstance(result, ScoreResult) else None,
         "domains": _domains(result.domains),
     }
 
 
-def _domains(domains: Domains) -> list[dict[str, Any]]:
+def _domains(domains: DomainCounts) -> list[dict[str, Any]]:
     """Return the domains that exist."""
     values, matching, nodes = domains.values, domains.matching.tolist(), domains.nodes.tolist()
     existing = sorted(np.flatnonzero(domains.exists).tolist(), key=values.__getitem__)
@@ -79,7 +79,7 @@ def _domains(domains: Domains) -> list[dict[str, Any]]:
     ]
 
 
-def _nodes(verdict: Verdict) -> list[dict[str, Any]]:
+def _nodes(verdict: SchedulingResult) -> list[dict[str, Any]]:
     rows = zip(
         verdict.names,
         verdict.feasible.tolist(),
@@ -102,7 +102,7 @@ def _nodes(verdict: Verdict) -> list[dict[str, Any]]:
     ]
 
 
-def _of_feasible(verdict: Verdict, scores: NDArray[np.int64] | None) -> list[int | None]:
+def _of_feasible(verdict: SchedulingResult, scores: NDArray[np.int64] | None) -> list[int | None]:
     """Return scores by node, None where a node is not feasible or nothing was scored."""
     if scores is None:
         return [None] * len(verdict.names)
@@ -110,7 +110,7 @@ def _of_feasible(verdict: Verdict, scores: NDArray[np.int64] | None) -> list[int
     return [score if feasible else None for score, feasible in pairs]
 
 
-def _rejections(verdict: Verdict) -> list[list[dict[str, Any]]]:
+def _rejections(verdict: SchedulingResult) -> list[list[dict[str, Any]]]:
     """Return what each node's plugins say that refuse it."""
     refusing = [refusals for refusals in verdict.refusals if refusals.of_node.any()]
 
@@ -125,9 +125,9 @@ def _rejections(verdict: Verdict) -> list[list[dict[str, Any]]]:
     return _tell(rejections, [refusals.of_node for refusals in refusing], len(verdict.names))
 
 
-def _checks(verdict: Verdict) -> list[list[dict[str, Any]]]:
+def _checks(verdict: SchedulingResult) -> list[list[dict[str, Any]]]:
     """Return what each hard constraint saw on each node. Nodes of the same domains see the same."""
-    hard = [(at, result) for at, result in enumerate(verdict.results) if isinstance(result, HardResult)]
+    hard = [(at, result) for at, result in enumerate(verdict.results) if isinstance(result, FilterResult)]
     checkers = [_checker(at, result) for at, result in hard]
 
     def checks(node: int) -> list[dict[str, Any]]:
@@ -136,7 +136,7 @@ def _checks(verdict: Verdict) -> list[list[dict[str, Any]]]:
     return _tell(checks, [result.domains.of_node for _, result in hard], len(verdict.names))
 
 
-def _checker(constraint: int, result: HardResult) -> Callable[[int], dict[str, Any]]:
+def _checker(constraint: int, result: FilterResult) -> Callable[[int], dict[str, Any]]:
     """Return what tells the check of a constraint on a node."""
     # As lists: each number of an array would cost as much as the rest of its check.
     of_node, values = result.domains.of_node.tolist(), result.domains.values

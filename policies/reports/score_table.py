@@ -11,12 +11,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from policies.engine.node_table import MISSING
-from policies.engine.question import AppliedConstraint
-from policies.engine.scoring import HOSTNAME
-from policies.engine.verdict import Domains, HardResult, Plugin, SoftResult, Verdict
-from policies.evaluation.placement import Placement
+from policies.placement.placement import Placement
 from policies.reports.wording import constraint_title, dropped, headline, item, plain, print_all, sentence
+from policies.scheduler.node_table import MISSING
+from policies.scheduler.podtopologyspread.scoring import HOSTNAME
+from policies.scheduler.request import AppliedConstraint
+from policies.scheduler.result import DomainCounts, FilterResult, Plugin, SchedulingResult, ScoreResult
 
 #: Nodes that get a line each; of more, those alike share one. Arbitrary; what a terminal shows at once.
 MOST_NODES = 20
@@ -78,10 +78,10 @@ def _constraints(placement: Placement) -> Iterator[RenderableType]:
     yield from dropped(placement)
 
 
-def _operands(result: HardResult | SoftResult) -> Iterator[str]:
+def _operands(result: FilterResult | ScoreResult) -> Iterator[str]:
     yield _selected(result.applied)
     yield f"matching pods: {_standing(result.domains)}"
-    if isinstance(result, HardResult):
+    if isinstance(result, FilterResult):
         limit = result.applied.constraint.max_skew + result.minimum - result.applied.self_match
         yield f"global minimum {result.minimum}: a domain with more than {limit} cannot take this pod"
 
@@ -93,7 +93,7 @@ def _selected(applied: AppliedConstraint) -> str:
     return f"counts pods: {selector}{'' if applied.self_match else ' (not this pod itself)'}"
 
 
-def _standing(domains: Domains) -> str:
+def _standing(domains: DomainCounts) -> str:
     """Return the counts of the existing domains, the emptiest first."""
     matching = domains.matching.tolist()
     existing = [domain for domain, exists in enumerate(domains.exists.tolist()) if exists]
@@ -109,7 +109,7 @@ def _standing(domains: Domains) -> str:
     )
 
 
-def _nodes(verdict: Verdict, *, wide: bool) -> Table:
+def _nodes(verdict: SchedulingResult, *, wide: bool) -> Table:
     grouping = len(verdict.names) > MOST_NODES and not wide
     most = len(verdict.names) if wide else MOST_GROUPS
     keys = _keys(verdict)
@@ -136,7 +136,7 @@ def _nodes(verdict: Verdict, *, wide: bool) -> Table:
     return table
 
 
-def _keys(verdict: Verdict) -> list[str]:
+def _keys(verdict: SchedulingResult) -> list[str]:
     """Return the topology keys that get a column; a node's name tells its host."""
     keys = dict.fromkeys(result.applied.constraint.topology_key for result in verdict.results)
     return [key for key in keys if key != HOSTNAME][:MOST_KEYS]
@@ -154,7 +154,7 @@ def _rank(row: _Row) -> tuple[bool, int]:
     return not row.feasible, -(row.score or 0)
 
 
-def _rows(verdict: Verdict, keys: list[str], *, wide: bool) -> Iterator[_Row]:
+def _rows(verdict: SchedulingResult, keys: list[str], *, wide: bool) -> Iterator[_Row]:
     """Yield what there is to tell of each node, in their order."""
     scores, raw_scores = verdict.scores, verdict.raw_scores if wide else None
     by_key = {result.applied.constraint.topology_key: result.domains for result in verdict.results}
@@ -165,13 +165,13 @@ def _rows(verdict: Verdict, keys: list[str], *, wide: bool) -> Iterator[_Row]:
         yield _Row(feasible, score, () if feasible else tuple(_reasons(verdict, node)), domains, raw)
 
 
-def _domain(domains: Domains, node: int) -> str:
+def _domain(domains: DomainCounts, node: int) -> str:
     """Return the value of a topology key that a node carries, as kubectl shows an absent one."""
     number = int(domains.of_node[node])
     return "<none>" if number == MISSING else plain(domains.values[number]) or "(empty)"
 
 
-def _reasons(verdict: Verdict, node: int) -> Iterator[str]:
+def _reasons(verdict: SchedulingResult, node: int) -> Iterator[str]:
     """Yield why plugins refuse a node: in the scheduler's words, but for spreading its numbers."""
     for refusals in verdict.refusals:
         number = int(refusals.of_node[node])
@@ -181,11 +181,11 @@ def _reasons(verdict: Verdict, node: int) -> Iterator[str]:
             yield str(refusals.reasons[number - 1])
             continue
         for position, result in enumerate(verdict.results, start=1):
-            if isinstance(result, HardResult) and not result.satisfied[node]:
+            if isinstance(result, FilterResult) and not result.satisfied[node]:
                 yield f"constraint {position}: {_shortfall(result, node)}"
 
 
-def _shortfall(result: HardResult, node: int) -> str:
+def _shortfall(result: FilterResult, node: int) -> str:
     applied, domains = result.applied, result.domains
     domain = int(domains.of_node[node])
     if domain == MISSING:
@@ -202,8 +202,8 @@ def _named(names: list[str], *, grouping: bool) -> str:
     return f"{len(names):,}: {plain(names[0])}{', …' if len(names) > 1 else ''}"
 
 
-def _notes(verdict: Verdict) -> Iterator[Text]:
-    if any(isinstance(result, HardResult) and not result.satisfied.all() for result in verdict.results):
+def _notes(verdict: SchedulingResult) -> Iterator[Text]:
+    if any(isinstance(result, FilterResult) and not result.satisfied.all() for result in verdict.results):
         legend = "constraint N: matching pods + this one - global minimum = skew, above maxSkew"
         yield Text(legend, style="dim")
     if verdict.scores is not None:

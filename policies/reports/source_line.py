@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from policies.fields import FieldPath
+from policies.manifests.fields import FieldPath
 
 #: Columns of a source line that are shown; more only where the line is longer (JSON on one line). Arbitrary.
 WIDTH = 100

@@ -10,17 +10,17 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from policies.engine.question import AppliedConstraint, Origin
-from policies.evaluation.placement import Placement
-from policies.evaluation.replicas import MOST_PLACED, Replicas
-from policies.fields import shown
+from policies.manifests.fields import shown
 from policies.model.constraint import NodeInclusionPolicy
+from policies.placement.placement import Placement
+from policies.placement.replicas import MOST_PLACED, Replicas
+from policies.scheduler.request import AppliedConstraint, ConstraintOrigin
 
 _ORIGINS: Final = {
-    Origin.POD: "the pod's own",
-    Origin.POLICY: "injected by a policy",
-    Origin.SCHEDULER_LIST: "the scheduler's defaultConstraints",
-    Origin.SCHEDULER_SYSTEM: "kube-scheduler's built-in defaults",
+    ConstraintOrigin.POD: "the pod's own",
+    ConstraintOrigin.POLICY: "injected by a policy",
+    ConstraintOrigin.SCHEDULER_LIST: "the scheduler's defaultConstraints",
+    ConstraintOrigin.SCHEDULER_SYSTEM: "kube-scheduler's built-in defaults",
 }
 
 
@@ -134,7 +134,7 @@ def constraint_title(applied: AppliedConstraint, policy: str | None) -> Text:
     if constraint.node_taints_policy is not NodeInclusionPolicy.IGNORE:
         text.append(f" nodeTaintsPolicy {constraint.node_taints_policy}")
     whose = _ORIGINS[origin]
-    if origin is Origin.POLICY and policy:
+    if origin is ConstraintOrigin.POLICY and policy:
         whose = f"injected by policy {plain(policy)}"
     return text.append(f", {whose}", style="dim")
 

@@ -58,7 +58,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.declared import Workload
 from policies.model.pod_affinity import affinity_errors
 from policies.model.version import KNOWN_VERSION

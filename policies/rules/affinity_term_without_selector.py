@@ -65,7 +65,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.declared import Workload
 from policies.model.pod_affinity import AffinityTerm, affinity_terms
 from policies.model.topology_keys import domain_noun

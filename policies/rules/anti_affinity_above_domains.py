@@ -71,14 +71,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.engine.room import Family
-from policies.engine.terrain import REVISION_LABELS, Terrain, counts_only_its_own, nodes_are_added
-from policies.findings import Severity
-from policies.model.companions import ReplicaRange
+from policies.manifests.findings import Severity
 from policies.model.declared import Workload
 from policies.model.pod_affinity import SelfSeparation, self_separations
+from policies.model.scaling import ReplicaRange
 from policies.model.topology_keys import HOSTNAME
 from policies.rules.base import Context, Problem
+from policies.scheduler.capacity import DomainCapacities
+from policies.scheduler.workload_eligibility import (
+    REVISION_LABELS,
+    WorkloadEligibility,
+    counts_only_its_own,
+    nodes_are_added,
+)
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/emissary-ingress/emissary/pull/1391"
@@ -93,7 +98,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     found = [term for term in self_separations(workload) if _keeps_all_apart(workload, term)]
     if not found:
         return
-    terrain = Terrain.of(workload, inventory, context.version)
+    terrain = WorkloadEligibility.of(workload, inventory, context.version)
     hard = [entry for entry in workload.constraints if entry.is_hard]
     judged = all(counts_only_its_own(workload, entry, context.repository) for entry in hard)
     families = [terrain.family(entry.constraint) for entry in hard] if judged else []
@@ -109,7 +114,12 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 
 def _lack(
-    terrain: Terrain, families: list[Family], key: str, listed: tuple[str, ...], *, replicas: ReplicaRange
+    terrain: WorkloadEligibility,
+    families: list[DomainCapacities],
+    key: str,
+    listed: tuple[str, ...],
+    *,
+    replicas: ReplicaRange,
 ) -> str | None:
     """Return what is too little for the wanted replicas; None if all may fit."""
     separate = terrain.separate(key)

@@ -88,14 +88,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.fields import ErrorList, FieldPath
-from policies.findings import Severity
+from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.findings import Severity
+from policies.model.controller_labels import own_mismatch
 from policies.model.declared import Workload
 from policies.model.labels import LabelSelector, Operator
-from policies.model.own_labels import own_mismatch
-from policies.model.own_selector import is_patch
 from policies.model.placeholders import has_placeholder
 from policies.model.pod_affinity import AffinityTerm, affinity_terms, separates_replicas
+from policies.model.suggested_selector import is_patch
 from policies.model.topology_keys import domain_noun
 from policies.rules.base import Context, Problem
 

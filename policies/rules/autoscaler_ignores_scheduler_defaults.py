@@ -60,13 +60,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from policies.defaults.scheduler_config import PLUGIN, config_errors
-from policies.fields import ErrorList, FieldPath
-from policies.findings import Severity
+from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.findings import Severity
+from policies.model.autoscalers import Tool, reads_scheduler_config
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.repository import Repository
-from policies.model.tools import Tool, reads_scheduler_config
 from policies.rules.base import Context, Problem, Subject
+from policies.scheduler.configuration import PLUGIN, config_errors
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes-sigs/karpenter/pull/3183"

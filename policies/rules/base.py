@@ -25,15 +25,15 @@ from types import ModuleType
 from typing import Any, Final
 
 from policies import rules
-from policies.edits import Edit
-from policies.engine.releases import Behavior, behavior_of
-from policies.fields import FieldPath
-from policies.findings import Severity
+from policies.manifests.edits import Edit
+from policies.manifests.fields import FieldPath
+from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.model.declared import Workload
-from policies.model.inventory import Inventory
 from policies.model.repository import Repository
+from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.scheduler.releases import Behavior, behavior_of
 
 
 class Subject(StrEnum):
@@ -83,7 +83,7 @@ class Context:
 
     version: KubernetesVersion = KNOWN_VERSION
     repository: Repository = field(default_factory=Repository)
-    inventory: Inventory | None = None
+    inventory: ClusterTopology | None = None
     params: Any = None
 
     @property

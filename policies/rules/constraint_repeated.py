@@ -64,7 +64,7 @@ Keep one of them. To select by two conditions at once, write both into one `labe
 
 from __future__ import annotations
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.rules.base import api_check
 

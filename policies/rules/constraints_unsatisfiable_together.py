@@ -106,12 +106,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.engine.room import Family
-from policies.engine.terrain import Terrain, counts_only_its_own, listed, nodes_are_added
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.declared import Workload
 from policies.model.topology_keys import HOSTNAME
 from policies.rules.base import Context, Problem
+from policies.scheduler.capacity import DomainCapacities
+from policies.scheduler.workload_eligibility import (
+    WorkloadEligibility,
+    counts_only_its_own,
+    listed,
+    nodes_are_added,
+)
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/128832"
@@ -127,7 +132,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     # A node that is added for the pending pods gives the small zone what it lacks.
     if nodes_are_added(context.repository, context.inventory):
         return
-    terrain = Terrain.of(workload, context.inventory, context.version)
+    terrain = WorkloadEligibility.of(workload, context.inventory, context.version)
     families = [terrain.family(entry.constraint) for entry in hard]
     room = terrain.room(families, replicas.least)
     if room is None or not terrain.usable:
@@ -143,7 +148,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         )
 
 
-def _described(family: Family) -> str:
+def _described(family: DomainCapacities) -> str:
     limit = f"maxSkew {family.limit}"
     if family.key == HOSTNAME:
         return f"{family.key} ({limit}, {len(family.domains)} nodes)"

@@ -50,7 +50,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.declared import Workload
 from policies.model.topology_keys import HOSTNAME

@@ -77,9 +77,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
+from policies.model.autoscalers import Tool
 from policies.model.declared import Workload
-from policies.model.tools import Tool
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.NOTE

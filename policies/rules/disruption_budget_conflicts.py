@@ -73,9 +73,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from policies.findings import Severity
-from policies.model.companions import Budget
+from policies.manifests.findings import Severity
 from policies.model.declared import Workload
+from policies.model.scaling import DisruptionBudget
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
@@ -99,7 +99,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             yield Problem(workload.kind.constraints_path, text)
 
 
-def _refusal(budget: Budget, pods: int) -> str | None:
+def _refusal(budget: DisruptionBudget, pods: int) -> str | None:
     """Return why a budget refuses every eviction while all pods are healthy, None if it need not.
 
     Percentages are rounded up, of ``maxUnavailable`` too: ``getExpectedPodCount``,

@@ -55,7 +55,7 @@ status: {allocatable: {pods: "110"}}
 
 from __future__ import annotations
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.rules.base import Subject
 
 SEVERITY = Severity.WARNING

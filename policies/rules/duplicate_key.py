@@ -63,9 +63,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.fields import FieldPath
-from policies.findings import Severity
-from policies.manifests import ManifestObject
+from policies.manifests.documents import ManifestObject
+from policies.manifests.fields import FieldPath
+from policies.manifests.findings import Severity
 from policies.rules.base import Context, Problem, Subject
 
 SEVERITY = Severity.WARNING

@@ -39,7 +39,7 @@ Where a policy lets no annotation exempt, whoever keeps the policy can write an 
 
 from __future__ import annotations
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.rules.base import Subject
 
 SEVERITY = Severity.WARNING

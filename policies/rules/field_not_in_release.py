@@ -63,10 +63,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from policies.engine.releases import dropped_fields, field_since
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.declared import Workload
 from policies.rules.base import Context, Problem
+from policies.scheduler.releases import dropped_fields, field_since
 
 SEVERITY = Severity.WARNING
 SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/"

@@ -77,7 +77,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.declared import Workload
 from policies.model.topology_keys import ZONE
 from policies.model.version import KubernetesVersion

@@ -79,9 +79,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.constraint import Constraint
-from policies.model.injected import Injection, is_unknown
+from policies.model.foreign_policies.constraints import ForeignInjection, is_unknown
 from policies.model.labels import LabelSelector
 from policies.model.topology_keys import MISNAMED
 from policies.rules.base import Context, Problem, Subject
@@ -91,7 +91,7 @@ SEE = "https://github.com/kyverno/policies/tree/main/other/spread-pods-across-to
 SUBJECT = Subject.INJECTION
 
 
-def check(injection: Injection, context: Context) -> Iterator[Problem]:
+def check(injection: ForeignInjection, context: Context) -> Iterator[Problem]:
     """Yield what keeps an injected constraint from spreading anything."""
     for inner, entry in injection.literal():
         if text := _key_problem(entry, context):
@@ -120,7 +120,7 @@ def _is_known(key: str, context: Context) -> bool:
     return context.inventory is not None and bool(context.inventory.values(key))
 
 
-def _selector_problem(selector: LabelSelector, injection: Injection, context: Context) -> str | None:
+def _selector_problem(selector: LabelSelector, injection: ForeignInjection, context: Context) -> str | None:
     matched = injection.selector
     if matched is None or injection.labels is None or any(map(is_unknown, injection.labels.values())):
         return None
@@ -155,7 +155,7 @@ def _contradiction(selector: LabelSelector, labels: Mapping[str, str], matched: 
     return None
 
 
-def _is_shown(selector: LabelSelector, injection: Injection, context: Context) -> bool:
+def _is_shown(selector: LabelSelector, injection: ForeignInjection, context: Context) -> bool:
     """Tell whether a workload of the repository that gets the constraint has pods that it counts."""
     if injection.selector is None:
         return False

@@ -78,8 +78,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.findings import Severity
-from policies.model.injected import Injection, injected_errors
+from policies.manifests.findings import Severity
+from policies.model.foreign_policies.constraints import ForeignInjection, injected_errors
 from policies.rules.base import Context, Problem, Subject
 
 SEVERITY = Severity.ERROR
@@ -87,7 +87,7 @@ SEE = "https://github.com/kyverno/kyverno/issues/10655"
 SUBJECT = Subject.INJECTION
 
 
-def check(injection: Injection, _context: Context) -> Iterator[Problem]:
+def check(injection: ForeignInjection, _context: Context) -> Iterator[Problem]:
     """Yield everything that the API server would refuse."""
     for inner, problem in injected_errors(injection):
         path, named = injection.place(inner)

@@ -84,9 +84,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.constraint import WhenUnsatisfiable
-from policies.model.injected import Injection
+from policies.model.foreign_policies.constraints import ForeignInjection
 from policies.rules.base import Context, Problem, Subject
 
 SEVERITY = Severity.WARNING
@@ -94,7 +94,7 @@ SEE = "https://github.com/devantler-tech/platform/pull/1661"
 SUBJECT = Subject.INJECTION
 
 
-def check(injection: Injection, _context: Context) -> Iterator[Problem]:
+def check(injection: ForeignInjection, _context: Context) -> Iterator[Problem]:
     """Yield each hard constraint that comes unasked."""
     if injection.narrowed:
         return

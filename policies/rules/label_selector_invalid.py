@@ -90,7 +90,7 @@ Write labels of the pod's template below `matchLabels`, which is enough nearly a
 
 from __future__ import annotations
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.rules.base import api_check
 

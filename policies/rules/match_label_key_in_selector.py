@@ -78,9 +78,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from policies.edits import Edit
-from policies.fields import FieldPath
-from policies.findings import Severity
+from policies.manifests.edits import Edit
+from policies.manifests.fields import FieldPath
+from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.model.declared import Workload
 from policies.model.labels import LabelSelector, Operator, label_selector_errors

@@ -99,10 +99,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.declared import DeclaredConstraint, Workload
 from policies.model.next_pod import REVISION_HASH, controller_labels
-from policies.model.own_selector import is_patch
+from policies.model.suggested_selector import is_patch
 from policies.model.workload import REVISION_OWNERS
 from policies.rules.base import Context, Problem
 

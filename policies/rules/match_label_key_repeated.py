@@ -56,10 +56,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.edits import Edit
-from policies.findings import Severity
+from policies.manifests.edits import Edit
+from policies.manifests.findings import Severity
 from policies.model.declared import Workload
-from policies.model.merging import repeated_match_label_keys
+from policies.model.match_label_keys import repeated_match_label_keys
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING

@@ -86,8 +86,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from policies.fields import ErrorList
-from policies.findings import Severity
+from policies.manifests.fields import ErrorList
+from policies.manifests.findings import Severity
 from policies.model.declared import DeclaredConstraint, Workload
 from policies.model.labels import LabelSelector
 from policies.model.workload import descend

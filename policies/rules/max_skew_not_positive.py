@@ -70,7 +70,7 @@ Write `maxSkew: 1`, or how far apart the counts of two domains may be.
 
 from __future__ import annotations
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.rules.base import api_check
 

@@ -77,11 +77,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.engine.terrain import Terrain, counts_only_its_own, listed, nodes_are_added
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.declared import DeclaredConstraint, Workload
-from policies.model.inventory import Inventory
+from policies.model.topology import ClusterTopology
 from policies.rules.base import Context, Problem
+from policies.scheduler.workload_eligibility import (
+    WorkloadEligibility,
+    counts_only_its_own,
+    listed,
+    nodes_are_added,
+)
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/115320"
@@ -124,7 +129,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 
 def _domains(
-    workload: Workload, declared: DeclaredConstraint, inventory: Inventory, context: Context
+    workload: Workload, declared: DeclaredConstraint, inventory: ClusterTopology, context: Context
 ) -> tuple[frozenset[str], frozenset[str]] | None:
     """Return the domains that count, now or once they have a node, and those of them that take pods.
 
@@ -135,7 +140,7 @@ def _domains(
     written = frozenset(inventory.domains.get(key, ()))
     if not written and (not inventory.nodes or nodes_are_added(context.repository, inventory)):
         return None
-    terrain = Terrain.of(workload, inventory, context.version)
+    terrain = WorkloadEligibility.of(workload, inventory, context.version)
     domains = terrain.domains(declared.constraint)
     counted = frozenset(domain.value for domain in domains)
     usable = frozenset(domain.value for domain in domains if domain.usable)

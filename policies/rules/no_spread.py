@@ -53,10 +53,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from policies.fields import ErrorList
-from policies.findings import Severity
+from policies.manifests.fields import ErrorList
+from policies.manifests.findings import Severity
 from policies.model.declared import Workload
-from policies.model.own_selector import is_patch
+from policies.model.suggested_selector import is_patch
 from policies.model.workload import descend
 from policies.rules.base import Context, Problem
 

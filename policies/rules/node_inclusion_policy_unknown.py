@@ -56,7 +56,7 @@ fields, affinity is honored and taints are ignored.
 
 from __future__ import annotations
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.rules.base import api_check
 

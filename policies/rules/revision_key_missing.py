@@ -82,12 +82,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.edits import Edit
-from policies.fields import ErrorList
-from policies.findings import Severity
+from policies.manifests.edits import Edit
+from policies.manifests.fields import ErrorList
+from policies.manifests.findings import Severity
 from policies.model.constraint import Constraint
 from policies.model.declared import Workload
-from policies.model.own_selector import TOGETHER
+from policies.model.suggested_selector import TOGETHER
 from policies.model.version import MATCH_LABEL_KEYS_SINCE
 from policies.model.workload import descend
 from policies.rules.base import Context, Problem

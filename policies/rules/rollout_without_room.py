@@ -72,14 +72,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.engine.room import Family
-from policies.engine.terrain import REVISION_LABELS, Terrain, counts_only_its_own, nodes_are_added
-from policies.fields import FieldPath
-from policies.findings import Severity
+from policies.manifests.fields import FieldPath
+from policies.manifests.findings import Severity
 from policies.model.declared import Workload
 from policies.model.pod_affinity import self_separations
 from policies.model.rollout import rolling_update
 from policies.rules.base import Context, Problem
+from policies.scheduler.capacity import DomainCapacities
+from policies.scheduler.workload_eligibility import (
+    REVISION_LABELS,
+    WorkloadEligibility,
+    counts_only_its_own,
+    nodes_are_added,
+)
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/116891"
@@ -96,7 +101,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         or rolling_update(workload, replicas.most) is None
     ):
         return
-    terrain = Terrain.of(workload, context.inventory, context.version)
+    terrain = WorkloadEligibility.of(workload, context.inventory, context.version)
     limits = list(_limits(workload, terrain, context))
     alone = [[limit] for limit in limits]
     for chosen in [*alone, limits] if len(limits) > 1 else alone:
@@ -117,13 +122,17 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             return
 
 
-def _is_unreachable(limit: tuple[FieldPath, Family], workload: Workload, terrain: Terrain, room: int) -> bool:
+def _is_unreachable(
+    limit: tuple[FieldPath, DomainCapacities], workload: Workload, terrain: WorkloadEligibility, room: int
+) -> bool:
     """Tell whether a constraint has no room only for domains that no pod can reach."""
     of_limit = (entry for entry in workload.constraints if entry.path == limit[0])
     return any(terrain.keeps_out_surge(declared, room) for declared in of_limit)
 
 
-def _limits(workload: Workload, terrain: Terrain, context: Context) -> Iterator[tuple[FieldPath, Family]]:
+def _limits(
+    workload: Workload, terrain: WorkloadEligibility, context: Context
+) -> Iterator[tuple[FieldPath, DomainCapacities]]:
     """Yield what the constraints allow that count pods of every revision."""
     for declared in workload.constraints:
         keys = declared.constraint.match_label_keys if terrain.behavior.match_label_keys else ()

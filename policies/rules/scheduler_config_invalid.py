@@ -63,10 +63,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from policies.defaults.scheduler_config import CONFIG_UNKNOWN, config_errors
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.version import KubernetesVersion
 from policies.rules.base import Context, Problem, Subject
+from policies.scheduler.configuration import CONFIG_UNKNOWN, config_errors
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/rancher/rke2/issues/6641"

@@ -66,14 +66,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from policies.defaults.scheduler_config import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS, build, config_errors
-from policies.fields import ErrorList, FieldPath
-from policies.findings import Severity
+from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.findings import Severity
 from policies.model.declared import Workload
-from policies.model.own_selector import is_patch
+from policies.model.suggested_selector import is_patch
 from policies.model.version import KubernetesVersion
 from policies.model.workload import descend
 from policies.rules.base import Context, Problem
+from policies.scheduler.configuration import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS, build, config_errors
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes-sigs/karpenter/pull/3183"

@@ -76,12 +76,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.engine.releases import CHANGES, Behavior
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.declared import DeclaredConstraint, Workload
 from policies.model.next_pod import controller_labels
 from policies.model.version import KubernetesVersion
 from policies.rules.base import Context, Problem
+from policies.scheduler.releases import CHANGES, Behavior
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/141339"

@@ -79,11 +79,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
+from policies.model.controller_labels import own_mismatch
 from policies.model.declared import Workload, titles
-from policies.model.neighbors import named
-from policies.model.own_labels import own_mismatch
-from policies.model.own_selector import is_patch, own_selector_edits
+from policies.model.selector_overlap import named
+from policies.model.suggested_selector import is_patch, own_selector_edits
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.ERROR

@@ -57,9 +57,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.declared import Workload
-from policies.model.own_selector import is_patch, own_selector_edits
+from policies.model.suggested_selector import is_patch, own_selector_edits
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.ERROR

@@ -75,7 +75,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.declared import Workload
 from policies.model.labels import LabelSelector, Operator
 from policies.model.next_pod import controller_labels

@@ -85,12 +85,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.constraint import Constraint
 from policies.model.declared import Workload
 from policies.model.labels import LabelSelector
-from policies.model.neighbors import Kinship, named
-from policies.model.own_selector import TOGETHER
+from policies.model.selector_overlap import Kinship, named
+from policies.model.suggested_selector import TOGETHER
 from policies.model.workload import REVISION_OWNERS
 from policies.rules.base import Context, Problem
 

@@ -74,13 +74,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.engine.terrain import Terrain
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.declared import DeclaredConstraint, Workload
-from policies.model.inventory import Inventory
 from policies.model.node import Node
+from policies.model.topology import ClusterTopology
 from policies.model.version import KubernetesVersion
 from policies.rules.base import Context, Problem
+from policies.scheduler.workload_eligibility import WorkloadEligibility
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/93565"
@@ -101,14 +101,16 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 
 def _text(
-    workload: Workload, declared: DeclaredConstraint, inventory: Inventory, version: KubernetesVersion
+    workload: Workload, declared: DeclaredConstraint, inventory: ClusterTopology, version: KubernetesVersion
 ) -> str | None:
     key = declared.constraint.topology_key
     listed = inventory.domains.get(key, ())
     if inventory.nodes is None:
         return f"has one domain, {listed[0]}: nothing to spread over" if len(set(listed)) == 1 else None
     carrying = inventory.nodes_with(key)
-    domains = Terrain.of(workload, inventory, version, hard=declared.is_hard).domains(declared.constraint)
+    domains = WorkloadEligibility.of(workload, inventory, version, hard=declared.is_hard).domains(
+        declared.constraint
+    )
     if len(domains) != 1 or set(listed) - {domains[0].value}:
         return None
     value, nodes = domains[0].value, domains[0].counted

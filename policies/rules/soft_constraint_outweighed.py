@@ -86,17 +86,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from policies.defaults.scheduler_config import (
-    DEFAULT_SCHEDULER,
-    PLUGIN,
-    build,
-    config_errors,
-)
-from policies.fields import ErrorList, FieldPath
-from policies.findings import Severity
+from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.findings import Severity
 from policies.model.declared import Workload
 from policies.model.workload import descend
 from policies.rules.base import Context, Problem
+from policies.scheduler.configuration import DEFAULT_SCHEDULER, PLUGIN, build, config_errors
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/kubernetes/issues/91234"

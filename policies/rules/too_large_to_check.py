@@ -69,7 +69,7 @@ Select the pods by a label of their own instead of by a list of values.
 
 from __future__ import annotations
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.rules.base import api_check
 

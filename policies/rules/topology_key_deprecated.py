@@ -79,9 +79,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.edits import Edit
-from policies.fields import ErrorList, FieldPath
-from policies.findings import Severity
+from policies.manifests.edits import Edit
+from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.findings import Severity
 from policies.model.declared import DeclaredConstraint, Workload
 from policies.model.pod_affinity import affinity_terms
 from policies.model.topology_keys import RENAMED, RENAMED_SINCE

@@ -54,7 +54,7 @@ nodes.
 
 from __future__ import annotations
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.rules.base import api_check
 

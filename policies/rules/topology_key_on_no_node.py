@@ -79,13 +79,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from policies.fields import FieldPath
-from policies.findings import Severity
+from policies.manifests.fields import FieldPath
+from policies.manifests.findings import Severity
+from policies.model.autoscalers import KARPENTER_LABELS, Tool
 from policies.model.declared import Workload
-from policies.model.inventory import Inventory
 from policies.model.pod_affinity import affinity_terms
 from policies.model.repository import Repository
-from policies.model.tools import KARPENTER_LABELS, Tool
+from policies.model.topology import ClusterTopology
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.ERROR
@@ -124,7 +124,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         yield _problem(path, key, effect, alike, inventory)
 
 
-def _is_missing(key: str, context: Context, inventory: Inventory) -> bool:
+def _is_missing(key: str, context: Context, inventory: ClusterTopology) -> bool:
     return inventory.values(key) == frozenset() and not _comes_with_new_nodes(key, context.repository)
 
 
@@ -133,7 +133,7 @@ def _comes_with_new_nodes(key: str, repository: Repository) -> bool:
     return key.startswith(KARPENTER_LABELS) and Tool.KARPENTER in repository.tools
 
 
-def _problem(path: FieldPath, key: str, effect: str, alike: list[str], inventory: Inventory) -> Problem:
+def _problem(path: FieldPath, key: str, effect: str, alike: list[str], inventory: ClusterTopology) -> Problem:
     count = len(inventory.nodes or ())
     severity = Severity.ERROR if effect == _PENDING else Severity.WARNING
     advice = f"; they have {', '.join(alike)}" if alike else ""
@@ -153,7 +153,7 @@ def _also(workload: Workload) -> str:
     return f", and with it the other ScheduleAnyway constraint{'s' if others > 1 else ''}"
 
 
-def _alike(key: str, inventory: Inventory) -> list[str]:
+def _alike(key: str, inventory: ClusterTopology) -> list[str]:
     """Return the labels of nodes with the same last part or nearly the same letters: what may be meant."""
     name = key.rpartition("/")[2].lower()
     keys = {label for node in inventory.nodes or () for label in node.labels}

@@ -98,8 +98,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.fields import FieldPath
-from policies.findings import Severity
+from policies.manifests.fields import FieldPath
+from policies.manifests.findings import Severity
 from policies.model.declared import Workload
 from policies.model.pod_affinity import affinity_terms
 from policies.model.topology_keys import MISNAMED

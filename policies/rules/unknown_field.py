@@ -97,8 +97,8 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any, Final
 
-from policies.fields import FieldPath
-from policies.findings import Severity
+from policies.manifests.fields import FieldPath
+from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.model.declared import Workload
 from policies.model.version import KNOWN_VERSION

@@ -88,24 +88,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from policies.edits import Edit
-from policies.engine.terrain import (
-    Domain,
-    Obstacle,
-    Terrain,
+from policies.manifests.edits import Edit
+from policies.manifests.findings import Severity
+from policies.model.constraint import Constraint
+from policies.model.declared import DeclaredConstraint, Workload
+from policies.model.node import Node
+from policies.model.rollout import rolling_update
+from policies.model.scaling import ReplicaRange
+from policies.model.topology_keys import HOSTNAME
+from policies.rules.base import Context, Problem
+from policies.scheduler.workload_eligibility import (
+    EligibleDomain,
+    Ineligibility,
+    WorkloadEligibility,
     counts_only_its_own,
     listed,
     nodes_are_added,
     with_policies,
 )
-from policies.findings import Severity
-from policies.model.companions import ReplicaRange
-from policies.model.constraint import Constraint
-from policies.model.declared import DeclaredConstraint, Workload
-from policies.model.node import Node
-from policies.model.rollout import rolling_update
-from policies.model.topology_keys import HOSTNAME
-from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kops/pull/18535"
@@ -113,7 +113,7 @@ NEEDS_INVENTORY = True
 FIXABLE = True
 
 #: Which policy leaves out the nodes that an obstacle bars.
-_POLICIES = {Obstacle.TAINT: "nodeTaintsPolicy", Obstacle.AFFINITY: "nodeAffinityPolicy"}
+_POLICIES = {Ineligibility.TAINT: "nodeTaintsPolicy", Ineligibility.AFFINITY: "nodeAffinityPolicy"}
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
@@ -124,7 +124,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     hard = [entry for entry in workload.constraints if entry.is_hard]
     if all(replicas.most < entry.constraint.max_skew for entry in hard):
         return
-    terrain = Terrain.of(workload, context.inventory, context.version)
+    terrain = WorkloadEligibility.of(workload, context.inventory, context.version)
     grows = nodes_are_added(context.repository, context.inventory)
     for declared in hard:
         constraint = declared.constraint
@@ -147,7 +147,12 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 
 def _too_little(
-    workload: Workload, terrain: Terrain, declared: DeclaredConstraint, replicas: ReplicaRange, *, grows: bool
+    workload: Workload,
+    terrain: WorkloadEligibility,
+    declared: DeclaredConstraint,
+    replicas: ReplicaRange,
+    *,
+    grows: bool,
 ) -> tuple[int, str] | None:
     """Return how many pods there is room for where that is too few, and what comes of it."""
     most = replicas.most
@@ -164,7 +169,7 @@ def _too_little(
     )
 
 
-def _barred(terrain: Terrain, constraint: Constraint, barred: list[Domain]) -> str:
+def _barred(terrain: WorkloadEligibility, constraint: Constraint, barred: list[EligibleDomain]) -> str:
     nodes = [node for domain in barred for node in domain.counted]
     reasons = sorted({_reason(terrain, node) for node in nodes})
     found = f"{len(nodes)} node(s) that take none of its pods ({listed(reasons)})"
@@ -174,7 +179,7 @@ def _barred(terrain: Terrain, constraint: Constraint, barred: list[Domain]) -> s
     return f"{found}, all there are in {constraint.topology_key} {where},"
 
 
-def _reason(terrain: Terrain, node: Node) -> str:
+def _reason(terrain: WorkloadEligibility, node: Node) -> str:
     taint = terrain.taint(node)
     if taint is not None:
         return f"taint {taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
@@ -182,7 +187,7 @@ def _reason(terrain: Terrain, node: Node) -> str:
 
 
 def _edits(
-    terrain: Terrain, declared: DeclaredConstraint, barred: Iterable[Domain], room: int
+    terrain: WorkloadEligibility, declared: DeclaredConstraint, barred: Iterable[EligibleDomain], room: int
 ) -> tuple[Edit, ...]:
     """Honor what bars the nodes, if the release can and there is more room then."""
     better = terrain.room([terrain.family(with_policies(declared.constraint))], room + 1)

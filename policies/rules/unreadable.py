@@ -30,7 +30,7 @@ Correct the line that the message names. A file that is no manifest is left out 
 
 from __future__ import annotations
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.rules.base import Subject
 
 SEVERITY = Severity.ERROR

@@ -72,7 +72,7 @@ otherwise.
 
 from __future__ import annotations
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.rules.base import api_check
 

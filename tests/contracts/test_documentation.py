@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from policies.documents.loading import builtin_names, load_policies
-from policies.evaluation.exemptions import DOES_NOT_FIT, IGNORE_ANNOTATION, INJECT_ANNOTATION
+from policies.config.exemptions import DOES_NOT_FIT, IGNORE_ANNOTATION, INJECT_ANNOTATION
+from policies.config.loader import builtin_names, load_policies
 from policies.model.api_rules import ApiRule
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload import KNOWN_KINDS, WorkloadKind

@@ -6,15 +6,15 @@ import pytest
 
 from tests.deploy.manifests import Manifests, base, render
 from webhook.access.reviews import GROUP
-from webhook.cluster.asking import DEFAULT_SERVICE, account_of, proxied
-from webhook.cluster.listing import RESOURCES
+from webhook.kube.list import WATCHED_RESOURCES
+from webhook.kube.service_proxy import DEFAULT_SERVICE, account_of, proxied
 
 #: A right: API group, resource, name (empty for any), verb.
 Right = tuple[str, str, str, str]
 
 FOLLOWED = {
     (resource.api_version.rpartition("/")[0], f"{resource.kind.lower()}s", "", verb)
-    for resource in RESOURCES
+    for resource in WATCHED_RESOURCES
     for verb in ("list", "watch")
 }
 ASKED = {

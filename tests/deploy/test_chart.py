@@ -116,7 +116,7 @@ def test_the_schema_takes(file: Path) -> None:
         ("customKinds", [{"group": "acme.io", "kind": "Widget", "template": "spec.template"}]),
         ("customKinds", [{"group": "acme.io", "kind": "widget", "resource": "widgets", "template": "spec"}]),
         ("policies.builtin", ["none"]),
-        ("policies.documents", [{"kind": "SpreadPolicy"}]),
+        ("policies.config", [{"kind": "SpreadPolicy"}]),
         ("schedulerConfiguration.kind", "SpreadPolicy"),
         ("kubernetesVersion", "v1.34.1"),
         ("certificates.source", "self-signed"),

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 import yaml
 
-from policies.documents.loading import load_policies
-from policies.engine.index import ClusterIndex
-from policies.evaluation.context import AdmissionContext
-from policies.evaluation.decision import IGNORED, Verdict
-from policies.evaluation.ownership import BUILT_IN_CONTROLLERS
+from policies.admission.decision import IGNORED, AdmissionVerdict
+from policies.config.context import AdmissionContext
+from policies.config.loader import load_policies
+from policies.config.ownership import BUILT_IN_CONTROLLERS
 from policies.model.workload import KNOWN_KINDS, WorkloadKind
+from policies.scheduler.index import ClusterIndex
 from tests.deploy.manifests import DEPLOY, Manifests, base, missing, render, template
 from tests.recorded import phase_of, recorded_reviews
 from webhook.admission.respond import Phase, decide
@@ -212,7 +212,7 @@ def test_what_is_passed_over_would_have_got_no_answer() -> None:
         for reason in reasons:
             kept_away[reason] += 1
 
-        assert decision is IGNORED or decision.verdict is Verdict.ALLOWED, name
+        assert decision is IGNORED or decision.verdict is AdmissionVerdict.ALLOWED, name
         assert ((), ()) == (decision.patch, decision.warnings), name
         assert phase is Phase.MUTATE or not decision.audit, name
     assert all(kept_away.values()), kept_away

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import orjson
 import yaml
 
-from policies.documents.loading import load_policies
-from policies.engine.index import ClusterIndex
-from policies.evaluation.context import AdmissionContext
+from policies.config.context import AdmissionContext
+from policies.config.loader import load_policies
+from policies.scheduler.index import ClusterIndex
 from tests.builders import a_policy
 from tests.security.shapes import as_pod
 from webhook.admission.budget import Budget, Pace

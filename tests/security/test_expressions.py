@@ -18,32 +18,32 @@ from tests.security.shapes import FILLERS
 
 #: How expressions are used that are not matched from a place on: they start anywhere in a text.
 ANYWHERE = {
-    "policies.evaluation.baseline._LINE": re.Pattern.finditer,
-    "policies.evaluation.fitting._END": re.Pattern.finditer,
-    "policies.evaluation.fitting._EVIDENCE": re.Pattern.finditer,
-    "policies.manifests._INNER_BOM": re.Pattern.finditer,
-    "policies.model.cel_literals._TOKEN": re.Pattern.finditer,
-    "policies.model.injecting_cel._ASKING": re.Pattern.search,
-    "policies.model.injecting_kyverno._ASKING": re.Pattern.search,
+    "policies.lint.baseline._LINE": re.Pattern.finditer,
+    "policies.admission.warning_text._END": re.Pattern.finditer,
+    "policies.admission.warning_text._EVIDENCE": re.Pattern.finditer,
+    "policies.manifests.documents._INNER_BOM": re.Pattern.finditer,
+    "policies.model.foreign_policies.cel_literals._TOKEN": re.Pattern.finditer,
+    "policies.model.foreign_policies.cel._ASKING": re.Pattern.search,
+    "policies.model.foreign_policies.kyverno._ASKING": re.Pattern.search,
     "policies.reports.markdown._MARKUP": re.Pattern.finditer,
     "policies.rules.selector_shared._VARIANT": re.Pattern.finditer,
-    "policies.syntax.json_stream._ESCAPED_SURROGATE": re.Pattern.search,
-    "policies.syntax.json_stream._TOKEN": re.Pattern.finditer,
-    "policies.syntax.nodes._JSON_TOKEN": re.Pattern.finditer,
-    "policies.syntax.yaml_events._COLONS": re.Pattern.finditer,
-    "policies.syntax.yaml_problems._LINE_BREAK": re.Pattern.finditer,
-    "webhook.linting.sources._BREAK": re.Pattern.finditer,
+    "policies.manifests.json_stream._ESCAPED_SURROGATE": re.Pattern.search,
+    "policies.manifests.json_stream._TOKEN": re.Pattern.finditer,
+    "policies.manifests.nodes._JSON_TOKEN": re.Pattern.finditer,
+    "policies.manifests.yaml_events._COLONS": re.Pattern.finditer,
+    "policies.manifests.yaml_errors._LINE_BREAK": re.Pattern.finditer,
+    "webhook.lint.source_lines._BREAK": re.Pattern.finditer,
     "webhook.scoring.screen._STEERING": re.Pattern.finditer,
-    "webhook.sources.charts._SOURCE": re.Pattern.finditer,
-    "webhook.sources.parsing._DIRECTIVE": re.Pattern.search,
-    "webhook.sources.parsing._DOCUMENT_START": re.Pattern.search,
+    "webhook.lint.charts._SOURCE": re.Pattern.finditer,
+    "webhook.lint.parse._DIRECTIVE": re.Pattern.search,
+    "webhook.lint.parse._DOCUMENT_START": re.Pattern.search,
 }
 #: Expressions that only meet short texts, or our own.
 ELSEWHERE = {
     # At most _NAME_LENGTH characters are searched.
-    "policies.syntax.yaml_events._NAME",
+    "policies.manifests.yaml_events._NAME",
     # Manuals of rules.
-    "policies.reports.manual._SENTENCE",
+    "policies.reports.rule_manual._SENTENCE",
 }
 #: Characters of a text, and seconds that are too few to compare.
 LENGTH, SHORT_S = 8_000, 0.004

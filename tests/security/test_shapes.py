@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from policies.evaluation.context import AdmissionContext
+from policies.config.context import AdmissionContext
 from tests.security.reviewing import MAX_BODY_BYTES, Answer, a_context, answer, review_of
 from tests.security.shapes import Shape, a_rich_workload, shapes
 from webhook.admission.respond import Phase

@@ -22,15 +22,15 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.errors import DocumentError
-from policies.skipped import SkipReason
+from policies.manifests.errors import DocumentError
+from policies.manifests.skipped import SkipReason
 from tests.deploy.manifests import missing, tool
-from tests.webhook.sources.charts import CHART, write
+from tests.webhook.lint.charts import CHART, write
 from webhook.cli import lint
-from webhook.linting.outputs import FORMATS
-from webhook.sources import sandbox
-from webhook.sources.gathering import Texts, Tools, gather_texts
-from webhook.sources.tools import ToolError, run_tool
+from webhook.lint import sandbox
+from webhook.lint.external_tools import ToolError, run_tool
+from webhook.lint.inputs import Texts, Tools, gather_texts
+from webhook.lint.outputs import FORMATS
 
 #: Kustomizations that have kustomize fetch something, or that it may read otherwise than we do; ADDRESS is
 #: where a connection would be noticed.

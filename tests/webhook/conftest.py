@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from prometheus_client import CollectorRegistry
 
-from policies.evaluation.context import AdmissionContext
+from policies.config.context import AdmissionContext
 from webhook.access.guard import OpenGuard
 from webhook.logs import EventLog
 from webhook.settings import LogFormat, LogLevel, Settings

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from prometheus_client import CollectorRegistry
 
-from webhook.cluster.reflector import KindStatus
 from webhook.cluster_metrics import ClusterMetrics, KeptCertificates
+from webhook.kube.reflector import KindStatus
 
 
 def test_counters_tell_what_came_since() -> None:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
-from policies.errors import DocumentError, UsageError
-from policies.evaluation.context import AdmissionContext
+from policies.config.context import AdmissionContext
+from policies.manifests.errors import DocumentError, UsageError
 from policies.model.version import KubernetesVersion
 from tests.builders import a_policy
-from tests.policies.evaluation.contexts import ZONE
+from tests.policies.config.contexts import ZONE
 from webhook.context import build_context
 from webhook.settings import Settings
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import pytest
 
-from policies.errors import UsageError
+from policies.manifests.errors import UsageError
 from webhook.cli.serve import command
 from webhook.settings import ENV_PREFIX, Access, LogFormat, LogLevel, Option, Settings, options
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from policies.engine.index import ClusterIndex
+from policies.scheduler.index import ClusterIndex
 from webhook.app import create_app
 from webhook.state import ServerState
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client import CollectorRegistry
 
-from policies.evaluation.decision import Verdict
+from policies.admission.decision import AdmissionVerdict
 from webhook.admission.respond import Phase, Reply
-from webhook.cluster.reflector import KindStatus
+from webhook.kube.reflector import KindStatus
 from webhook.serving.child_processes import Limit
 from webhook.telemetry import Telemetry
 
@@ -28,7 +28,7 @@ def telemetry(registry: CollectorRegistry) -> Telemetry:
 
 
 def a_reply(
-    verdict: Verdict,
+    verdict: AdmissionVerdict,
     *,
     injected: int = 0,
     rules: tuple[str, ...] = (),
@@ -48,10 +48,12 @@ def a_reply(
 def test_exemptions_and_waits_are_counted(telemetry: Telemetry, registry: CollectorRegistry) -> None:
     """Each exemption counts by rule and source; a wait by whether what it was for came."""
     replies = (
-        a_reply(Verdict.ALLOWED)._replace(exempted=(("wrong-type", "annotation"), ("wrong-type", "policy"))),
-        a_reply(Verdict.INJECTED)._replace(waited_s=0.1),
-        a_reply(Verdict.ALLOWED)._replace(waited_s=1.0, missed=True),
-        a_reply(Verdict.ALLOWED)._replace(missed=True),
+        a_reply(AdmissionVerdict.ALLOWED)._replace(
+            exempted=(("wrong-type", "annotation"), ("wrong-type", "policy"))
+        ),
+        a_reply(AdmissionVerdict.INJECTED)._replace(waited_s=0.1),
+        a_reply(AdmissionVerdict.ALLOWED)._replace(waited_s=1.0, missed=True),
+        a_reply(AdmissionVerdict.ALLOWED)._replace(missed=True),
     )
     for reply in replies:
         telemetry.count_review(Phase.MUTATE, reply, seconds=0.001)
@@ -68,8 +70,10 @@ def test_exemptions_and_waits_are_counted(telemetry: Telemetry, registry: Collec
 
 def test_reviews_are_counted_by_phase_and_verdict(telemetry: Telemetry, registry: CollectorRegistry) -> None:
     """A review counts once, with its time, its injected constraints and its broken rules."""
-    telemetry.count_review(Phase.MUTATE, a_reply(Verdict.INJECTED, injected=2), seconds=0.0001)
-    telemetry.count_review(Phase.VALIDATE, a_reply(Verdict.DENIED, rules=("max-skew",)), seconds=0.002)
+    telemetry.count_review(Phase.MUTATE, a_reply(AdmissionVerdict.INJECTED, injected=2), seconds=0.0001)
+    telemetry.count_review(
+        Phase.VALIDATE, a_reply(AdmissionVerdict.DENIED, rules=("max-skew",)), seconds=0.002
+    )
 
     expected = {
         ("evenkeel_admission_requests_total", ("mutate", "injected")): 1,
@@ -88,9 +92,9 @@ def test_reviews_are_counted_by_phase_and_verdict(telemetry: Telemetry, registry
 def test_forecasts(telemetry: Telemetry, registry: CollectorRegistry) -> None:
     """Verdicts on next pods are timed, and those that were not begun are counted."""
     for reply in (
-        a_reply(Verdict.ALLOWED),
-        a_reply(Verdict.WARNED, forecast_s=0.25),
-        a_reply(Verdict.ALLOWED, skipped=True),
+        a_reply(AdmissionVerdict.ALLOWED),
+        a_reply(AdmissionVerdict.WARNED, forecast_s=0.25),
+        a_reply(AdmissionVerdict.ALLOWED, skipped=True),
     ):
         telemetry.count_review(Phase.VALIDATE, reply, seconds=0.3)
 
@@ -102,9 +106,9 @@ def test_forecasts(telemetry: Telemetry, registry: CollectorRegistry) -> None:
 def test_rules_on_nodes(telemetry: Telemetry, registry: CollectorRegistry) -> None:
     """Rules that look at every node are timed, and those that were not begun are counted."""
     for reply in (
-        a_reply(Verdict.ALLOWED),
-        a_reply(Verdict.WARNED, rules_s=0.25),
-        a_reply(Verdict.ALLOWED, rules_skipped=True),
+        a_reply(AdmissionVerdict.ALLOWED),
+        a_reply(AdmissionVerdict.WARNED, rules_s=0.25),
+        a_reply(AdmissionVerdict.ALLOWED, rules_skipped=True),
     ):
         telemetry.count_review(Phase.VALIDATE, reply, seconds=0.3)
 

@@ -11,7 +11,7 @@ from webhook.access.mode import AccessSettings, Mode, access_mode
 from webhook.access.rate import Rate
 from webhook.access.reviewer import Reviewer
 from webhook.access.reviews import Action, Decision, Resource, Result, nobody
-from webhook.cluster.connection import ApiServer
+from webhook.kube.api_server import ApiServer
 from webhook.logs import LOGGER
 from webhook.serving.gate import BusyError, Gate
 

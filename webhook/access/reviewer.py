@@ -21,7 +21,7 @@ from webhook.access.reviews import (
     token_review,
     unknown_caller,
 )
-from webhook.cluster.connection import ApiError, ApiServer, ClusterError
+from webhook.kube.api_server import ApiError, ApiServer, ClusterError
 
 #: Seconds for one answer; there are three at most. Arbitrary; an API server needs milliseconds.
 TIMEOUT_S: Final = 3.0

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final, TypeVar
 from urllib.parse import parse_qs
 
-from policies.evaluation.costs import NoTime
+from policies.admission.review_cost import NoTime
 
 #: Seconds for a request that does not say: what Kubernetes gives a webhook without ``timeoutSeconds``.
 DEFAULT_TIMEOUT_S: Final = 10.0

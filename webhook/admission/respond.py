@@ -12,17 +12,23 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from policies.evaluation.cache_misses import CacheMiss
-from policies.evaluation.context import AdmissionContext
-from policies.evaluation.decision import IGNORED, Decision, Verdict, decide_mutation, decide_validation
-from policies.evaluation.enforcement import API_RULES
-from policies.evaluation.exemptions import DOES_NOT_FIT
-from policies.evaluation.remarks import MAX_LINES, lines
-from policies.evaluation.reviewing import error_text
-from policies.evaluation.subject import Subject
-from policies.fields import FieldError, cut, is_cut, shown_name
+from policies.admission.admission_rules import error_text
+from policies.admission.cache_misses import CacheMiss
+from policies.admission.decision import (
+    IGNORED,
+    AdmissionVerdict,
+    Decision,
+    decide_mutation,
+    decide_validation,
+)
+from policies.admission.warnings import MAX_LINES, lines
+from policies.config.context import AdmissionContext
+from policies.config.enforcement import API_RULES
+from policies.config.exemptions import DOES_NOT_FIT
+from policies.config.subject import Subject
+from policies.manifests.fields import FieldError, cut, is_cut, shown_name
 from policies.model.pod_template import INJECTED_ANNOTATION
-from policies.reports.printable import printable_lines
+from policies.reports.sanitize import printable_lines
 from webhook.admission.budget import Budget
 from webhook.admission.review import API_VERSION, Review
 
@@ -65,7 +71,7 @@ class Reply(NamedTuple):
     """
 
     body: bytes
-    verdict: Verdict
+    verdict: AdmissionVerdict
     uid: str
     operation: str
     kind: str
@@ -180,7 +186,7 @@ def decide(
 
 
 def _response(review: Review, phase: Phase, decision: Decision, name: str) -> dict[str, Any]:
-    response: dict[str, Any] = {"uid": review.uid, "allowed": decision.verdict is not Verdict.DENIED}
+    response: dict[str, Any] = {"uid": review.uid, "allowed": decision.verdict is not AdmissionVerdict.DENIED}
     if decision.errors:
         response["status"] = _denial(review, decision, name)
     if decision.patch:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown, wrong_type
+from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown, wrong_type
 
 #: The only version of AdmissionReview that a registered webhook gets here.
 API_VERSION = "admission.k8s.io/v1"

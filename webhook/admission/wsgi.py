@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import orjson
 
-from policies.evaluation.reviewing import reviewing_rules
+from policies.admission.admission_rules import rules_at_admission
 from webhook.admission.budget import Budget, Pace, usable_s
 from webhook.admission.respond import NotCachedError, Phase, Reply, respond
 from webhook.admission.review import ReviewError
@@ -73,7 +73,7 @@ class AdmissionApp:
         self._done: deque[tuple[Phase, Reply, float]] = deque()
         self._pace, self._rules_pace = Pace(), Pace()
         # Before the workers are forked: reading fifty modules would take the first review's time.
-        reviewing_rules()
+        rules_at_admission()
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""

@@ -9,7 +9,7 @@ import click
 import orjson
 import yaml
 
-from policies.manifests import ManifestObject
+from policies.manifests.documents import ManifestObject
 
 #: Prints the JSON of an answer about an object.
 Printer: TypeAlias = Callable[[bytes, ManifestObject], None]

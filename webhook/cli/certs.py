@@ -17,7 +17,7 @@ from certs.authority import AUTHORITY_LIFETIME
 from certs.errors import MalformedError
 from certs.issue import LEAF_LIFETIME
 from certs.pair import Pair
-from policies.errors import UsageError
+from policies.manifests.errors import UsageError
 from webhook.cli import certs_inject, certs_json, certs_rotate
 from webhook.cli.certs_cluster import cluster_options, place_of
 from webhook.cli.live import api_server

@@ -13,11 +13,11 @@ from cryptography import x509
 from certs import pem, store
 from certs.authority import is_authority
 from certs.errors import AuthorityError
-from policies.errors import UsageError
+from policies.manifests.errors import UsageError
 from webhook.cli.certs_cluster import cluster_options, place_of
 from webhook.cli.live import api_server
-from webhook.cluster.connection import ApiError, ApiServer, ClusterError
-from webhook.sources.texts import read_text
+from webhook.kube.api_server import ApiError, ApiServer, ClusterError
+from webhook.lint.texts import read_text
 from webhook.vouching.configurations import Configuration, publish, read_configurations
 from webhook.vouching.manifests import inject_manifest
 from webhook.vouching.rotation import Place

@@ -16,7 +16,7 @@ from certs import store
 from certs.pair import Pair
 from certs.renew import Renewed, renew_authority, renew_serving
 from certs.rotate import Demand
-from policies.errors import UsageError
+from policies.manifests.errors import UsageError
 from webhook.cli.certs_cluster import cluster_options, place_of
 from webhook.cli.live import api_server
 from webhook.vouching.demanding import require_secret, rotate

@@ -40,7 +40,7 @@ def complete_formats(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the report formats that start so; the file after them is the user's."""
-    from webhook.linting.outputs import FORMATS  # noqa: PLC0415
+    from webhook.lint.outputs import FORMATS  # noqa: PLC0415
 
     form, equals, file = incomplete.partition("=")
     if equals and form in FORMATS:
@@ -52,7 +52,7 @@ def complete_policies(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the built-in policies that start so, and let the shell complete files."""
-    from policies.documents.loading import BUILTIN_PREFIX, builtin_names  # noqa: PLC0415
+    from policies.config.loader import BUILTIN_PREFIX, builtin_names  # noqa: PLC0415
 
     named = (f"{BUILTIN_PREFIX}{name}" for name in builtin_names())
     # Files first: bash forgets what came before them.
@@ -63,7 +63,7 @@ def complete_builtin(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the names of built-in policies that start so, and let the shell complete files."""
-    from policies.documents.loading import builtin_names  # noqa: PLC0415
+    from policies.config.loader import builtin_names  # noqa: PLC0415
 
     return [CompletionItem(incomplete, type=_FILE), *_starting(builtin_names(), incomplete)]
 

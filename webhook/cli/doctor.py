@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from certs.names import LABEL
-from policies.errors import UsageError
+from policies.manifests.errors import UsageError
 from webhook.cli.live import api_server, context_option
 from webhook.doctor import json_report, text_report
 from webhook.doctor.diagnosis import diagnose

@@ -8,13 +8,13 @@ from typing import Any, Final
 import click
 import orjson
 
-from policies.engine.refusing import EVERY_NODE, EXAMPLES
-from policies.errors import DocumentError, UsageError
-from policies.evaluation.explaining import explain_object
-from policies.manifests import ManifestObject
+from policies.manifests.documents import ManifestObject
+from policies.manifests.errors import DocumentError, UsageError
+from policies.placement.explain import explain_object
 from policies.reports import explain_json, explain_text
+from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
 from webhook.cli.answers import Printer, answer_printer
-from webhook.cli.placement import PlacementOptions, judge_object, placement_options, show
+from webhook.cli.placement import PlacementOptions, evaluate_object, placement_options, show
 from webhook.cli.score import BAD_INPUT, FITS, FITS_NOWHERE
 from webhook.cli.suggestion import kubectl_patch, manifest_diff, suggestion
 
@@ -83,13 +83,13 @@ def _explain(context: click.Context, options: PlacementOptions, *, wide: bool, t
     """Print an explanation, or what is made of it; return whether the pod fits some node."""
     if options.live:
         # Only who asks for a live cluster waits for what talks to it.
-        from webhook.cli.live_placement import show_asked  # noqa: PLC0415
+        from webhook.cli.live_placement import show_remote  # noqa: PLC0415
 
-        fits = show_asked(context, options, "/v1/explain", piped=PIPED, wide=wide, tell=tell)
+        fits = show_remote(context, options, "/v1/explain", piped=PIPED, wide=wide, tell=tell)
         if fits is not None:
             return fits
     judge = partial(explain_object, examples=EVERY_NODE if wide else EXAMPLES)
-    explained, entry = judge_object(options, judge)
+    explained, entry = evaluate_object(options, judge)
     if tell is not None:
         tell(explain_json.render(explained), entry)
     else:

@@ -9,28 +9,28 @@ from typing import Any, Final
 
 import click
 
-from policies.documents.lint_config import FailOn, LintConfig, Rendering
-from policies.errors import DocumentError, UsageError
-from policies.evaluation.baseline import read_baseline
-from policies.evaluation.fixing import Fixing, FixResult
-from policies.evaluation.linting import LintResult
-from policies.evaluation.mending import Repair
-from policies.findings import Finding, Severity
-from policies.manifests import ManifestObject
+from policies.config.lint_config import FailOn, LintConfig, Rendering
+from policies.lint.baseline import read_baseline
+from policies.lint.fix import Fixing, FixResult
+from policies.lint.fix_edits import Fix
+from policies.lint.run import LintResult
+from policies.manifests.documents import ManifestObject
+from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.findings import Finding, Severity
+from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.reports import diff, lint_text
 from policies.reports.lint_run import LintRun, plural
-from policies.skipped import Skipped, SkipReason, SourceKind
 from webhook.cli import lint
-from webhook.linting.job import build_job
-from webhook.linting.options import LintOptions
-from webhook.linting.unread import without_ignored
-from webhook.sources.gathering import Tools, gather_texts
-from webhook.sources.origins import Sources
-from webhook.sources.parsing import parse
-from webhook.sources.rendering import Charts
-from webhook.sources.texts import Text, read_text, shown_file
-from webhook.sources.walking import STDIN
-from webhook.sources.writing import write_back
+from webhook.lint.chart_rendering import Charts
+from webhook.lint.discovery import STDIN
+from webhook.lint.field_origins import FieldOrigins
+from webhook.lint.ignored_inputs import without_ignored
+from webhook.lint.inputs import Tools, gather_texts
+from webhook.lint.job import build_job
+from webhook.lint.options import LintOptions
+from webhook.lint.parse import parse
+from webhook.lint.texts import Text, read_text, shown_file
+from webhook.lint.write_back import write_back
 
 #: Exit codes: as lint's on what fix leaves behind.
 CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
@@ -74,9 +74,9 @@ class _Read:
     skipped: list[Skipped] = field(default_factory=list)
     unreadable: bool = False
     built: list[ManifestObject] = field(default_factory=list)
-    sources: Sources = field(default_factory=Sources)
+    sources: FieldOrigins = field(default_factory=FieldOrigins)
     broken: bool = False
-    unwritten: list[Repair] = field(default_factory=list)
+    unwritten: list[Fix] = field(default_factory=list)
 
     def take_in(self, files: Iterable[str]) -> None:
         """Take in those files that objects were built from, as they were before anything was mended."""
@@ -214,7 +214,7 @@ def _print_texts(files: Mapping[str, bytes], result: FixResult, *, show_diff: bo
 
 
 def _tell(
-    result: FixResult, left: list[Finding], unwritten: list[Repair], *, only_shown: bool, to_stderr: bool
+    result: FixResult, left: list[Finding], unwritten: list[Fix], *, only_shown: bool, to_stderr: bool
 ) -> None:
     """Say what was mended, what was not, and what is left."""
     for repair in result.made:
@@ -227,7 +227,7 @@ def _tell(
         click.echo(line, err=True)
 
 
-def _summary(result: FixResult, left: list[Finding], unwritten: list[Repair], *, only_shown: bool) -> str:
+def _summary(result: FixResult, left: list[Finding], unwritten: list[Fix], *, only_shown: bool) -> str:
     text = "nothing fixed" if unwritten else "nothing to fix"
     if result.made:
         verb = "would fix" if only_shown else "fixed"

@@ -14,30 +14,30 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 import click
 import orjson
 
-from policies.documents.lint_config import FailOn, LintConfig
-from policies.errors import UsageError
-from policies.evaluation.baseline import Baseline, read_baseline
-from policies.findings import Finding, Severity
+from policies.config.lint_config import FailOn, LintConfig
+from policies.lint.baseline import Baseline, read_baseline
+from policies.manifests.errors import UsageError
+from policies.manifests.findings import Finding, Severity
+from policies.manifests.skipped import FailOnSkipped, Skipped
 from policies.model.version import KNOWN_VERSION
 from policies.reports import lint_text
 from policies.reports.lint_run import LintRun, plural
 from policies.reports.lint_text import Details
 from policies.rules.base import all_rules
-from policies.skipped import FailOnSkipped, Skipped
 from webhook.cli.completing import complete_formats, complete_policies, complete_rules
 from webhook.cli.live import api_server, check_cluster, context_option
-from webhook.linting.job import build_job
-from webhook.linting.options import LintOptions, check_all_rules, lint_options, release_of, with_given
-from webhook.linting.outputs import FORMATS, Output, parse_outputs, render, write_file
-from webhook.linting.run import Job, Outcome, lint_texts
-from webhook.linting.sources import lines_of
-from webhook.linting.unread import without_ignored
-from webhook.sources.gathering import Texts, gather_texts
-from webhook.sources.texts import read_text, shown_file
-from webhook.sources.walking import STDIN
+from webhook.lint.discovery import STDIN
+from webhook.lint.ignored_inputs import without_ignored
+from webhook.lint.inputs import Texts, gather_texts
+from webhook.lint.job import build_job
+from webhook.lint.options import LintOptions, check_all_rules, lint_options, release_of, with_given
+from webhook.lint.outputs import FORMATS, Output, parse_outputs, render, write_file
+from webhook.lint.run import Job, LintOutcome, lint_texts
+from webhook.lint.source_lines import lines_of
+from webhook.lint.texts import read_text, shown_file
 
 if TYPE_CHECKING:
-    from policies.engine.index import ClusterIndex
+    from policies.scheduler.index import ClusterIndex
 
 #: Exit codes: nothing bad enough, findings, an input cannot be read.
 CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
@@ -222,15 +222,15 @@ def _live(config: LintConfig, context: str) -> tuple[LintConfig, ClusterIndex]:
         ClusterError: It cannot be read.
     """
     # Only who asks for a live cluster waits for what talks to it.
-    from webhook.cluster.reading import NODES, read_index  # noqa: PLC0415
-    from webhook.cluster.release import known_version  # noqa: PLC0415
+    from webhook.kube.read_cluster import NODES, read_index  # noqa: PLC0415
+    from webhook.kube.server_version import known_version  # noqa: PLC0415
 
     api = api_server(context)
     version = config.kubernetes_version or str(known_version(api, _note))
     return replace(config, cluster=None, kubernetes_version=version), read_index(api, NODES, warn=_note)
 
 
-def _run(texts: Texts, outcome: Outcome, job: Job, config: LintConfig) -> LintRun:
+def _run(texts: Texts, outcome: LintOutcome, job: Job, config: LintConfig) -> LintRun:
     """Return the run for the reports, without what the baseline knows."""
     result, known = outcome.result, 0
     if config.baseline:
@@ -254,7 +254,7 @@ def _run(texts: Texts, outcome: Outcome, job: Job, config: LintConfig) -> LintRu
     )
 
 
-def _skipped(texts: Texts, outcome: Outcome) -> list[Skipped]:
+def _skipped(texts: Texts, outcome: LintOutcome) -> list[Skipped]:
     """Return what was skipped; where that leaves nothing to judge, it is what the user named."""
     skipped, result = [*texts.skipped, *outcome.skipped], outcome.result
     if result.workloads or result.custom_resources:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from policies.errors import UsageError
+from policies.manifests.errors import UsageError
 
 if TYPE_CHECKING:
-    from webhook.cluster.live import LiveApiServer
+    from webhook.kube.client import KubernetesApiServer
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -45,14 +45,14 @@ def check_cluster(*, live: bool, context: str, cluster: str | None) -> None:
 
 
 @cache
-def api_server(context: str) -> LiveApiServer:
+def api_server(context: str) -> KubernetesApiServer:
     """Return the way to a cluster, found once: finding it may run somebody's credential plugin.
 
     Raises:
         KubeconfigError: There is none.
     """
     # The client takes half a second to import, which help and what is done with files need not wait for.
-    from webhook.cluster.live import connect  # noqa: PLC0415
+    from webhook.kube.client import connect  # noqa: PLC0415
 
     return connect(context)
 

@@ -9,30 +9,30 @@ from typing import Any
 import click
 import orjson
 
-from policies.engine.index import ClusterIndex
-from policies.engine.releases import parse_release
-from policies.errors import DocumentError
-from policies.evaluation.context import AdmissionContext
-from policies.evaluation.placement import PlacementError, place
-from policies.fields import shown_name
-from policies.manifests import ManifestObject
+from policies.config.context import AdmissionContext
+from policies.manifests.documents import ManifestObject
+from policies.manifests.errors import DocumentError
+from policies.manifests.fields import shown_name
 from policies.model.snapshot import kind_of
 from policies.model.version import KNOWN_VERSION
+from policies.placement.placement import PlacementError, place
+from policies.scheduler.index import ClusterIndex
+from policies.scheduler.releases import parse_release
 from webhook.cli.live import api_server, reading_progress
 from webhook.cli.manifest import read_objects, told
 from webhook.cli.placement import APPLIED_ALONG, PlacementOptions, bound_to, choose_by, note, show
 from webhook.cli.targets import fetch
-from webhook.cluster.asking import Installation, NotInstalledError
-from webhook.cluster.connection import Answer
-from webhook.cluster.reading import read_index
-from webhook.cluster.release import known_version
 from webhook.context import build_context
+from webhook.kube.api_server import Answer
+from webhook.kube.read_cluster import read_index
+from webhook.kube.server_version import known_version
+from webhook.kube.service_proxy import Installation, NotInstalledError
 from webhook.scoring.screen import FEASIBLE_NODES, MOST_COLUMNS, TEXT, harmless
 from webhook.serving.problems import JSON
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PlacementQuery:
     """What is asked of the Evenkeel of a cluster."""
 
     installation: Installation
@@ -61,7 +61,7 @@ class Question:
         return {"wide": "true"} if self.wide else {}
 
 
-def show_asked(
+def show_remote(
     context: click.Context,
     options: PlacementOptions,
     route: str,
@@ -160,7 +160,7 @@ def fetch_target(options: PlacementOptions) -> ManifestObject:
     return fetch(target, in_context(options).namespace, api_server(options.context))
 
 
-def _question(options: PlacementOptions, route: str, *, wide: bool) -> Question | None:
+def _question(options: PlacementOptions, route: str, *, wide: bool) -> PlacementQuery | None:
     """Return what is asked about an object; None for a pod that has a node, which counts in the cluster.
 
     Raises:
@@ -196,7 +196,7 @@ def _question(options: PlacementOptions, route: str, *, wide: bool) -> Question 
     installation = Installation(
         api_server(options.context), options.evenkeel_namespace, service=options.evenkeel_service
     )
-    return Question(installation, route, body, entry, wide)
+    return PlacementQuery(installation, route, body, entry, wide)
 
 
 def _named(obj: dict[str, Any], namespace: str) -> dict[str, Any]:

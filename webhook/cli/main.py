@@ -17,9 +17,9 @@ from typing import Final, NoReturn
 import click
 
 from certs.errors import CertificateError
-from policies.errors import EvenkeelError
-from policies.reports.printable import one_line
-from webhook.cluster.connection import ClusterError
+from policies.manifests.errors import EvenkeelError
+from policies.reports.sanitize import one_line
+from webhook.kube.api_server import ClusterError
 from webhook.serving.listener import ListenError
 
 #: Every command: its module below ``webhook.cli``, and its line in ``evenkeel --help``.

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from policies.errors import DocumentError
-from policies.fields import FieldError, FieldPath, shown, shown_name
-from policies.manifests import ManifestObject, load, objects
+from policies.manifests.documents import ManifestObject, load, objects
+from policies.manifests.errors import DocumentError
+from policies.manifests.fields import FieldError, FieldPath, shown, shown_name
 from policies.model.snapshot import kind_of
 from policies.model.workload import WorkloadKinds
 from webhook.cli.targets import spellings

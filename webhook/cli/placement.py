@@ -10,22 +10,22 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 import click
 
-from policies.errors import DocumentError, UsageError
-from policies.evaluation.context import AdmissionContext
-from policies.evaluation.placement import PlacementError
-from policies.manifests import ManifestObject
+from policies.config.context import AdmissionContext
+from policies.manifests.documents import ManifestObject
+from policies.manifests.errors import DocumentError, UsageError
 from policies.model.pod import DEFAULT_NAMESPACE
 from policies.model.snapshot import kind_of
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload import WorkloadKinds, parse_workload_kind
-from policies.reports.printable import one_line
+from policies.placement.placement import PlacementError
+from policies.reports.sanitize import one_line
 from webhook.cli.completing import complete_policies
 from webhook.cli.live import check_cluster, context_option
 from webhook.cli.manifest import STDIN, choose, read_objects, shown_file, told
-from webhook.cli.targets import Finder, Target, as_manifest, parse_target
-from webhook.cluster.asking import DEFAULT_NAMESPACE as DEFAULT_EVENKEEL_NAMESPACE
-from webhook.cluster.asking import DEFAULT_SERVICE as DEFAULT_EVENKEEL_SERVICE
+from webhook.cli.targets import Finder, ObjectTarget, as_manifest, parse_target
 from webhook.context import build_context
+from webhook.kube.service_proxy import DEFAULT_NAMESPACE as DEFAULT_EVENKEEL_NAMESPACE
+from webhook.kube.service_proxy import DEFAULT_SERVICE as DEFAULT_EVENKEEL_SERVICE
 
 #: What bars and lines are made of where a terminal cannot show them.
 STAND_INS: Final = str.maketrans("█─", "#-")
@@ -110,7 +110,7 @@ class PlacementOptions:
         """
         return WorkloadKinds(map(parse_workload_kind, self.workload_kind))
 
-    def target(self, kinds: WorkloadKinds) -> Target | None:
+    def target(self, kinds: WorkloadKinds) -> ObjectTarget | None:
         """Return the object of the cluster that is asked about; None for one in a file.
 
         Raises:
@@ -206,14 +206,14 @@ def note(text: str) -> None:
     click.echo(f"evenkeel: {one_line(text)}", err=True)
 
 
-class Judge(Protocol[_Found]):
+class Evaluator(Protocol[_Found]):
     """Finds something out of an object; ``place`` does, or what fails as it does."""
 
     def __call__(self, obj: dict[str, Any], context: AdmissionContext, /, *, namespace: str) -> _Found:
         """Judge an object, in a namespace if it names none itself."""
 
 
-class Judged(NamedTuple, Generic[_Found]):
+class PlacementAnswer(NamedTuple, Generic[_Found]):
     """What was found out of an object.
 
     Attributes:
@@ -225,7 +225,7 @@ class Judged(NamedTuple, Generic[_Found]):
     entry: ManifestObject
 
 
-def judge_object(options: PlacementOptions, judge: Judge[_Found]) -> Judged[_Found]:
+def evaluate_object(options: PlacementOptions, judge: Evaluator[_Found]) -> PlacementAnswer[_Found]:
     """Return what is to be found out of the object in a file, or in the cluster.
 
     Raises:
@@ -254,7 +254,7 @@ def judge_object(options: PlacementOptions, judge: Judge[_Found]) -> Judged[_Fou
         raise DocumentError(problems) from error
     if problems:
         raise DocumentError(problems)
-    return Judged(judged, entry)
+    return PlacementAnswer(judged, entry)
 
 
 def _object(

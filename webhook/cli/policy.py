@@ -9,22 +9,22 @@ import click
 import orjson
 import yaml
 
-from policies.defaults.scheduler_config import SchedulerConfig, load_scheduler_config
-from policies.documents import loading, schema
-from policies.documents.inspection import inspect, is_known
-from policies.documents.writing import policy_document
-from policies.errors import DocumentError
-from policies.fields import FieldPath, shown
-from policies.findings import Finding, Severity
-from policies.manifests import Document, load_strictly
-from policies.reports import json as json_report
-from policies.reports import text as text_report
+from policies.config import loader, schema
+from policies.config.inspect_documents import inspect, is_known
+from policies.config.policy_document import policy_document
+from policies.manifests.documents import Document, load_strictly
+from policies.manifests.errors import DocumentError
+from policies.manifests.fields import FieldPath, shown
+from policies.manifests.findings import Finding, Severity
+from policies.reports import policy_json as json_report
+from policies.reports import policy_text as text_report
+from policies.scheduler.configuration import SchedulerConfig, load_scheduler_config
 from webhook.cli import policy_samples
 from webhook.cli.completing import complete_builtin, complete_policies
-from webhook.cluster.snapshot_file import SnapshotFile
-from webhook.sources.texts import UNREADABLE, read_text, shown_file
-from webhook.sources.texts import unreadable as unreadable_finding
-from webhook.sources.walking import STDIN, SUFFIXES
+from webhook.kube.snapshot import SnapshotFile
+from webhook.lint.discovery import STDIN, SUFFIXES
+from webhook.lint.texts import UNREADABLE, read_text, shown_file
+from webhook.lint.texts import unreadable as unreadable_finding
 
 #: Exit codes: nothing wrong, a document has errors, an input cannot be read.
 CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
@@ -80,11 +80,11 @@ def check(
 def show(names: tuple[str, ...], form: str) -> None:
     """Print policies with every default written out; without arguments, list the built-in ones."""
     if not names:
-        for name in loading.builtin_names():
+        for name in loader.builtin_names():
             click.echo(f"{name:<12} {_summary(name)}")
         return
     wanted = (_as_builtin(name) for name in names)
-    documents = [policy_document(policy) for policy in loading.load_policies(wanted, _read)]
+    documents = [policy_document(policy) for policy in loader.load_policies(wanted, _read)]
     if form == "json":
         # One document after the other: a list of them would be no document that any command reads.
         for document in documents:
@@ -105,8 +105,8 @@ def _read(name: str) -> bytes:
     Raises:
         DocumentError: It cannot be opened.
     """
-    if name.startswith(loading.BUILTIN_PREFIX):
-        return loading.builtin_bytes(name)
+    if name.startswith(loader.BUILTIN_PREFIX):
+        return loader.builtin_bytes(name)
     return read_text(name, named=True).content
 
 
@@ -125,7 +125,7 @@ def _read_all(names: tuple[str, ...]) -> tuple[list[Document], list[Finding]]:
             try:
                 loaded = load_strictly(_read(file), shown_file(file))
             except DocumentError as error:
-                told = (loading.with_builtin_names(file, problem) for problem in error.problems)
+                told = (loader.with_builtin_names(file, problem) for problem in error.problems)
                 unreadable += (unreadable_finding(shown_file(file), problem) for problem in told)
                 continue
             documents += filter(is_known, loaded)
@@ -181,11 +181,11 @@ def _print(findings: list[Finding], report: str, count: int) -> None:
 
 def _as_builtin(name: str) -> str:
     """Return a built-in document's name with its prefix, where no file of that name is meant."""
-    return f"{loading.BUILTIN_PREFIX}{name}" if name in loading.builtin_names() else name
+    return f"{loader.BUILTIN_PREFIX}{name}" if name in loader.builtin_names() else name
 
 
 def _summary(name: str) -> str:
     """Return the first sentence of a built-in document's comment."""
-    lines = loading.builtin_bytes(name).decode().splitlines()
+    lines = loader.builtin_bytes(name).decode().splitlines()
     comment = " ".join(line.removeprefix("#").strip() for line in lines if line.startswith("#"))
     return comment.partition(". ")[0].rstrip(".") + "."

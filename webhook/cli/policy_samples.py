@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 import click
 
-from policies.errors import DocumentError
-from policies.evaluation.sampling import Judged, judge_sample
+from policies.admission.policy_tests import SampleResult, run_sample
+from policies.manifests.errors import DocumentError
 from policies.reports.lint_run import plural
-from policies.reports.printable import one_line
-from webhook.sources.suites import Sample, find_suites, read_suite
+from policies.reports.sanitize import one_line
+from webhook.lint.policy_suites import Sample, find_suites, read_suite
 
 #: Exit codes: all samples are as expected, some are not, a suite cannot be read.
 CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
@@ -59,7 +59,7 @@ def _judge(sample: Sample, *, quiet: bool) -> bool:
     today = datetime.now(UTC).date()
     as_expected = True
     for manifest, kind in sample.workloads:
-        result = judge_sample(manifest.value, kind, sample.context, today=today)
+        result = run_sample(manifest.value, kind, sample.context, today=today)
         missed = result.misses(sample.expected)
         as_expected = as_expected and not missed
         if missed or not quiet:
@@ -67,7 +67,7 @@ def _judge(sample: Sample, *, quiet: bool) -> bool:
     return as_expected
 
 
-def _print(sample: Sample, result: Judged, missed: str) -> None:
+def _print(sample: Sample, result: SampleResult, missed: str) -> None:
     rules = f" ({', '.join(result.rules)})" if result.rules else ""
     mark, color = ("FAIL", "red") if missed else ("ok", "green")
     what = missed or str(result.verdict)

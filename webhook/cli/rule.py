@@ -6,7 +6,7 @@ import click
 
 from policies.rules.base import all_rules
 from webhook.cli.completing import complete_rule
-from webhook.linting.options import check_rules
+from webhook.lint.options import check_rules
 
 
 @click.command()

@@ -7,13 +7,13 @@ from typing import Any, BinaryIO, Final
 
 import click
 
-from policies.errors import DocumentError, UsageError
-from policies.evaluation.context import AdmissionContext
-from policies.evaluation.placement import place
+from policies.config.context import AdmissionContext
+from policies.manifests.errors import DocumentError, UsageError
+from policies.placement.placement import place
 from policies.reports import score_json, score_table
 from webhook.cli.answers import Printer, answer_printer
 from webhook.cli.manifest import STDIN
-from webhook.cli.placement import PlacementOptions, judge_object, placement_options, read_context, show
+from webhook.cli.placement import PlacementOptions, evaluate_object, placement_options, read_context, show
 from webhook.scoring.placing import place_request
 from webhook.scoring.request import RequestError
 from webhook.serving.problems import problem
@@ -84,12 +84,12 @@ def _score(context: click.Context, options: PlacementOptions, *, wide: bool, tel
     """Print the verdict on every node; return whether the pod fits some node."""
     if options.live:
         # Only who asks for a live cluster waits for what talks to it.
-        from webhook.cli.live_placement import show_asked  # noqa: PLC0415
+        from webhook.cli.live_placement import show_remote  # noqa: PLC0415
 
-        fits = show_asked(context, options, "/v1/score", piped=PIPED, wide=wide, tell=tell)
+        fits = show_remote(context, options, "/v1/score", piped=PIPED, wide=wide, tell=tell)
         if fits is not None:
             return fits
-    placement, entry = judge_object(options, place)
+    placement, entry = evaluate_object(options, place)
     if tell is not None:
         tell(score_json.render(placement), entry)
     else:

@@ -10,9 +10,9 @@ from typing import IO, Any
 
 import click
 
-from policies.errors import UsageError
+from policies.manifests.errors import UsageError
 from webhook.cli.live import api_server, context_option, reading_progress
-from webhook.cluster.reading import EVERYTHING, read_objects, written_list
+from webhook.kube.read_cluster import EVERYTHING, read_objects, written_list
 from webhook.whole_file import whole_file
 
 #: Shown below the options as it stands: click wraps everything else.

@@ -7,14 +7,14 @@ from typing import Any
 
 import orjson
 
-from policies.edits import Edit, apply_edits
-from policies.errors import DocumentError, UsageError
-from policies.fields import FieldPath
-from policies.manifests import ManifestObject, load
+from policies.manifests.documents import ManifestObject, load
+from policies.manifests.edits import Edit, apply_edits
+from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.fields import FieldPath
+from policies.manifests.rewrite import RewriteRefusal, rewrite
 from policies.reports import diff
-from policies.rewriting import Refusal, rewrite
 from webhook.cli.manifest import read_content, shown_file
-from webhook.cli.targets import Target
+from webhook.cli.targets import ObjectTarget
 
 
 def suggestion(report: dict[str, Any], number: int) -> tuple[Edit, ...]:
@@ -50,13 +50,13 @@ def manifest_diff(file: str, entry: ManifestObject, edits: tuple[Edit, ...]) -> 
     content, name = read_content(file), shown_file(file)
     moved = [Edit(entry.path + edit.path, edit.old, edit.new) for edit in edits]
     outcome = rewrite(content, load(content, name), {entry.document.index: moved})
-    if isinstance(outcome, Refusal):
+    if isinstance(outcome, RewriteRefusal):
         where = f"{name}:{outcome.line}" if outcome.line else name
         raise DocumentError([f"{where}: {outcome.problem}"])
     return diff.render(name, content, outcome)
 
 
-def kubectl_patch(target: Target, entry: ManifestObject, edits: tuple[Edit, ...]) -> str:
+def kubectl_patch(target: ObjectTarget, entry: ManifestObject, edits: tuple[Edit, ...]) -> str:
     """Return the command that makes the edits in the cluster, for a shell."""
     value = entry.value
     patch = merge_patch(value, apply_edits(value, edits))

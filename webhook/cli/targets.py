@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote
 
-from policies.errors import DocumentError, UsageError
-from policies.fields import shown, shown_name
-from policies.manifests import ManifestObject, load, objects
+from policies.manifests.documents import ManifestObject, load, objects
+from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.fields import shown, shown_name
 from policies.model.pod import DEFAULT_NAMESPACE
 from policies.model.snapshot import kind_of
 from policies.model.workload import WorkloadKind, WorkloadKinds
-from webhook.cluster.connection import ApiError, ApiServer
+from webhook.kube.api_server import ApiError, ApiServer
 
 #: Short names, by group and kind: those of kubectl, and those that the custom resources register.
 SHORT_NAMES: Final = {
@@ -38,7 +38,7 @@ _USUAL_KINDS: Final = ("nodes", "pods", "services", "rc", "rs", "sts", "ns")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ObjectTarget:
     """An object that is named on the command line.
 
     Attributes:
@@ -58,7 +58,7 @@ class Target:
         return self.kind.name.lower() if self.kind.group else self.kind.kind.lower()
 
 
-def parse_target(words: tuple[str, ...], kinds: WorkloadKinds) -> Target | None:
+def parse_target(words: tuple[str, ...], kinds: WorkloadKinds) -> ObjectTarget | None:
     """Read ``KIND/NAME``, or the two as words of their own; nothing is no target.
 
     Raises:
@@ -71,7 +71,7 @@ def parse_target(words: tuple[str, ...], kinds: WorkloadKinds) -> Target | None:
         raise UsageError(f"name one object as KIND/NAME, such as deploy/web, got {shown(' '.join(words))}")
     for kind in kinds.known():
         if typed.lower() in spellings(kind):
-            return Target(kind, name)
+            return ObjectTarget(kind, name)
     known = ", ".join(SHORT_NAMES.get((kind.group, kind.kind), kind.name.lower()) for kind in kinds.known())
     raise UsageError(f"no kind that makes pods: {shown(typed)}; known are {known}")
 
@@ -94,7 +94,7 @@ class Finder:
         value: The object, once it was found.
     """
 
-    target: Target
+    target: ObjectTarget
     namespace: str
     value: dict[str, Any] | None = None
     _others: list[str] = field(default_factory=list)
@@ -140,7 +140,7 @@ def as_manifest(value: dict[str, Any], name: str) -> ManifestObject:
     return entry
 
 
-def fetch(target: Target, namespace: str, api: ApiServer) -> ManifestObject:
+def fetch(target: ObjectTarget, namespace: str, api: ApiServer) -> ManifestObject:
     """Return an object of a live cluster, read with the rights of whoever asks.
 
     Raises:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Final
 
-from webhook.cluster.connection import TIMEOUT_S, Answer, ApiServer, UnreachableError, Watch
+from webhook.kube.api_server import TIMEOUT_S, Answer, ApiServer, UnreachableError, Watch
 
 #: Seconds for one answer. A page of a list takes less than a second on a large cluster. Arbitrary.
 EACH_S: Final = 5.0

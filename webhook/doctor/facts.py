@@ -10,7 +10,7 @@ from typing import Final, Generic, NamedTuple, NoReturn, TypeVar
 from certs.inject import CONFIGURATION_KINDS
 from policies.model.labels import LabelSelector
 from policies.model.version import KubernetesVersion
-from webhook.cluster.asking import account_of
+from webhook.kube.service_proxy import account_of
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -15,9 +15,6 @@ from certs.inject import CONFIGURATION_KINDS
 from policies.model.version import KubernetesVersion
 from policies.model.workload import KNOWN_KINDS
 from webhook.access.reviews import ACCESS_REVIEWS
-from webhook.cluster import listing
-from webhook.cluster.connection import ApiError, ApiServer
-from webhook.cluster.release import kubernetes_version
 from webhook.doctor import objects, permissions, tally
 from webhook.doctor.asking import ask_replicas, ask_through_service, service_ports
 from webhook.doctor.deadline import HurriedApiServer, SilentApiServerError
@@ -40,6 +37,9 @@ from webhook.doctor.facts import (
     Voice,
     Workload,
 )
+from webhook.kube import list as listing
+from webhook.kube.api_server import ApiError, ApiServer
+from webhook.kube.server_version import kubernetes_version
 from webhook.settings import Access
 from webhook.vouching.configurations import collection
 

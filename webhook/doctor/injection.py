@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from policies.evaluation.exemptions import INJECT_ANNOTATION
+from policies.config.exemptions import INJECT_ANNOTATION
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.reports.lint_run import plural
 from webhook.doctor.facts import Facts

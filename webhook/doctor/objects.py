@@ -7,8 +7,8 @@ import binascii
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from policies.errors import UsageError
-from policies.evaluation.exemptions import opts_out
+from policies.config.exemptions import opts_out
+from policies.manifests.errors import UsageError
 from policies.model.labels import LabelSelector
 from policies.model.topology_keys import ZONE
 from webhook.doctor.facts import (

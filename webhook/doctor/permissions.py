@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from webhook.access.reviews import GROUP, Resource
-from webhook.cluster.listing import RESOURCES
 from webhook.doctor.facts import Ask, Facts, Names
 from webhook.doctor.finding import Check, Verdict, listed, ok, problem, warning
+from webhook.kube.list import WATCHED_RESOURCES
 
 #: What no webhook needs, and whoever takes a replica over would like to have.
 EXCESSIVE: Final = (
@@ -38,7 +38,9 @@ CLIENT_EXCESSIVE: Final = (
 def following() -> tuple[Ask, ...]:
     """Return what ``--live`` needs."""
     return tuple(
-        Ask(verb, resource.group, resource.plural) for resource in RESOURCES for verb in ("list", "watch")
+        Ask(verb, resource.group, resource.plural)
+        for resource in WATCHED_RESOURCES
+        for verb in ("list", "watch")
     )
 
 

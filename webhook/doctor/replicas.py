@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
 
-from policies.engine.releases import OLDEST_VERSION
-from policies.errors import UsageError
+from policies.manifests.errors import UsageError
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.reports.lint_run import plural
+from policies.scheduler.releases import OLDEST_VERSION
 from webhook.doctor.facts import Fact, Facts, Known, Replica, UnknownError, Voice
 from webhook.doctor.finding import Check, Verdict, listed, ok, problem, warning
 from webhook.doctor.reach import lost

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload import REVISION_OWNERS
-from webhook.cluster.connection import ApiError, ApiServer
-from webhook.cluster.listing import Listing, Resource
 from webhook.doctor.facts import Injection, Owner
 from webhook.doctor.objects import annotations_of, labels_of
+from webhook.kube.api_server import ApiError, ApiServer
+from webhook.kube.list import Listing, Resource
 
 #: Namespaces that are looked at one by one, where the whole cluster must not be. Arbitrary: some seconds.
 MOST_NAMESPACES: Final = 200

@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 
 from policies.reports.lint_run import plural
-from policies.reports.printable import one_line
+from policies.reports.sanitize import one_line
 from webhook.doctor.diagnosis import Diagnosis
 from webhook.doctor.facts import Known
 from webhook.doctor.finding import Finding, Status

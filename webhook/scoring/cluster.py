@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from policies.engine.index import INDEXED_KINDS, NODE, POD, ClusterIndex
-from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown
+from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown
 from policies.model.pod import DEFAULT_NAMESPACE
 from policies.model.snapshot import kind_of
+from policies.scheduler.index import INDEXED_KINDS, NODE, POD, ClusterIndex
 
 #: The lists of a cluster, with the apiVersion and kind that their objects may leave out.
 LISTS = {

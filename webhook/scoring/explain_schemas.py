@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from policies.engine.changes import IN_CLUSTER, What
-from policies.engine.verdict import Code, Plugin
-from policies.evaluation.replicas import MOST_PLACED
 from policies.model.constraint import WhenUnsatisfiable
+from policies.placement.replicas import MOST_PLACED
+from policies.scheduler.changes import IN_CLUSTER, ChangeKind
+from policies.scheduler.result import Code, Plugin
 from webhook.scoring.schema_forms import (
     COUNT,
     FLAG,
@@ -141,7 +141,7 @@ EXPLAIN_SCHEMAS: Final[dict[str, Schema]] = {
     ),
     "Remedy": closed(
         "Changes that together make the pod fit.",
-        kinds={"type": "array", "items": {"enum": list(What)}},
+        kinds={"type": "array", "items": {"enum": list(ChangeKind)}},
         edits=described(list_of("Edit"), "Of the manifest. Entries of lists are taken away last."),
         elsewhere=described(
             list_of("Elsewhere"), "Of constraints that a policy or the scheduler gives, at their place."
@@ -175,7 +175,7 @@ EXPLAIN_SCHEMAS: Final[dict[str, Schema]] = {
         "A field of a constraint to change; topologySpreadConstraints means to remove the constraint.",
         topologyKey=TEXT,
         whenUnsatisfiable={"enum": list(WhenUnsatisfiable)},
-        field={"enum": [what for what in What if what not in IN_CLUSTER]},
+        field={"enum": [what for what in ChangeKind if what not in IN_CLUSTER]},
         new=_ANY,
     ),
 }

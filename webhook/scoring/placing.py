@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from policies.evaluation.context import AdmissionContext
-from policies.evaluation.placement import Placement, PlacementError, place
+from policies.config.context import AdmissionContext
 from policies.model.api_rules import ApiRule
+from policies.placement.placement import Placement, PlacementError, place
 from webhook.scoring.request import (
     POD,
     RequestError,

@@ -7,18 +7,13 @@ from typing import Any
 
 import orjson
 
-from policies.defaults.scheduler_config import (
-    SchedulerConfig,
-    SchedulerProfile,
-    argument_errors,
-    build_profile,
-)
-from policies.engine.index import ClusterIndex
-from policies.engine.releases import parse_release
-from policies.errors import UsageError
-from policies.evaluation.context import AdmissionContext
-from policies.fields import ErrorKind, ErrorList, FieldError, FieldPath, field_names
+from policies.config.context import AdmissionContext
+from policies.manifests.errors import UsageError
+from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, field_names
 from policies.model.version import KubernetesVersion
+from policies.scheduler.configuration import SchedulerConfig, SchedulerProfile, argument_errors, build_profile
+from policies.scheduler.index import ClusterIndex
+from policies.scheduler.releases import parse_release
 from webhook.scoring.cluster import read_cluster
 
 #: Every field of a score request.

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from policies.defaults.scheduler_config import DefaultingType
-from policies.engine.question import Origin
-from policies.engine.verdict import Code, Plugin, Ran
 from policies.model.constraint import CONSTRAINT_FIELDS, NodeInclusionPolicy, WhenUnsatisfiable
+from policies.scheduler.configuration import DefaultingType
+from policies.scheduler.request import ConstraintOrigin
+from policies.scheduler.result import Code, PhaseStatus, Plugin
 from webhook.scoring.cluster import LISTS, NAMELESS_KINDS
 from webhook.scoring.schema_forms import (
     COUNT,
@@ -79,7 +79,7 @@ _REQUEST: Final[Schema] = {
 
 #: What a constraint in force asks for, in every answer.
 CONSTRAINT_PROPERTIES: Final[dict[str, Schema]] = {
-    "origin": {"enum": list(Origin), "description": "Where it comes from."},
+    "origin": {"enum": list(ConstraintOrigin), "description": "Where it comes from."},
     "topologyKey": TEXT,
     "whenUnsatisfiable": {"enum": list(WhenUnsatisfiable)},
     "maxSkew": {"type": "integer", "minimum": 1},
@@ -174,8 +174,14 @@ SCHEMAS: Final[dict[str, Schema]] = {
         "Where the pod could go; the numbers are exactly kube-scheduler's.",
         kubernetesVersion=TEXT,
         revision=REVISION,
-        preFilter={"enum": list(Ran), "description": "Skip: no DoNotSchedule constraint is in force."},
-        preScore={"enum": list(Ran), "description": "Skip: no ScheduleAnyway constraint, or no node."},
+        preFilter={
+            "enum": list(PhaseStatus),
+            "description": "Skip: no DoNotSchedule constraint is in force.",
+        },
+        preScore={
+            "enum": list(PhaseStatus),
+            "description": "Skip: no ScheduleAnyway constraint, or no node.",
+        },
         constraints=list_of("Constraint"),
         nodes=described(list_of("Node"), "Sorted by name."),
         feasibleNodes=COUNT,

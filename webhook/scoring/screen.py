@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from policies.fields import ErrorKind, FieldError, FieldPath, shown
+from policies.manifests.fields import ErrorKind, FieldError, FieldPath, shown
 from webhook.scoring.request import RequestError
 
 #: The media type of an answer for people.

@@ -13,7 +13,7 @@ from webhook.serving.problems import JSON
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
-    from policies.fields import FieldError
+    from policies.manifests.fields import FieldError
 
 
 class RefusalError(Exception):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import socket
 
-from policies.errors import EvenkeelError, UsageError
+from policies.manifests.errors import EvenkeelError, UsageError
 
 
 class ListenError(EvenkeelError):

@@ -11,7 +11,7 @@ from http import HTTPStatus
 
 import orjson
 
-from policies.fields import FieldError
+from policies.manifests.fields import FieldError
 
 #: The media type of every error.
 JSON = "application/json"

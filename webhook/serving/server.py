@@ -15,16 +15,16 @@ from certs.pair import Pair
 from certs.provision import provision_self_signed
 from certs.serving import Outcome, ServingContext, ServingEvent
 from certs.store import AUTHORITY_CERTIFICATE, SERVING_CERTIFICATE, SERVING_KEY
-from policies.evaluation.context import AdmissionContext
+from policies.config.context import AdmissionContext
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from webhook import logs
 from webhook.access.guard import Guard, build_guard
 from webhook.access.mode import access_mode
 from webhook.admission.wsgi import PHASES, AdmissionApp
 from webhook.app import create_app
-from webhook.cluster.connection import ClusterError
-from webhook.cluster.release import known_version
 from webhook.context import build_context
+from webhook.kube.api_server import ClusterError
+from webhook.kube.server_version import known_version
 from webhook.logs import LOGGER, EventLog, Value, without_waiting
 from webhook.serving.application import Application, Served
 from webhook.serving.listener import open_listener, parse_bind, shown_address
@@ -33,8 +33,8 @@ from webhook.state import ServerState
 from webhook.telemetry import Telemetry
 
 if TYPE_CHECKING:
-    from webhook.cluster.following import LiveCluster
-    from webhook.cluster.live import LiveApiServer
+    from webhook.kube.client import KubernetesApiServer
+    from webhook.kube.informer import ClusterCache
     from webhook.vouching.keeper import CertificateKeeper
 
 
@@ -102,16 +102,16 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
     Application(settings, served).run()
 
 
-def _follow(settings: Settings) -> LiveCluster | None:
+def _follow(settings: Settings) -> ClusterCache | None:
     """Return what follows the live cluster if that is asked for; it connects after the fork only."""
     if not settings.live:
         return None
-    from webhook.cluster.following import LiveCluster  # noqa: PLC0415  # with it comes numpy
+    from webhook.kube.informer import ClusterCache  # noqa: PLC0415  # with it comes numpy
 
-    return LiveCluster(_connect(settings), max_age_s=settings.max_snapshot_age_s)
+    return ClusterCache(_connect(settings), max_age_s=settings.max_snapshot_age_s)
 
 
-def _context(settings: Settings, live: LiveCluster | None) -> AdmissionContext:
+def _context(settings: Settings, live: ClusterCache | None) -> AdmissionContext:
     if live is None:
         return build_context(settings, _warn)
     return build_context(settings, _warn, live=live.index, live_version=_live_version(settings))
@@ -144,7 +144,7 @@ def _live_version(settings: Settings) -> KubernetesVersion:
 
 def _keeper(settings: Settings, folder: Path) -> CertificateKeeper:
     """Return what keeps the certificate of a Secret, for one process."""
-    from webhook.cluster.live import lead  # noqa: PLC0415  # with it comes the client
+    from webhook.kube.client import lead  # noqa: PLC0415  # with it comes the client
     from webhook.vouching.keeper import CertificateKeeper  # noqa: PLC0415
     from webhook.vouching.rotation import Place, Rotation  # noqa: PLC0415
 
@@ -165,9 +165,9 @@ def _keeper(settings: Settings, folder: Path) -> CertificateKeeper:
     return CertificateKeeper(rotation, folder / CERTIFICATES, elect=elect)
 
 
-def _connect(settings: Settings) -> LiveApiServer:
+def _connect(settings: Settings) -> KubernetesApiServer:
     """Return a way to the cluster, for one process: connections are not shared with those it forks."""
-    from webhook.cluster.live import connect  # noqa: PLC0415  # only who needs a cluster waits for the client
+    from webhook.kube.client import connect  # noqa: PLC0415  # only who needs a cluster waits for the client
 
     return connect(settings.context)
 

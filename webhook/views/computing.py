@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 from flask import request
 
-from policies.evaluation.context import AdmissionContext
+from policies.config.context import AdmissionContext
 from webhook.scoring.request import RequestError
 from webhook.serving.body import RefusalError, announced_length
 from webhook.serving.child_processes import Limit, LimitError

@@ -9,10 +9,10 @@ from importlib.metadata import version
 
 from flask import Blueprint, Response, request
 
-from policies.evaluation.context import AdmissionContext
+from policies.config.context import AdmissionContext
 from policies.reports import lint_json
 from webhook.access.reviews import Resource
-from webhook.linting.request import lint_request
+from webhook.lint.request import lint_request
 from webhook.logs import LOGGER, Value
 from webhook.serving.problems import JSON
 from webhook.views.computing import compute

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 from flask import Blueprint, Response, request
 
-from policies.engine.refusing import EVERY_NODE, EXAMPLES
-from policies.evaluation.context import AdmissionContext
-from policies.evaluation.explaining import Explained, explain_object
-from policies.evaluation.placement import Placement
+from policies.config.context import AdmissionContext
+from policies.placement.explain import Explained, explain_object
+from policies.placement.placement import Placement
 from policies.reports import explain_json, explain_text, score_json, score_table
+from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
 from webhook.access.reviews import Resource
 from webhook.logs import LOGGER, Value
 from webhook.scoring.placing import judge_request, place_for_scores

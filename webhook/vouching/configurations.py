@@ -9,7 +9,7 @@ from typing import Any, Final
 from cryptography import x509
 
 from certs.inject import CONFIGURATION_KINDS, bundles, plan_injection
-from webhook.cluster.connection import JSON_PATCH, ApiError, ApiServer
+from webhook.kube.api_server import JSON_PATCH, ApiError, ApiServer
 
 #: The group that registers webhooks.
 _GROUP: Final = "/apis/admissionregistration.k8s.io/v1"

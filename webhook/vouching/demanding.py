@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from certs.rotate import Demand, Step
-from webhook.cluster.connection import ClusterError
+from webhook.kube.api_server import ClusterError
 from webhook.vouching.rotation import Rotation, View
 
 #: The steps that give what is asked for.

@@ -23,7 +23,7 @@ from certs.examine import leads_to
 from certs.inject import trusted_by
 from certs.pair import Pair
 from certs.rotate import Step, serving_problem, signer_of
-from webhook.cluster.connection import ApiError, ClusterError, UnreachableError
+from webhook.kube.api_server import ApiError, ClusterError, UnreachableError
 from webhook.logs import LOGGER
 from webhook.vouching.demanding import ClockError
 from webhook.vouching.rotation import Rotation, View

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from cryptography import x509
 
 from certs.inject import CONFIGURATION_KINDS, encode_bundle, stale_webhooks
-from policies.edits import Edit
-from policies.errors import DocumentError
-from policies.manifests import Document, ManifestObject, load, objects
-from policies.rewriting import Refusal, rewrite
+from policies.manifests.documents import Document, ManifestObject, load, objects
+from policies.manifests.edits import Edit
+from policies.manifests.errors import DocumentError
+from policies.manifests.rewrite import RewriteRefusal, rewrite
 
 
 def inject_manifest(
@@ -37,7 +37,7 @@ def inject_manifest(
     for entry in found:
         edits.setdefault(entry.document.index, []).extend(_edits(entry, bundle))
     result = rewrite(content, documents, edits)
-    if isinstance(result, Refusal):
+    if isinstance(result, RewriteRefusal):
         raise DocumentError([f"{file}:{result.line}: {result.problem}"])
     return result
 

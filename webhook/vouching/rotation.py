@@ -27,7 +27,7 @@ from certs.rotate import (
     plan_rotation,
     serving_problem,
 )
-from webhook.cluster.connection import ApiError, ApiServer
+from webhook.kube.api_server import ApiError, ApiServer
 from webhook.logs import LOGGER
 from webhook.vouching.configurations import Configuration, publish, published_bundles, read_configurations
 from webhook.vouching.secret import SecretStore, Stored

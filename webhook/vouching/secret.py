@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from certs.keyring import Keyring, keyring_data, parse_keyring
-from webhook.cluster.connection import ApiError, ApiServer, ClusterError
+from webhook.kube.api_server import ApiError, ApiServer, ClusterError
 
 #: The type of a Secret that we make. Tools that look for certificates know it.
 _TYPE: Final = "kubernetes.io/tls"

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
-from policies.engine.releases import behavior_of
-from policies.evaluation.declaring import workload_of
-from policies.evaluation.subject import Subject
+from policies.config.subject import Subject
+from policies.config.workload_loader import workload_of
 from policies.model.declared import Workload, titles
-from policies.model.merging import Merge
+from policies.model.match_label_keys import Merge
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload import WorkloadKinds
+from policies.scheduler.releases import behavior_of
 
 DEPLOYMENT = """
 apiVersion: apps/v1

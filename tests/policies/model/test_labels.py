@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.fields import FieldPath
+from policies.manifests.fields import FieldPath
 from policies.model.labels import (
     LabelSelector,
     Operator,

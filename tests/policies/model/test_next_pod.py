@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from policies.fields import ErrorList, FieldPath
+from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.labels import LabelSelector, label_value_problems
 from policies.model.next_pod import PLACEHOLDER, PLACEHOLDER_UID, PodRevision, next_pod
 from policies.model.pod import Owner, read_pending_pod

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import given
 
-from policies.fields import ErrorList
+from policies.manifests.fields import ErrorList
 from policies.model.node import Node, read_node
 from policies.model.taints import Taint
 from tests.hostile import broken_copies

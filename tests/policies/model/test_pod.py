@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from policies.fields import ErrorList, FieldPath
+from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.pod import (
     BoundPod,
     Owner,

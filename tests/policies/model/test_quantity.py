@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.fields import ErrorList, FieldPath
+from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.quantity import (
     BILLION,
     INT64_MAX,

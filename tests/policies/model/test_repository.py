@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from policies.model.companions import ReplicaRange
+from policies.model.autoscalers import Tool
 from policies.model.repository import Repository, goes_with_workloads
-from policies.model.tools import Tool
+from policies.model.scaling import ReplicaRange
 from tests.builders import a_workload
 from tests.policies.model.workloads import workload_of
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.fields import ErrorList, FieldPath
+from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.resources import is_compared, pod_requests
 
 SPEC = FieldPath(("spec",))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.fields import ErrorList
+from policies.manifests.fields import ErrorList
 from policies.model.labels import LabelSelector
 from policies.model.pod import Owner
 from policies.model.snapshot import SELECTING_OWNERS, SNAPSHOT_KINDS, Controller, Namespace, Snapshot

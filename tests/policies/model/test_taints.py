@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.fields import ErrorList, FieldPath
+from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.taints import (
     SCHEDULING_EFFECTS,
     Taint,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policies.errors import UsageError
+from policies.manifests.errors import UsageError
 from policies.model.version import KubernetesVersion
 
 

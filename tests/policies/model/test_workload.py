@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from policies.errors import UsageError
-from policies.fields import ErrorList
+from policies.manifests.errors import UsageError
+from policies.manifests.fields import ErrorList
 from policies.model.labels import LabelSelector
 from policies.model.pod import read_pod_part
 from policies.model.workload import KNOWN_KINDS, WorkloadKind, WorkloadKinds, parse_workload_kind

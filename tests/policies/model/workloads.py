@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from policies.evaluation.context import AdmissionContext
-from policies.evaluation.declaring import declare
-from policies.fields import FieldPath
-from policies.manifests import Document, ManifestObject
+from policies.config.context import AdmissionContext
+from policies.config.workload_loader import declare
+from policies.manifests.documents import Document, ManifestObject
+from policies.manifests.fields import FieldPath
+from policies.manifests.lines import LineMap
 from policies.model.declared import Workload
-from policies.syntax.lines import LineMap
 
 
 def workload_of(obj: dict[str, Any]) -> Workload:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from policies.evaluation.context import AdmissionContext
-from policies.evaluation.explaining import Explained, explain_object
+from policies.config.context import AdmissionContext
+from policies.placement.explain import Explained, explain_object
 from tests.builders import a_constraint, a_pod
-from tests.policies.engine.clusters import an_index
 from tests.policies.reports.verdicts import HOSTNAME, a_node, on
+from tests.policies.scheduler.clusters import an_index
 
 #: Two zones of two pods each, and an empty one that is tainted.
 UNEVEN = [

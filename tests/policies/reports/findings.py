@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from policies.fields import FieldPath
-from policies.findings import Finding, Location, Severity
+from policies.manifests.fields import FieldPath
+from policies.manifests.findings import Finding, Location, Severity
 
 FINDINGS = [
     Finding(Severity.ERROR, Location("b.yaml"), FieldPath(), "is unreadable", "unreadable"),

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from hypothesis import strategies as st
 
-from policies.evaluation.linting import LintResult, Suppressed
-from policies.fields import FieldPath, Key
-from policies.findings import Finding, Location, Severity
+from policies.lint.run import LintResult, Suppressed
+from policies.manifests.fields import FieldPath, Key
+from policies.manifests.findings import Finding, Location, Severity
+from policies.manifests.skipped import FailOnSkipped, Skipped, SkipReason, SourceKind
 from policies.reports.lint_run import LintRun
 from policies.rules.base import Context, Problem, Rule, Subject
-from policies.skipped import FailOnSkipped, Skipped, SkipReason, SourceKind
 
 MANUAL = """\
 A constraint that is odd.

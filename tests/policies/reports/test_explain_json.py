@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from policies.defaults.scheduler_config import SchedulerConfig, build_profile
-from policies.evaluation.explaining import Explained
+from policies.placement.explain import Explained
 from policies.reports import explain_json, explain_text
+from policies.scheduler.configuration import SchedulerConfig, build_profile
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.explanations import MANY, SOFT, UNEVEN, a_spread_pod, an_explanation
 

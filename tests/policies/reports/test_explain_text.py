@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.defaults.scheduler_config import SchedulerConfig, build_profile
-from policies.evaluation.explaining import Explained
+from policies.placement.explain import Explained
 from policies.reports import explain_text
+from policies.scheduler.configuration import SchedulerConfig, build_profile
 from tests.builders import a_constraint, a_pod, a_workload
-from tests.policies.engine.clusters import objects_of
-from tests.policies.engine.strategies import cases
 from tests.policies.reports.explanations import MANY, SOFT, UNEVEN, a_spread_pod, an_explanation
 from tests.policies.reports.verdicts import a_node, on
+from tests.policies.scheduler.clusters import objects_of
+from tests.policies.scheduler.strategies import cases
 
 
 def lines_of(explained: Explained, width: int = 80) -> list[str]:

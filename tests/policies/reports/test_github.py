@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from hypothesis import given
 
-from policies.evaluation.linting import LintResult
-from policies.fields import FieldPath
-from policies.findings import Finding, Location, Severity
+from policies.lint.run import LintResult
+from policies.manifests.fields import FieldPath
+from policies.manifests.findings import Finding, Location, Severity
+from policies.manifests.skipped import in_groups
 from policies.reports.github import render
 from policies.reports.lint_run import LintRun
-from policies.reports.printable import one_line
-from policies.skipped import in_groups
+from policies.reports.sanitize import one_line
 from tests.policies.reports.lint_runs import CLEAN, HOSTILE_RUNS, RUN
 
 COMMAND = re.compile(r"::(error|warning|notice) file=([^:,]*),line=(\d+),title=([^:,]*)::(.*)")

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 from hypothesis import given
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.reports.junit import render
 from policies.reports.lint_run import LintRun
 from tests.policies.reports.lint_runs import CLEAN, HOSTILE_RUNS, RUN

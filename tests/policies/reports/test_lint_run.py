@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from policies.evaluation.linting import LintResult
-from policies.findings import Severity
-from policies.skipped import FailOnSkipped
+from policies.lint.run import LintResult
+from policies.manifests.findings import Severity
+from policies.manifests.skipped import FailOnSkipped
 from tests.policies.reports.lint_runs import CLEAN, RUN
 
 #: A run without errors.

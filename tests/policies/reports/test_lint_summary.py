@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from policies.reports.lint_summary import asides, counts, looked_at, skipped_count, skipped_groups
 from tests.policies.reports.lint_runs import CLEAN, RUN
 

@@ -9,8 +9,8 @@ import click
 import pytest
 from hypothesis import given
 
-from policies.evaluation.linting import LintResult
-from policies.findings import Location
+from policies.lint.run import LintResult
+from policies.manifests.findings import Location
 from policies.reports.lint_run import LintRun
 from policies.reports.lint_text import Details, render, skipped, summary
 from tests.policies.reports.lint_runs import CLEAN, HOSTILE_RUNS, RUN

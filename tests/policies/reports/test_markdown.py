@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from hypothesis import given
 
-from policies.evaluation.linting import LintResult
-from policies.findings import Location
+from policies.lint.run import LintResult
+from policies.manifests.findings import Location
 from policies.reports.lint_run import LintRun
 from policies.reports.markdown import render
 from tests.policies.reports.lint_runs import CLEAN, HOSTILE_RUNS, RUN

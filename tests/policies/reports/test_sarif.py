@@ -13,8 +13,8 @@ import jsonschema
 import pytest
 from hypothesis import given
 
-from policies.evaluation.linting import LintResult
-from policies.findings import Finding, Location
+from policies.lint.run import LintResult
+from policies.manifests.findings import Finding, Location
 from policies.reports.lint_run import LintRun
 from policies.reports.sarif import render, uri
 from tests.policies.reports.lint_runs import CLEAN, HOSTILE_RUNS, RUN

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.evaluation.placement import Placement
+from policies.placement.placement import Placement
 from policies.reports import score_table
 from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
 from tests.policies.reports.verdicts import HOSTNAME, a_node, a_placement, on

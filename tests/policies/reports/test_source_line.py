@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.fields import FieldPath, Key
+from policies.manifests.fields import FieldPath, Key
 from policies.reports.source_line import LEAD, WIDTH, mark, span
 from tests.policies.reports.lint_runs import TEXTS
 

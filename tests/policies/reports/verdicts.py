@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from policies.engine.index import ClusterIndex
-from policies.evaluation.context import AdmissionContext
-from policies.evaluation.placement import Placement, place
+from policies.config.context import AdmissionContext
+from policies.placement.placement import Placement, place
+from policies.scheduler.index import ClusterIndex
 from tests.builders import a_pod
 
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"

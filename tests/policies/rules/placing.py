@@ -7,15 +7,15 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from policies.engine.judging import judge
-from policies.fields import ErrorList
-from policies.manifests import load
-from policies.model.inventory import Inventory
+from policies.manifests.documents import load
+from policies.manifests.fields import ErrorList
 from policies.model.node import read_node
+from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.rules.base import Context, Problem
-from tests.policies.engine.clusters import a_node, a_pod, a_question, an_index, fitting
-from tests.policies.rules.asking import problems
+from policies.scheduler.evaluate import evaluate
+from tests.policies.rules.run_rules import problems
+from tests.policies.scheduler.clusters import a_node, a_pod, a_question, an_index, fitting
 
 ZONE = "topology.kubernetes.io/zone"
 HOST = "kubernetes.io/hostname"
@@ -44,7 +44,7 @@ def a_context(
     found = ErrorList()
     read = tuple(read_node(node, found) for node in nodes)
     assert [] == found.errors
-    return Context(inventory=Inventory(read, domains or {}), version=version)
+    return Context(inventory=ClusterTopology(read, domains or {}), version=version)
 
 
 def found(rule: str, manifests: str, context: Context) -> list[tuple[str, int | None]]:
@@ -88,7 +88,7 @@ def _placed(
     taken: set[str | None] = set()
     for number in range(wanted):
         pod = a_pod(f"web-{number}", labels=labels, **_spread(spec))
-        fits = fitting(judge(a_question(pod, {}, index), index))
+        fits = fitting(evaluate(a_question(pod, {}, index), index))
         names = [name for name in fits if apart is None or domain_of[name] not in taken]
         if not names:
             return number

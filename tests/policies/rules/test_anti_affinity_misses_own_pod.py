@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from policies.findings import Severity
+from policies.manifests.findings import Severity
 from tests.builders import a_workload
-from tests.policies.rules.asking import problems
 from tests.policies.rules.documents import text_of
+from tests.policies.rules.run_rules import problems
 
 RULE = "anti-affinity-misses-own-pod"
 NAME, INSTANCE, COMPONENT, PART_OF = (

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.builders import APP, a_constraint, a_workload
-from tests.policies.rules.asking import problems
 from tests.policies.rules.documents import text_of
+from tests.policies.rules.run_rules import problems
 
 RULE = "disruption-budget-conflicts"
 HARD = {"topologySpreadConstraints": [a_constraint()]}

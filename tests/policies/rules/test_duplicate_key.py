@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policies.manifests import load, objects
+from policies.manifests.documents import load, objects
 from policies.rules import duplicate_key
 from policies.rules.base import Context
 

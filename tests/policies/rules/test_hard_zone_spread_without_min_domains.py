@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from policies.model.inventory import Inventory
+from policies.model.topology import ClusterTopology
 from policies.model.topology_keys import ZONE
 from policies.model.version import KubernetesVersion
 from policies.rules.base import Context
 from policies.rules.hard_zone_spread_without_min_domains import Params
 from tests.builders import a_constraint, a_workload
-from tests.policies.rules.asking import problems
 from tests.policies.rules.documents import text_of
+from tests.policies.rules.run_rules import problems
 
 RULE = "hard-zone-spread-without-min-domains"
 AUTOSCALED = Context(params=Params(autoscaled=True))
@@ -41,7 +41,7 @@ def found(context: Context, *, replicas: int = 3, **fields: Any) -> int:
             Context(params=Params(autoscaled=True), version=KubernetesVersion(1, 26)), {}, 0, id="1.26"
         ),
         pytest.param(
-            Context(params=Params(autoscaled=True), inventory=Inventory(domains={ZONE: ("a",)})),
+            Context(params=Params(autoscaled=True), inventory=ClusterTopology(domains={ZONE: ("a",)})),
             {},
             0,
             id="one zone is all there is",

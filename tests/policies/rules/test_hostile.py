@@ -8,13 +8,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.evaluation.context import AdmissionContext
-from policies.evaluation.linting import lint
-from policies.fields import FieldPath
-from policies.manifests import Document, ManifestObject
-from policies.model.inventory import Inventory
+from policies.config.context import AdmissionContext
+from policies.lint.run import lint
+from policies.manifests.documents import Document, ManifestObject
+from policies.manifests.fields import FieldPath
+from policies.manifests.lines import LineMap
 from policies.model.node import Node
-from policies.syntax.lines import LineMap
+from policies.model.topology import ClusterTopology
 from tests.hostile import broken_copies
 
 WORKLOAD: dict[str, Any] = yaml.safe_load("""
@@ -74,7 +74,7 @@ def test_rules_take_anything(data: st.DataObject) -> None:
     objects[position] = data.draw(broken_copies(objects[position]))
     manifests = [_manifest(obj, index) for index, obj in enumerate(objects)]
 
-    for inventory in (None, Inventory(NODES), Inventory(None, {"zone": ("a", "b")})):
+    for inventory in (None, ClusterTopology(NODES), ClusterTopology(None, {"zone": ("a", "b")})):
         result = lint(manifests, AdmissionContext(policies=()), inventory=inventory)
         assert [] == [finding for finding in result.findings if not finding.message]
 

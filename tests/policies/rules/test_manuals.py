@@ -13,25 +13,25 @@ from typing import NamedTuple
 
 import pytest
 
-from policies.edits import apply_edits
-from policies.errors import DocumentError
-from policies.evaluation.context import AdmissionContext
-from policies.evaluation.costs import costs_of
-from policies.evaluation.forecast import Forecast, forecast
-from policies.evaluation.linting import Selection, lint
-from policies.evaluation.remarks import LINE_LENGTH, MAX_LINES, Remark, lines
-from policies.evaluation.subject import Subject as Reviewed
-from policies.fields import ErrorList, FieldPath
-from policies.findings import Finding, Severity
-from policies.manifests import Document, ManifestObject, load, objects
-from policies.model.inventory import Inventory
+from policies.admission.review_cost import costs_of
+from policies.admission.unschedulable_forecast import Forecast, forecast
+from policies.admission.warnings import LINE_LENGTH, MAX_LINES, AdmissionWarning, lines
+from policies.config.context import AdmissionContext
+from policies.config.subject import Subject as Reviewed
+from policies.lint.run import Selection, lint
+from policies.manifests.documents import Document, ManifestObject, load, objects
+from policies.manifests.edits import apply_edits
+from policies.manifests.errors import DocumentError
+from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.findings import Finding, Severity
 from policies.model.node import read_node
+from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.rules.base import Context, Rule, Subject, all_rules
 from tests.builders import kind_of
-from tests.policies.engine.clusters import an_index
-from tests.policies.rules.asking import problems_of_objects
-from webhook.sources.texts import unreadable
+from tests.policies.rules.run_rules import problems_of_objects
+from tests.policies.scheduler.clusters import an_index
+from webhook.lint.texts import unreadable
 
 #: The headings of a manual, in their order.
 SECTIONS = ("What it finds", "Why it matters", "Fails", "Passes", "How to fix")
@@ -50,7 +50,7 @@ class Example(NamedTuple):
 
     rule: Rule
     manifests: list[ManifestObject]
-    inventory: Inventory | None
+    inventory: ClusterTopology | None
     version: KubernetesVersion
     nodes: tuple[ManifestObject, ...] = ()
     broken: tuple[str, ...] = ()
@@ -92,7 +92,9 @@ def _read(rule: Rule, block: str) -> Example:
         return Example(rule, [], None, KNOWN_VERSION, broken=error.problems)
     found = [entry for document in documents for entry in objects(document)]
     nodes = tuple(entry for entry in found if _is_node(entry))
-    inventory = Inventory(tuple(read_node(node.value, ErrorList()) for node in nodes)) if nodes else None
+    inventory = (
+        ClusterTopology(tuple(read_node(node.value, ErrorList()) for node in nodes)) if nodes else None
+    )
     named = _RELEASE.match(block)
     version = KubernetesVersion.parse(named[1]) if named else KNOWN_VERSION
     return Example(rule, [entry for entry in found if not _is_node(entry)], inventory, version, nodes)
@@ -174,7 +176,7 @@ def test_what_admission_tells(most: int, golden: Callable[[str, str], str]) -> N
         if rule.subject is Subject.WORKLOAD
         for block in _BLOCK.findall(_sections(rule)["Fails"])
         for finding in _read(rule, block).findings(of=frozenset({rule.id}))
-        for line in lines([Remark(finding.message, finding.rule, (finding.path,))], most)
+        for line in lines([AdmissionWarning(finding.message, finding.rule, (finding.path,))], most)
     ]
     text = "\n".join(told) + "\n"
 

@@ -9,8 +9,8 @@ import pytest
 from policies.model.version import KubernetesVersion
 from policies.rules.base import Context
 from tests.builders import a_constraint, a_workload
-from tests.policies.rules.asking import problems
 from tests.policies.rules.documents import text_of
+from tests.policies.rules.run_rules import problems
 from tests.policies.rules.scheduling import a_scheduler_config
 
 RULE = "scheduler-defaults-switched-off"

@@ -6,7 +6,7 @@ import pytest
 
 from policies.model.version import KubernetesVersion
 from policies.rules.base import Context
-from tests.policies.rules.asking import problems
+from tests.policies.rules.run_rules import problems
 
 MANIFEST = """
 apiVersion: apps/v1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.policies.rules.asking import problems
+from tests.policies.rules.run_rules import problems
 
 RULE = "selector-misses-own-pod"
 MANIFEST = """

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from policies.model.inventory import Inventory
 from policies.model.node import Node
 from policies.model.taints import Taint
+from policies.model.topology import ClusterTopology
 from policies.rules.base import Context
-from tests.policies.rules.asking import problems
+from tests.policies.rules.run_rules import problems
 
 GPU = (Taint("gpu", "", "NoSchedule"),)
 MANIFEST = """
@@ -90,7 +90,7 @@ def test_domains(
     nodes: tuple[Node, ...] | None, domains: tuple[str, ...], pod: str, constraint: str, expected: str | None
 ) -> None:
     """Only what the constraint itself takes in is a domain."""
-    inventory = Inventory(nodes, {"zone": domains} if domains else {})
+    inventory = ClusterTopology(nodes, {"zone": domains} if domains else {})
     found = problems(
         "single-domain", MANIFEST.format(pod=pod, constraint=constraint), Context(inventory=inventory)
     )

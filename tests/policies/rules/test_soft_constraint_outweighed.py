@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.builders import a_constraint, a_workload
-from tests.policies.rules.asking import problems
 from tests.policies.rules.documents import text_of
+from tests.policies.rules.run_rules import problems
 from tests.policies.rules.scheduling import a_packing_profile, a_scheduler_config
 
 RULE = "soft-constraint-outweighed"

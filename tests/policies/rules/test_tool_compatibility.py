@@ -6,8 +6,8 @@ import pytest
 
 from policies.model.version import KubernetesVersion
 from policies.rules.base import Context, all_rules
-from tests.policies.rules.asking import problems
 from tests.policies.rules.placing import HOST, ZONE, a_workload
+from tests.policies.rules.run_rules import problems
 
 SOFT = a_workload(f"topologyKey: {ZONE}, own", replicas=6).replace("DoNotSchedule", "ScheduleAnyway")
 HARD = a_workload(f"topologyKey: {ZONE}, own, minDomains: 3", replicas=6)

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from policies.model.inventory import Inventory
 from policies.model.node import Node
+from policies.model.topology import ClusterTopology
 from policies.model.topology_keys import MISNAMED, RENAMED
 from policies.model.version import KubernetesVersion
 from policies.rules.base import Context
 from tests.builders import a_constraint, a_workload
-from tests.policies.rules.asking import problems
 from tests.policies.rules.documents import text_of
+from tests.policies.rules.run_rules import problems
 
 RULE = "topology-key-deprecated"
 OLD, NEW = "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"
@@ -60,7 +60,7 @@ def test_renames(entries: list[Any], expected: list[list[str]]) -> None:
 )
 def test_nodes_decide(nodes: tuple[Node, ...], expected: list[list[str]]) -> None:
     """Nothing is renamed to a label that no node of a known cluster carries."""
-    assert expected == renames([a_constraint(topologyKey=OLD)], Context(inventory=Inventory(nodes)))
+    assert expected == renames([a_constraint(topologyKey=OLD)], Context(inventory=ClusterTopology(nodes)))
 
 
 def test_releases() -> None:

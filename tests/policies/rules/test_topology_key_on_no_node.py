@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from policies.model.inventory import Inventory
 from policies.model.node import Node
+from policies.model.topology import ClusterTopology
 from policies.rules.base import Context
-from tests.policies.rules.asking import problems
+from tests.policies.rules.run_rules import problems
 
 MANIFEST = """
 apiVersion: v1
@@ -71,7 +71,7 @@ def test_keys(
     expected: str | None,
 ) -> None:
     """A key is told if there are nodes, none has it, and nobody lists its domains."""
-    context = Context(inventory=Inventory(nodes, domains))
+    context = Context(inventory=ClusterTopology(nodes, domains))
     found = problems("topology-key-on-no-node", MANIFEST.format(key=key, action=action), context)
 
     assert ([] if expected is None else [expected]) == [problem.message for problem in found]
@@ -87,7 +87,7 @@ def test_keys(
 def test_other_constraints(action: str, expected: str) -> None:
     """A node without one of the soft keys has no part in the score, so the other constraints are dead too."""
     soft = MANIFEST.format(key=ZONE, action="ScheduleAnyway").partition("topologySpreadConstraints:")[2]
-    context = Context(inventory=Inventory(_nodes(2)))
+    context = Context(inventory=ClusterTopology(_nodes(2)))
     (problem,) = problems(
         "topology-key-on-no-node", MANIFEST.format(key="rack", action=action).rstrip() + soft, context
     )
@@ -115,6 +115,6 @@ metadata: {name: general}
 def test_labels_of_nodes_to_come(key: str, others: str, expected: int) -> None:
     """A label that no node has yet is no problem where the nodes that are added will have it."""
     text = MANIFEST.format(key=key, action="DoNotSchedule") + others
-    context = Context(inventory=Inventory(nodes=_nodes(2)))
+    context = Context(inventory=ClusterTopology(nodes=_nodes(2)))
 
     assert expected == len(problems("topology-key-on-no-node", text, context))

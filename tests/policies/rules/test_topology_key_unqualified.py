@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from policies.findings import Severity
-from policies.model.inventory import Inventory
+from policies.manifests.findings import Severity
 from policies.model.node import Node
+from policies.model.topology import ClusterTopology
 from policies.rules.base import Context
 from tests.builders import a_constraint, a_workload
-from tests.policies.rules.asking import problems
 from tests.policies.rules.documents import text_of
+from tests.policies.rules.run_rules import problems
 
 RULE = "topology-key-unqualified"
 
@@ -26,12 +26,14 @@ RULE = "topology-key-unqualified"
         pytest.param("kubernetes.io/zone", None, 1, id="zone with the prefix of host names"),
         pytest.param("rack", None, 0, id="rack is somebody's own label"),
         pytest.param("acme.example/zone", None, 0, id="qualified"),
-        pytest.param("zone", Inventory(domains={"zone": ("a", "b")}), 0, id="zone, listed in a policy"),
-        pytest.param("zone", Inventory(domains={"rack": ("a", "b")}), 1, id="zone, only racks are listed"),
-        pytest.param("zone", Inventory(nodes=()), 0, id="zone, nodes known: another rule's finding"),
+        pytest.param("zone", ClusterTopology(domains={"zone": ("a", "b")}), 0, id="zone, listed in a policy"),
+        pytest.param(
+            "zone", ClusterTopology(domains={"rack": ("a", "b")}), 1, id="zone, only racks are listed"
+        ),
+        pytest.param("zone", ClusterTopology(nodes=()), 0, id="zone, nodes known: another rule's finding"),
     ],
 )
-def test_keys(key: str, inventory: Inventory | None, expected: int) -> None:
+def test_keys(key: str, inventory: ClusterTopology | None, expected: int) -> None:
     """Wrong names are reported where nothing is known of them."""
     text = text_of(a_workload(spec={"topologySpreadConstraints": [a_constraint(topologyKey=key)]}))
 
@@ -81,7 +83,7 @@ WEIGHTED = {"weight": 1, "podAffinityTerm": TERM}
 def test_severity(rule: str, spec: dict[str, Any], expected: Severity) -> None:
     """What keeps every pod pending is an error, whether or not the nodes are known; the rest is a warning."""
     node = Node("n1", {"topology.kubernetes.io/zone": "a"}, (), unschedulable=False, allocatable={})
-    inventory = Inventory((node,)) if rule != RULE else None
+    inventory = ClusterTopology((node,)) if rule != RULE else None
     (problem,) = problems(rule, text_of(a_workload(spec=spec)), Context(inventory=inventory))
 
     assert expected == problem.severity

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from policies.edits import apply_edits
-from policies.manifests import load
+from policies.manifests.documents import load
+from policies.manifests.edits import apply_edits
 from policies.model.version import KubernetesVersion
 from policies.rules.base import all_rules
-from tests.policies.engine.clusters import a_node
-from tests.policies.rules.asking import problems
 from tests.policies.rules.placing import HOST, ZONE, a_context, a_workload, found, most_placed, nodes_of
+from tests.policies.rules.run_rules import problems
+from tests.policies.scheduler.clusters import a_node
 
 RULE = "unreachable-domain-counted"
 FIRST = "spec.template.spec.topologySpreadConstraints[0]"

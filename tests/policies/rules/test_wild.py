@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from policies.documents.lint_config import LintConfig, Rendering
-from webhook.linting.job import build_job
-from webhook.linting.run import Outcome, lint_texts
-from webhook.sources.gathering import Tools, gather_texts
-from webhook.sources.rendering import Charts
+from policies.config.lint_config import LintConfig, Rendering
+from webhook.lint.chart_rendering import Charts
+from webhook.lint.inputs import Tools, gather_texts
+from webhook.lint.job import build_job
+from webhook.lint.run import LintOutcome, lint_texts
 
 WILD = Path(__file__).parents[2] / "data" / "wild"
 EXPECTED, CLUSTER = WILD / "expected.json", WILD / "cluster.json"
@@ -33,7 +33,7 @@ WITHOUT_WORKLOADS = ("51-chart", "52-beside")
 
 
 @cache
-def linted(case: str, cluster: str) -> Outcome:
+def linted(case: str, cluster: str) -> LintOutcome:
     """Lint a case as ``evenkeel lint`` does, without running other programs."""
     texts = gather_texts(
         [str(WILD / case)],

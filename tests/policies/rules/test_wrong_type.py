@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from policies.evaluation.context import AdmissionContext
-from policies.evaluation.linting import lint
-from policies.manifests import load, objects
+from policies.config.context import AdmissionContext
+from policies.lint.run import lint
+from policies.manifests.documents import load, objects
 
 WEB = """\
 apiVersion: apps/v1

@@ -15,10 +15,10 @@ from flask import Flask
 
 from tests.webhook.loopback import QuietHandler, listening, status_of, write_kubeconfig
 from webhook.access.reviews import ACCESS_REVIEWS, TOKEN_REVIEWS
-from webhook.cluster.asking import DEFAULT_SERVICE, proxied
-from webhook.cluster.connection import ApiServer
-from webhook.cluster.listing import RESOURCES
-from webhook.cluster.live import connect
+from webhook.kube.api_server import ApiServer
+from webhook.kube.client import connect
+from webhook.kube.list import WATCHED_RESOURCES
+from webhook.kube.service_proxy import DEFAULT_SERVICE, proxied
 
 #: The audience of tokens for the API server itself.
 API = "https://kubernetes.default.svc"
@@ -94,7 +94,7 @@ class ControlPlane:
             wanted = (spec["user"], asked["verb"], f"{asked['resource']}.{asked['group']}")
             allowed = wanted in self.rights
             return 201, request.body | {"status": {"allowed": allowed}}
-        for resource in RESOURCES:
+        for resource in WATCHED_RESOURCES:
             if path == resource.path:
                 kind = {"apiVersion": resource.api_version, "kind": resource.kind}
                 items = [obj for obj in self.objects if kind.items() <= obj.items()]

@@ -12,7 +12,7 @@ import pytest
 
 from tests.webhook.access.control_plane import ControlPlane, a_control_plane
 from tests.webhook.access.test_mode import EVERYWHERE, LOOPBACK, Given
-from tests.webhook.cluster.api_server import eventually
+from tests.webhook.kube.api_server import eventually
 from webhook.access.guard import ClosedGuard, Guard, KubernetesGuard, OpenGuard, build_guard
 from webhook.access.memory import Memory
 from webhook.access.rate import Rate

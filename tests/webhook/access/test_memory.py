@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.webhook.cluster.api_server import eventually
+from tests.webhook.kube.api_server import eventually
 from webhook.access.credential import Credential
 from webhook.access.memory import Memory
 from webhook.access.reviews import Action, Decision, Resource, Result

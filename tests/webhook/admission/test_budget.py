@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policies.evaluation.costs import NoTime
+from policies.admission.review_cost import NoTime
 from webhook.admission.budget import (
     DEFAULT_TIMEOUT_S,
     FIRST_ESTIMATE_S,

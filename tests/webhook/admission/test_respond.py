@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonpatch import JsonPatch
 
-from policies.evaluation.context import AdmissionContext
-from policies.evaluation.decision import Verdict
-from policies.evaluation.remarks import LINE_LENGTH, MAX_LINES
+from policies.admission.decision import AdmissionVerdict
+from policies.admission.warnings import LINE_LENGTH, MAX_LINES
+from policies.config.context import AdmissionContext
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload import KNOWN_KINDS
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
-from tests.policies.evaluation.clusters import two_full_zones
-from tests.policies.evaluation.contexts import HOST, ZONE, a_context, defaults
+from tests.policies.config.contexts import HOST, ZONE, a_context, defaults
+from tests.policies.placement.clusters import two_full_zones
 from tests.recorded import phase_of, recorded_reviews
 from webhook.admission.budget import Budget, Pace
 from webhook.admission.respond import AUDIT_LENGTH, Phase, Reply, respond
@@ -96,7 +96,7 @@ def test_recorded_reviews_are_allowed_as_they_are(name: str) -> None:
     assert (name in MISTAKEN) == bool(told)
     looked_at = "CREATE" in name or (phase_of(name) is Phase.VALIDATE and "UPDATE" in name)
     subresource = json.loads(body)["request"].get("subResource")
-    assert (reply.verdict is not Verdict.IGNORED) == (looked_at and not subresource)
+    assert (reply.verdict is not AdmissionVerdict.IGNORED) == (looked_at and not subresource)
 
 
 #: What of the recorded requests has no constraints and is new, so that a policy with defaults changes it.
@@ -163,7 +163,7 @@ def test_a_denial_says_everything() -> None:
             for rule, cause in zip(rules, answer["status"]["details"]["causes"], strict=True)
         ),
     ]
-    assert (Verdict.DENIED, "Deployment.apps", "web") == (reply.verdict, reply.kind, reply.name)
+    assert (AdmissionVerdict.DENIED, "Deployment.apps", "web") == (reply.verdict, reply.kind, reply.name)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_what_is_never_injected(request_fields: dict[str, Any]) -> None:
     obj = request_fields.pop("obj", a_workload())
     reply = respond(review(obj, **request_fields), Phase.MUTATE, INJECTING)
 
-    assert (Verdict.IGNORED, False) == (reply.verdict, "patch" in response(reply))
+    assert (AdmissionVerdict.IGNORED, False) == (reply.verdict, "patch" in response(reply))
 
 
 def test_dry_run_answers_alike() -> None:

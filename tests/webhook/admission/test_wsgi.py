@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from prometheus_client import CollectorRegistry
 
-from policies.engine.index import ClusterIndex
-from policies.evaluation.context import AdmissionContext
+from policies.config.context import AdmissionContext
+from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_pod, a_policy, a_replica_set, a_workload
 from tests.certs.builders import AUTHORITY
-from tests.policies.evaluation.clusters import two_full_zones
-from tests.policies.evaluation.contexts import a_context, defaults
+from tests.policies.config.contexts import a_context, defaults
+from tests.policies.placement.clusters import two_full_zones
 from tests.webhook.serving.running import REVIEW, review_of
 from webhook import logs
 from webhook.admission.wsgi import LONGEST_WAIT_S, AdmissionApp

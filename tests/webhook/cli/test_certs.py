@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 
 from certs import store
 from certs.errors import CertificateError, ExistingFilesError, NamesError, UnreadableError
-from policies.errors import UsageError
+from policies.manifests.errors import UsageError
 from tests.certs.builders import NOW, a_folder, a_pair, read_serving
 from webhook.cli.certs import command
 from webhook.cli.certs_json import SCHEMA

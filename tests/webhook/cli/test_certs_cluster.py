@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from certs.inject import CONFIGURATION_KINDS
-from policies.errors import UsageError
+from policies.manifests.errors import UsageError
 from tests.webhook.vouching.cluster import MUTATING, SECRET, Objects, a_cluster, a_configuration, serving, use
 from webhook.cli.certs import command
 from webhook.cli.certs_cluster import place_of

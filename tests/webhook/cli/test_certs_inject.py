@@ -10,12 +10,12 @@ from click.testing import CliRunner, Result
 
 from certs.errors import AuthorityError, CertificateError
 from certs.inject import encode_bundle
-from policies.errors import DocumentError, UsageError
-from policies.syntax.rendering import scalar_text
+from policies.manifests.emit import scalar_text
+from policies.manifests.errors import DocumentError, UsageError
 from tests.certs.builders import AUTHORITY, a_folder, a_pair
 from tests.webhook.vouching.cluster import MUTATING, VALIDATING, Objects, a_cluster, serving, use
 from webhook.cli.certs import command
-from webhook.cluster.connection import ClusterError
+from webhook.kube.api_server import ClusterError
 from webhook.vouching.configurations import published_bundles, read_configurations
 from webhook.vouching.rotation import Place, Rotation
 

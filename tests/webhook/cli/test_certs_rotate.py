@@ -10,11 +10,11 @@ from click.testing import CliRunner, Result
 
 from certs import pem, store
 from certs.errors import UnreadableError
-from policies.errors import UsageError
+from policies.manifests.errors import UsageError
 from tests.certs.builders import a_folder, a_pair, read_serving
 from tests.webhook.vouching.cluster import SECRET, Objects, a_cluster, serving, use
 from webhook.cli.certs import command
-from webhook.cluster.connection import ClusterError, KubeconfigError
+from webhook.kube.api_server import ClusterError, KubeconfigError
 from webhook.vouching.demanding import NoSecretError
 from webhook.vouching.rotation import Place, Rotation
 

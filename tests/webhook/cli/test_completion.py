@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from policies.documents.loading import builtin_names
+from policies.config.loader import builtin_names
 from webhook.cli.completion import command
 from webhook.cli.main import command as main
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from policies.errors import UsageError
+from policies.manifests.errors import UsageError
 from tests.webhook.doctor.installation import Cluster, a_cluster, serving
 from tests.webhook.loopback import write_kubeconfig
 from webhook.cli.doctor import command
-from webhook.cluster.connection import UnreachableError
+from webhook.kube.api_server import UnreachableError
 
 
 def use(monkeypatch: pytest.MonkeyPatch, kubeconfig: str) -> None:

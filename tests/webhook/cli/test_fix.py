@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from policies.errors import EvenkeelError
+from policies.manifests.errors import EvenkeelError
 from webhook.cli.main import command
 
 OLD_ZONE, ZONE = "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"

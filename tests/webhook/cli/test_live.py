@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from policies.errors import UsageError
+from policies.manifests.errors import UsageError
 from tests.webhook.loopback import write_kubeconfig
 from webhook.cli.live import api_server, check_cluster, reading_progress
 

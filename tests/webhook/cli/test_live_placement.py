@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from policies.evaluation.context import AdmissionContext
+from policies.config.context import AdmissionContext
 from policies.model.version import KubernetesVersion
 from tests.builders import a_constraint, a_pod, a_workload
-from tests.policies.engine.clusters import an_index
 from tests.policies.reports.explanations import UNEVEN
+from tests.policies.scheduler.clusters import an_index
 from tests.webhook.access.control_plane import CLIENT, ControlPlane, a_control_plane
 from tests.webhook.cli.live import Commands
 from webhook.access.guard import KubernetesGuard

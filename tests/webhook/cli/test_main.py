@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from certs.errors import CertificateError
-from policies.errors import DocumentError, UsageError
+from policies.manifests.errors import DocumentError, UsageError
 from webhook.cli import main
-from webhook.cluster.connection import UnreachableError
+from webhook.kube.api_server import UnreachableError
 from webhook.serving.listener import ListenError
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
-from policies.errors import DocumentError, UsageError
-from policies.evaluation import placement
+from policies.manifests.errors import DocumentError, UsageError
+from policies.placement import placement
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.verdicts import a_node
-from webhook.cli.placement import PlacementOptions, judge_object
+from webhook.cli.placement import PlacementOptions, evaluate_object
 
 SERVICE: dict[str, Any] = {
     "apiVersion": "v1",
@@ -33,7 +33,7 @@ def place(tmp_path: Path) -> Any:
         manifest.write_text(yaml.safe_dump_all(documents))
         cluster.write_text(yaml.safe_dump(a_node("n1", "a")))
         given = PlacementOptions(file=str(manifest), cluster=str(cluster), **options)
-        return judge_object(given, placement.place).found
+        return evaluate_object(given, placement.place).found
 
     return place
 
@@ -119,4 +119,4 @@ def test_two_namespaces(place: Any) -> None:
 def test_usage(cluster: str) -> None:
     """A cluster must be given, and standard input is read once."""
     with pytest.raises(UsageError):
-        judge_object(PlacementOptions(file="-", cluster=cluster), placement.place)
+        evaluate_object(PlacementOptions(file="-", cluster=cluster), placement.place)

@@ -14,8 +14,8 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from policies.documents.loading import builtin_names
-from policies.documents.schema import checked_in_text
+from policies.config.loader import builtin_names
+from policies.config.schema import checked_in_text
 from webhook.cli.policy import command
 
 POLICY = """\

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.builders import a_constraint, a_policy, a_workload
-from tests.webhook.sources.test_suites import a_suite
+from tests.webhook.lint.test_policy_suites import a_suite
 from webhook.cli.policy import command
 
 BAD = a_workload(spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]})

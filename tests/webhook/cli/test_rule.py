@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from policies.errors import UsageError
+from policies.manifests.errors import UsageError
 from policies.rules.base import all_rules
 from webhook.cli.rule import command
 

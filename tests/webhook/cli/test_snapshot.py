@@ -15,7 +15,7 @@ import pytest
 from tests.policies.reports.explanations import UNEVEN
 from tests.webhook.access.control_plane import ControlPlane, a_control_plane
 from tests.webhook.cli.live import Commands
-from webhook.cluster.snapshot_file import SnapshotFile
+from webhook.kube.snapshot import SnapshotFile
 
 
 @pytest.fixture

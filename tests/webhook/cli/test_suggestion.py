@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from policies.edits import Edit
-from policies.errors import DocumentError, UsageError
-from policies.fields import FieldPath
+from policies.manifests.edits import Edit
+from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.fields import FieldPath
 from policies.model.workload import WorkloadKinds
 from policies.reports import explain_json
 from tests.builders import a_constraint, a_pod, a_workload

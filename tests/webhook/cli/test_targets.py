@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.errors import DocumentError, UsageError
+from policies.manifests.errors import DocumentError, UsageError
 from policies.model.workload import WorkloadKinds, parse_workload_kind
 from tests.builders import a_pod, a_workload
 from webhook.cli.targets import SHORT_NAMES, Finder, parse_target

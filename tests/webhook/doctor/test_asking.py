@@ -10,9 +10,9 @@ from prometheus_client import CollectorRegistry
 
 from tests.webhook.doctor.installation import GAUGES, NAMES, Cluster, a_cluster, a_replica, ours, serving
 from tests.webhook.loopback import write_kubeconfig
-from webhook.cluster.live import connect
 from webhook.doctor.asking import ask_replica, ask_through_service, read_metrics
 from webhook.doctor.facts import Known, Unknown, Voice
+from webhook.kube.client import connect
 from webhook.telemetry import Telemetry
 
 PROXY = "/api/v1/namespaces/evenkeel/pods/https:evenkeel-1:8443/proxy"

@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from webhook.cluster.connection import TIMEOUT_S, Answer, ApiServer, UnreachableError, Watch
 from webhook.doctor.deadline import HurriedApiServer, SilentApiServerError
+from webhook.kube.api_server import TIMEOUT_S, Answer, ApiServer, UnreachableError, Watch
 
 HANGS = "no answer within 5 s; it has answered before, so it or its etcd hangs"
 

@@ -20,8 +20,6 @@ from tests.webhook.doctor.installation import (
     serving,
 )
 from tests.webhook.loopback import write_kubeconfig
-from webhook.cluster.connection import ApiError, UnreachableError
-from webhook.cluster.live import connect
 from webhook.doctor import deadline
 from webhook.doctor.diagnosis import diagnose
 from webhook.doctor.facts import (
@@ -37,6 +35,8 @@ from webhook.doctor.facts import (
 )
 from webhook.doctor.finding import Status
 from webhook.doctor.gathering import gather
+from webhook.kube.api_server import ApiError, UnreachableError
+from webhook.kube.client import connect
 
 HOME = "/api/v1/namespaces/evenkeel"
 

@@ -10,10 +10,10 @@ import pytest
 from policies.model.pod_template import INJECTED_ANNOTATION
 from tests.webhook.doctor.installation import Cluster, serving
 from tests.webhook.loopback import write_kubeconfig
-from webhook.cluster.connection import ApiServer
-from webhook.cluster.live import connect
 from webhook.doctor.facts import Injection, Owner
 from webhook.doctor.tally import MOST_NAMESPACES, Tally, count_namespaces, restart_command
+from webhook.kube.api_server import ApiServer
+from webhook.kube.client import connect
 
 
 def a_pod(number: int, *, kind: str = "ReplicaSet", injected: bool = True, **metadata: Any) -> dict[str, Any]:

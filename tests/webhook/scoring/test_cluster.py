@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.fields import MAX_ERRORS, ErrorList, FieldPath
+from policies.manifests.fields import MAX_ERRORS, ErrorList, FieldPath
 from tests.builders import a_pod
 from tests.policies.reports.verdicts import a_node, on
 from webhook.scoring.cluster import read_cluster

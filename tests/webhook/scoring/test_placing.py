@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from policies.evaluation.context import AdmissionContext
+from policies.config.context import AdmissionContext
 from policies.reports import score_json
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.verdicts import a_node, an_index

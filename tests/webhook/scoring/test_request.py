@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from policies.documents.loading import load_policies
-from policies.evaluation.context import AdmissionContext
+from policies.config.context import AdmissionContext
+from policies.config.loader import load_policies
 from policies.model.version import KubernetesVersion
 from tests.builders import a_policy
 from tests.policies.reports.verdicts import a_node, an_index

@@ -15,9 +15,9 @@ import pytest
 import yaml
 
 from tests.builders import a_pod, a_policy, a_replica_set, a_workload
-from tests.policies.evaluation.contexts import defaults
-from tests.webhook.cluster.api_server import FakeApiServer
-from tests.webhook.cluster.api_server import serving as api_server
+from tests.policies.config.contexts import defaults
+from tests.webhook.kube.api_server import FakeApiServer
+from tests.webhook.kube.api_server import serving as api_server
 from tests.webhook.loopback import write_kubeconfig
 from tests.webhook.serving.running import Server, ask, eventually, review_of, serving
 

@@ -19,7 +19,7 @@ import pytest
 
 from certs.provision import provision_self_signed
 from tests.builders import a_constraint, a_workload
-from tests.policies.evaluation.clusters import two_full_zones
+from tests.policies.placement.clusters import two_full_zones
 from tests.webhook.loopback import QuietHandler, listening, status_of, write_kubeconfig
 from tests.webhook.serving.running import (
     PATIENCE_S,

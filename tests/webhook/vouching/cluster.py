@@ -18,7 +18,7 @@ import pytest
 from certs.inject import CONFIGURATION_KINDS
 from tests.webhook.loopback import QuietHandler, listening, status_of, write_kubeconfig
 from webhook.cli.live import api_server
-from webhook.cluster.connection import TIMEOUT_S, Answer, ApiServer, UnreachableError, Watch
+from webhook.kube.api_server import TIMEOUT_S, Answer, ApiServer, UnreachableError, Watch
 
 #: Where the objects of the tests are.
 SECRET = "/api/v1/namespaces/evenkeel/secrets/evenkeel-tls"

@@ -7,7 +7,7 @@ import pytest
 from certs.inject import CONFIGURATION_KINDS, encode_bundle
 from tests.certs.builders import AUTHORITY
 from tests.webhook.vouching.cluster import MUTATING, VALIDATING, a_cluster, a_configuration
-from webhook.cluster.connection import ApiError
+from webhook.kube.api_server import ApiError
 from webhook.vouching.configurations import publish, published_bundles, read_configurations
 
 BUNDLE = (AUTHORITY.certificate(),)

@@ -19,9 +19,9 @@ from certs.names import parse_names
 from certs.pair import Pair
 from certs.rotate import Lifetimes, Publication, Step, carry_out
 from tests.certs.builders import AUTHORITY, NOW, read_serving
-from tests.webhook.cluster.api_server import eventually
+from tests.webhook.kube.api_server import eventually
 from tests.webhook.vouching.cluster import MUTATING, SECRET, VALIDATING, Objects, a_cluster, a_configuration
-from webhook.cluster.connection import ApiError, UnreachableError
+from webhook.kube.api_server import ApiError, UnreachableError
 from webhook.vouching.demanding import ClockError
 from webhook.vouching.keeper import CertificateKeeper
 from webhook.vouching.rotation import Place, Rotation

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from certs.inject import bundles, encode_bundle
-from policies.errors import DocumentError
-from policies.manifests import load
-from policies.syntax.rendering import scalar_text
+from policies.manifests.documents import load
+from policies.manifests.emit import scalar_text
+from policies.manifests.errors import DocumentError
 from tests.certs.builders import AUTHORITY
 from webhook.vouching.manifests import inject_manifest
 

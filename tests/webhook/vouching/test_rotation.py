@@ -11,7 +11,7 @@ from certs.inject import CONFIGURATION_KINDS, encode_bundle
 from certs.rotate import Demand, Step, serving_problem
 from tests.certs.builders import AUTHORITY, NOW
 from tests.webhook.vouching.cluster import MUTATING, SECRET, VALIDATING, Objects, a_cluster, a_configuration
-from webhook.cluster.connection import ApiError, UnreachableError
+from webhook.kube.api_server import ApiError, UnreachableError
 from webhook.vouching.configurations import published_bundles
 from webhook.vouching.rotation import Place, Rotation, View
 

@@ -10,7 +10,7 @@ import pytest
 from certs.keyring import Keyring, keyring_data
 from tests.certs.builders import AUTHORITY, a_pair
 from tests.webhook.vouching.cluster import SECRET, Objects
-from webhook.cluster.connection import ApiError
+from webhook.kube.api_server import ApiError
 from webhook.vouching.secret import ForeignSecretError, MissingSecretError, SecretStore
 
 KEYRING = Keyring(serving=a_pair(), active=AUTHORITY, trusted=(AUTHORITY.certificate(),))

@@ -1,0 +1,104 @@
+"""What admission would make of a sample: mutated, then validated, by the functions that the webhook calls."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, TypeVar
+
+from policies.admission.admission_rules import error_text
+from policies.admission.decision import AdmissionVerdict, decide_mutation, decide_validation
+from policies.config.context import AdmissionContext
+from policies.config.subject import Subject
+from policies.manifests.json_patch import AddOperation, segments_of
+from policies.model.pod import DEFAULT_NAMESPACE
+from policies.model.workload import WorkloadKind
+
+#: On a sample: the rules that it must break, separated by commas, and no others.
+EXPECT_ANNOTATION = "evenkeel.dev/expect"
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class SampleResult:
+    """What became of one sample.
+
+    Attributes:
+        verdict: Denied, else injected, else warned, else allowed.
+        rules: The ids of the rules that it breaks, sorted.
+        texts: What a person would read.
+        expected_rules: The ids that it says it breaks, sorted; None if it says nothing.
+    """
+
+    verdict: AdmissionVerdict
+    rules: tuple[str, ...]
+    texts: tuple[str, ...]
+    expected_rules: tuple[str, ...] | None
+
+    def misses(self, expected: AdmissionVerdict) -> str:
+        """Return what is not as it should be; empty if all is."""
+        if self.verdict is not expected:
+            return f"expected {expected}, got {self.verdict}"
+        if self.expected_rules in (None, self.rules):
+            return ""
+        return f"expected the rules {_listed(self.expected_rules or ())}, got {_listed(self.rules)}"
+
+
+def run_sample(
+    obj: Mapping[str, Any], kind: WorkloadKind, context: AdmissionContext, *, today: date
+) -> SampleResult:
+    """Decide what becomes of an object that somebody creates, with all the time that it takes."""
+    namespace = _namespace(obj)
+    subject = Subject.read(obj, kind, namespace)
+    given = decide_mutation(subject, context)
+    if given.patch:
+        subject = Subject.read(patched(obj, given.patch), kind, namespace)
+    decision = decide_validation(subject, None, context, within=_at_once, within_rules=_at_once, today=today)
+    verdict = decision.verdict
+    if given.patch and verdict is not AdmissionVerdict.DENIED:
+        verdict = AdmissionVerdict.INJECTED
+    expected = subject.annotations.get(EXPECT_ANNOTATION)
+    return SampleResult(
+        verdict,
+        tuple(sorted(decision.rules)),
+        (
+            *map(error_text, decision.errors),
+            *decision.notes,
+            *map(str, decision.warnings),
+            *map(str, given.warnings),
+        ),
+        None if expected is None else tuple(sorted(filter(None, map(str.strip, expected.split(","))))),
+    )
+
+
+def patched(obj: Mapping[str, Any], patch: Iterable[AddOperation]) -> dict[str, Any]:
+    """Return an object with the members that a patch adds, which are those of objects.
+
+    >>> patched({"spec": {}}, [{"op": "add", "path": "/spec/a", "value": 1}])
+    {'spec': {'a': 1}}
+    """
+    result = copy.deepcopy(dict(obj))
+    for operation in patch:
+        *way, name = segments_of(operation["path"])
+        parent = result
+        for segment in way:
+            parent = parent[segment]
+        parent[name] = operation["value"]
+    return result
+
+
+def _at_once(work: Callable[[], _T]) -> _T:
+    return work()
+
+
+def _namespace(obj: Mapping[str, Any]) -> str:
+    metadata = obj.get("metadata")
+    namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
+    return namespace if isinstance(namespace, str) and namespace else DEFAULT_NAMESPACE
+
+
+def _listed(rules: Iterable[str]) -> str:
+    return ", ".join(rules) or "none"

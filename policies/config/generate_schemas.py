@@ -1,0 +1,46 @@
+"""Write the JSON Schemas of the documents, or check that the checked-in ones are current.
+
+``python -m policies.config.generate_schemas [--check]``
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from policies.config.schema import schema_texts
+
+#: How the command is called.
+MODULE = "policies.config.generate_schemas"
+
+
+def main(arguments: list[str]) -> int:
+    """Write or check the schemas; returns the exit code."""
+    folder = Path(__file__).parent
+    files = {folder / name: text for name, text in schema_texts().items()}
+    return write_or_check(files, arguments, module=MODULE)
+
+
+def write_or_check(files: Mapping[Path, str], arguments: list[str], *, module: str) -> int:
+    """Write generated files, or with ``--check`` compare them; returns the exit code.
+
+    Args:
+        files: What each file should hold.
+        arguments: Of the command.
+        module: How the command is called.
+    """
+    if arguments not in ([], ["--check"]):
+        sys.stderr.write(f"usage: python -m {module} [--check]\n")
+        return 2
+    stale = [path for path, text in files.items() if not path.is_file() or path.read_text("utf-8") != text]
+    for path in stale:
+        if arguments:
+            sys.stderr.write(f"{path}: stale; run `make generate` and commit the result\n")
+        else:
+            path.write_text(files[path], encoding="utf-8")
+    return 1 if stale and arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,63 @@
+"""Inspect documents of any kind that Evenkeel reads, and report instead of raising."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from policies.config import spread_policy
+from policies.config.loader import build
+from policies.config.policy_advice import Surroundings, config_advice, policy_advice
+from policies.config.policy_validation import policy_errors, repeated_name_errors
+from policies.manifests.documents import Document
+from policies.manifests.fields import FieldError
+from policies.manifests.findings import Finding, Severity
+from policies.scheduler import configuration
+from policies.scheduler.configuration import SchedulerConfig
+
+
+def is_known(document: Document) -> bool:
+    """Tell whether a document is of a kind that is inspected here."""
+    kind = document.value.get("kind") if isinstance(document.value, dict) else None
+    return kind in (spread_policy.KIND, configuration.KIND)
+
+
+def inspect(
+    documents: Iterable[Document], *, scheduler: SchedulerConfig | None = None, has_cluster: bool = False
+) -> list[Finding]:
+    """Return everything worth telling about documents, each of which ``is_known``.
+
+    Args:
+        documents: What to inspect.
+        scheduler: kube-scheduler's configuration; without it, the one among the documents counts.
+        has_cluster: Whether a cluster will be connected.
+    """
+    policies: list[Document] = []
+    configs: list[Document] = []
+    for document in documents:
+        (configs if document.value["kind"] == configuration.KIND else policies).append(document)
+    found: list[Finding] = []
+    for document in configs:
+        errors = configuration.config_errors(document.value)
+        found += _errors(document, errors)
+        if not errors:
+            config = configuration.build(document.value)
+            found += config_advice(document, config)
+            scheduler = scheduler or config
+    around = Surroundings(scheduler=scheduler, has_cluster=has_cluster)
+    return [*found, *_inspect_policies(policies, around)]
+
+
+def _inspect_policies(documents: Iterable[Document], around: Surroundings) -> Iterator[Finding]:
+    first_places: dict[str, str] = {}
+    for document in documents:
+        errors = policy_errors(document.value)
+        if not errors:
+            yield from policy_advice(document, build(document.value), around)
+            errors = repeated_name_errors(document, first_places)
+        yield from _errors(document, errors)
+
+
+def _errors(document: Document, errors: Iterable[FieldError]) -> Iterator[Finding]:
+    for error in errors:
+        location = document.location(error.path)
+        yield Finding(Severity.ERROR, location, error.path, error.problem, error.rule)

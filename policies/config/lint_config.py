@@ -1,0 +1,225 @@
+"""The LintConfig document, ``evenkeel.yaml``: how a repository is linted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from policies.manifests.documents import load_strictly
+from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.fields import ErrorKind, FieldError, FieldPath, shown
+from policies.manifests.skipped import FailOnSkipped
+from policies.model.workload import parse_workload_kind
+from policies.rules.base import all_rules, unknown_rule
+from policies.scheduler.releases import parse_release
+
+#: The version and the kind of the document.
+API_VERSION = "evenkeel.dev/v1alpha1"
+KIND = "LintConfig"
+#: The name under which the document is found, in the folder of what is linted or above it.
+FILE_NAME = "evenkeel.yaml"
+
+
+class FailOn(StrEnum):
+    """The least finding that makes the exit code 1."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+    NEVER = "never"
+
+
+class Rendering(StrEnum):
+    """Whether a program of another project is run."""
+
+    AUTO = "auto"
+    OFF = "off"
+
+
+#: The rule that a value breaks which its field cannot have; ``schema_errors`` has the same.
+VALUE_INVALID = "value-invalid"
+_RULES = {"items": "rule"}
+_FILE = {"examples": ["evenkeel-baseline.json"]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChartRelease:
+    """One way in which a chart is installed.
+
+    Attributes:
+        name: The release's name.
+        namespace: The namespace that it is installed in.
+        values: Files with values, the last one comes first in rank.
+        set: Single values by their paths, such as image.tag. They come before those of the files.
+        api_versions: APIs of the cluster besides those of Kubernetes, such as monitoring.coreos.com/v1.
+    """
+
+    name: str
+    namespace: str | None = None
+    values: tuple[str, ...] = field(default=(), metadata={"examples": [["charts/shop/values-prod.yaml"]]})
+    set: Mapping[str, Any] = field(default_factory=dict, metadata={"examples": [{"image.tag": "1.2.3"}]})
+    api_versions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChartReleases:
+    """How a chart is installed: it is rendered once for each of its releases.
+
+    Attributes:
+        path: The chart's folder.
+        releases: Its releases.
+    """
+
+    path: str = field(metadata={"examples": ["charts/shop"]})
+    releases: tuple[ChartRelease, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintConfig:
+    """How a repository is linted, where the command line says nothing else. Paths count from this file.
+
+    Attributes:
+        paths: Files and folders that are read where the command line names none; without it, the folder
+            of this file.
+        exclude: What is left out of folders: patterns as in .gitignore.
+        select: The only rules that are asked; empty means all.
+        ignore: Rules that are not asked.
+        enable: Opt-in rules that are asked besides.
+        fail_on: The least finding that makes the exit code 1.
+        fail_on_skipped: What makes the exit code 2 if it is skipped, such as a chart that cannot be rendered.
+            named: what the command line or this file names. any: anything. never: nothing.
+        policies: SpreadPolicy files, or builtin:NAME. They set severities and parameters in their scope.
+        scheduler_config: The cluster's KubeSchedulerConfiguration file.
+        cluster: A file with the cluster's nodes, as "kubectl get nodes -o json" prints it.
+        kubernetes_version: The cluster's release, in quotes.
+        workload_kinds: Further kinds with a pod template, as GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]].
+        baseline: A file with findings that are not reported again, made by --write-baseline.
+        helm: Whether charts are rendered. auto: if helm is installed.
+        charts: How charts are installed; one that is not listed is rendered as the HelmReleases and
+            Applications of the repository install it, or else with its own values.
+        kustomize: Whether kustomizations are built. auto: if kustomize or kubectl is installed.
+    """
+
+    paths: tuple[str, ...] = field(default=(), metadata={"examples": [["deploy", "charts"]]})
+    exclude: tuple[str, ...] = field(default=(), metadata={"examples": [["tests/", "*.generated.yaml"]]})
+    select: tuple[str, ...] = field(default=(), metadata=_RULES)
+    ignore: tuple[str, ...] = field(default=(), metadata=_RULES)
+    enable: tuple[str, ...] = field(default=(), metadata=_RULES)
+    fail_on: FailOn = FailOn.ERROR
+    fail_on_skipped: FailOnSkipped = FailOnSkipped.NAMED
+    policies: tuple[str, ...] = field(default=(), metadata={"examples": [["policy.yaml"]]})
+    scheduler_config: str | None = None
+    cluster: str | None = None
+    kubernetes_version: str | None = field(default=None, metadata={"examples": ["1.34"]})
+    workload_kinds: tuple[str, ...] = ()
+    baseline: str | None = field(default=None, metadata=_FILE)
+    helm: Rendering = Rendering.AUTO
+    charts: tuple[ChartReleases, ...] = ()
+    kustomize: Rendering = Rendering.AUTO
+
+
+def load_lint_config(content: bytes, file: str) -> LintConfig:
+    """Read a LintConfig document.
+
+    Raises:
+        DocumentError: It is none; holds every problem as ``file:line: field: problem``.
+    """
+    documents = load_strictly(content, file)
+    if len(documents) != 1:
+        raise DocumentError([f"{file}: must hold one {KIND} document, got {len(documents)}"])
+    (document,) = documents
+    if isinstance(document.value, dict) and not {"apiVersion", "kind"} & document.value.keys():
+        text = f"apiVersion {API_VERSION} and kind {KIND} are required; --no-config if the file is no {KIND}"
+        raise DocumentError([f"{file}:1: {text}"])
+    errors = config_errors(document.value)
+    if errors:
+        raise DocumentError(document.problems(errors))
+    return build(document.value)
+
+
+def config_errors(value: object) -> list[FieldError]:
+    """Return everything wrong with a LintConfig document."""
+    # jsonschema takes a sixth of the time that a run on one file may take.
+    from policies.config.schema import lint_config_validator  # noqa: PLC0415
+    from policies.config.schema_errors import schema_errors  # noqa: PLC0415
+
+    return [*schema_errors(lint_config_validator(), value), *_parsed_errors(value)]
+
+
+def build(value: Mapping[str, Any]) -> LintConfig:
+    """Build a configuration from a document without errors."""
+    return LintConfig(
+        paths=tuple(value.get("paths", ())),
+        exclude=tuple(value.get("exclude", ())),
+        select=tuple(value.get("select", ())),
+        ignore=tuple(value.get("ignore", ())),
+        enable=tuple(value.get("enable", ())),
+        fail_on=FailOn(value.get("failOn", FailOn.ERROR)),
+        fail_on_skipped=FailOnSkipped(value.get("failOnSkipped", FailOnSkipped.NAMED)),
+        policies=tuple(value.get("policies", ())),
+        scheduler_config=value.get("schedulerConfig"),
+        cluster=value.get("cluster"),
+        kubernetes_version=value.get("kubernetesVersion"),
+        workload_kinds=tuple(value.get("workloadKinds", ())),
+        baseline=value.get("baseline"),
+        helm=Rendering(value.get("helm", Rendering.AUTO)),
+        charts=tuple(map(_chart, value.get("charts", ()))),
+        kustomize=Rendering(value.get("kustomize", Rendering.AUTO)),
+    )
+
+
+def _chart(value: Mapping[str, Any]) -> ChartReleases:
+    releases = (
+        ChartRelease(
+            name=release["name"],
+            namespace=release.get("namespace"),
+            values=tuple(release.get("values", ())),
+            set=release.get("set", {}),
+            api_versions=tuple(release.get("apiVersions", ())),
+        )
+        for release in value["releases"]
+    )
+    return ChartReleases(path=value["path"], releases=tuple(releases))
+
+
+def _parsed_errors(value: object) -> Iterator[FieldError]:
+    """Yield what the schema cannot say."""
+    raw = value if isinstance(value, dict) else {}
+    parsers: tuple[tuple[str, Callable[[str], object]], ...] = (
+        ("kubernetesVersion", parse_release),
+        ("workloadKinds", parse_workload_kind),
+    )
+    for name, parse in parsers:
+        for path, text in _texts(raw, name):
+            try:
+                parse(text)
+            except UsageError as error:
+                yield _invalid(path, str(error))
+    for name in ("select", "ignore", "enable"):
+        for path, text in _texts(raw, name):
+            if text not in all_rules():
+                yield _invalid(path, unknown_rule(text))
+    yield from _path_errors(raw)
+
+
+def _path_errors(raw: Mapping[str, Any]) -> Iterator[FieldError]:
+    for name in ("paths", "exclude"):
+        for path, text in _texts(raw, name):
+            if not text or "\0" in text:
+                yield _invalid(path, f"must be a path, got {shown(text)}")
+
+
+def _texts(value: Mapping[str, Any], name: str) -> Iterator[tuple[FieldPath, str]]:
+    """Yield the texts of a field, one or a list of them; the schema tells of what is none."""
+    path, raw = FieldPath((name,)), value.get(name)
+    if isinstance(raw, str):
+        yield path, raw
+    for position, entry in enumerate(raw if isinstance(raw, list) else ()):
+        if isinstance(entry, str):
+            yield path.index(position), entry
+
+
+def _invalid(path: FieldPath, problem: str) -> FieldError:
+    return FieldError(path, problem, ErrorKind.INVALID, VALUE_INVALID)

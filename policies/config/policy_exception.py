@@ -1,0 +1,59 @@
+"""What an administrator takes out of force for some objects, in a SpreadPolicy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date
+
+from policies.config.scope import Names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyException:
+    """Some objects for which some rules are not enforced, whoever writes them.
+
+    Attributes:
+        rules: The rules that are not enforced.
+        namespaces: The only namespaces; empty means all. `*` stands for any characters.
+        kinds: The only kinds; empty means all. What a controller creates is of the kinds of its owners too.
+        names: The only names; empty means all. `*` stands for any characters. What a controller creates has
+            the names of its owners too.
+        reason: Why; the audit log repeats it.
+        until: The last day on which it holds, as in 2027-01-31; without it, there is none.
+    """
+
+    rules: tuple[str, ...] = field(metadata={"items": "rule", "examples": [["selector-missing"]]})
+    namespaces: tuple[str, ...] = field(
+        default=(), metadata={"items": "namespace", "examples": [["legacy", "team-*"]]}
+    )
+    kinds: tuple[str, ...] = field(default=(), metadata={"items": "kind", "examples": [["Deployment"]]})
+    names: tuple[str, ...] = field(default=(), metadata={"items": "names", "examples": [["checkout-*"]]})
+    reason: str
+    until: date | None = None
+    _namespaces: Names = field(init=False, repr=False, compare=False)
+    _names: Names = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_namespaces", Names.compile(self.namespaces))
+        object.__setattr__(self, "_names", Names.compile(self.names))
+
+    def covers(
+        self, rule: str, namespace: str, kinds: frozenset[str], names: Iterable[str], *, today: date | None
+    ) -> bool:
+        """Tell whether a rule is not enforced for an object.
+
+        Args:
+            rule: The rule's id.
+            namespace: The object's namespace.
+            kinds: The kinds that it belongs to.
+            names: The names that it goes by.
+            today: The day by which the last day is judged; None to let every exception hold.
+        """
+        if rule not in self.rules or (today is not None and self.until is not None and today > self.until):
+            return False
+        if (self.namespaces and namespace not in self._namespaces) or (
+            self.kinds and kinds.isdisjoint(self.kinds)
+        ):
+            return False
+        return not self.names or any(name in self._names for name in names)

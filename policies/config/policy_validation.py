@@ -1,0 +1,191 @@
+"""What is wrong with a SpreadPolicy document: its shape by the schema, and what a schema cannot say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from typing import Any
+
+from policies.config.rule_params import params_errors
+from policies.config.schema import validator
+from policies.config.schema_errors import FIELD_MISSING, VALUE_INVALID, schema_errors
+from policies.config.spread_policy import API_VERSION, KIND, DefaultsSource
+from policies.manifests.documents import Document
+from policies.manifests.fields import ErrorKind, FieldError, FieldPath, shown, shown_name, type_name
+from policies.model.api_rules import ApiRule
+from policies.model.labels import label_key_errors, label_selector_errors, label_value_problems
+from policies.model.validation import constraint_errors
+from policies.rules.base import all_rules
+
+#: The kind of the scheduler's configuration, which people pass where a policy belongs.
+SCHEDULER_CONFIG_KIND = "KubeSchedulerConfiguration"
+
+#: The rule that a document breaks which is no SpreadPolicy.
+KIND_UNKNOWN = "kind-unknown"
+#: The rule that ``spec.defaults`` breaks when its source and its constraints do not go together.
+DEFAULTS_CONTRADICT = "defaults-contradict"
+#: The rule that a second policy of one name breaks.
+NAME_REPEATED = "policy-name-repeated"
+#: The rule that a topology key or value breaks which no node label can have.
+TOPOLOGY_INVALID = "topology-invalid"
+
+_NAME = FieldPath().child("metadata", "name")
+_SPEC = FieldPath().child("spec")
+_CONSTRAINTS = _SPEC.child("defaults", "constraints")
+#: What the schema takes for a date.
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+#: Deduced for each workload, so a default has none.
+_DEDUCED = ("labelSelector", "matchLabelKeys")
+
+
+def policy_errors(value: object) -> list[FieldError]:
+    """Return everything wrong with a SpreadPolicy document, in the order of the paths."""
+    foreign = kind_error(value)
+    if foreign is not None:
+        return [foreign]
+    by_model = [
+        *_selector_errors(value),
+        *_constraint_errors(value),
+        *_topology_errors(value),
+        *_params_errors(value),
+        *_date_errors(value),
+    ]
+    paths = [error.path.segments for error in by_model]
+    by_schema = [
+        error
+        for error in schema_errors(validator(), value)
+        if not any(_nested(error.path.segments, path) for path in paths)
+    ]
+    return [*by_schema, *by_model, *_defaults_errors(value)]
+
+
+def repeated_name_errors(document: Document, first_places: dict[str, str]) -> list[FieldError]:
+    """Return the error of a policy whose name stands before; remembers where each name stood first."""
+    name = document.value["metadata"]["name"]
+    if name in first_places:
+        problem = f'"{name}" is the name of a policy before: {first_places[name]}'
+        return [FieldError(_NAME, problem, ErrorKind.DUPLICATE, NAME_REPEATED)]
+    first_places[name] = str(document.location(_NAME))
+    return []
+
+
+def kind_error(value: object) -> FieldError | None:
+    """Return why a document is no SpreadPolicy that can be read, or None."""
+    if not isinstance(value, dict):
+        problem = f"must be a {KIND} document, got {type_name(value)}"
+        return FieldError(FieldPath(), problem, ErrorKind.INVALID, KIND_UNKNOWN)
+    kind, version = value.get("kind"), value.get("apiVersion")
+    if kind == SCHEDULER_CONFIG_KIND:
+        problem = f"is a {SCHEDULER_CONFIG_KIND}, not a {KIND}; pass it with --scheduler-config"
+        return FieldError(FieldPath().child("kind"), problem, ErrorKind.NOT_SUPPORTED, KIND_UNKNOWN)
+    if kind != KIND:
+        problem = f'must be "{KIND}" (apiVersion {API_VERSION}), got {shown(kind)}'
+        return FieldError(FieldPath().child("kind"), problem, ErrorKind.NOT_SUPPORTED, KIND_UNKNOWN)
+    if version != API_VERSION:
+        problem = f'must be "{API_VERSION}", the only version of {KIND}, got {shown(version)}'
+        return FieldError(FieldPath().child("apiVersion"), problem, ErrorKind.NOT_SUPPORTED, KIND_UNKNOWN)
+    return None
+
+
+def _nested(path: tuple[str | int, ...], other: tuple[str | int, ...]) -> bool:
+    """Tell whether one path is the other or leads to it: then both say the same of a value."""
+    length = min(len(path), len(other))
+    return path[:length] == other[:length]
+
+
+def _at(value: object, *names: str) -> Any:
+    """Return a nested field, None where there is none or an object is missing on the way."""
+    for name in names:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(name)
+    return value
+
+
+def _selector_errors(value: object) -> Iterator[FieldError]:
+    for name in ("namespaceSelector", "objectSelector"):
+        yield from label_selector_errors(_at(value, "spec", "scope", name), _SPEC.child("scope", name))
+
+
+def _constraint_errors(value: object) -> Iterator[FieldError]:
+    raw = _at(value, "spec", "defaults", "constraints")
+    if not isinstance(raw, list):
+        return
+    # What is deduced is forbidden whatever it holds, so the model does not judge it.
+    judged = [_without_deduced(entry) for entry in raw]
+    yield from constraint_errors(judged, _CONSTRAINTS, labels={}, strict=False)
+    for position, entry in enumerate(raw):
+        if not isinstance(entry, dict):
+            continue
+        path = _CONSTRAINTS.index(position)
+        for name in _DEDUCED:
+            if name in entry:
+                problem = "must be left out: it is deduced for each workload"
+                yield FieldError(path.child(name), problem, ErrorKind.FORBIDDEN, ApiRule.SELECTOR_IN_DEFAULT)
+        key = entry.get("topologyKey")
+        if isinstance(key, str) and key:
+            yield from label_key_errors(key, path.child("topologyKey"), TOPOLOGY_INVALID)
+
+
+def _without_deduced(entry: object) -> object:
+    if not isinstance(entry, dict):
+        return entry
+    return {name: value for name, value in entry.items() if name not in _DEDUCED}
+
+
+def _topology_errors(value: object) -> Iterator[FieldError]:
+    domains = _at(value, "spec", "topology", "domains")
+    if not isinstance(domains, dict):
+        return
+    path = _SPEC.child("topology", "domains")
+    for key, values in domains.items():
+        yield from label_key_errors(key, path.key(shown_name(key)), TOPOLOGY_INVALID)
+        for position, name in enumerate(values if isinstance(values, list) else ()):
+            for problem in label_value_problems(name) if isinstance(name, str) else ():
+                text = f"{problem}, got {shown(name)}"
+                yield FieldError(
+                    path.key(shown_name(key)).index(position), text, ErrorKind.INVALID, TOPOLOGY_INVALID
+                )
+
+
+def _params_errors(value: object) -> Iterator[FieldError]:
+    """Yield what is wrong with the settings of rules, by the types that the rules give."""
+    rules = _at(value, "spec", "rules")
+    if not isinstance(rules, dict) or not any(_at(raw, "params") for raw in rules.values()):
+        return
+    known = all_rules()
+    for name, raw in rules.items():
+        params = _at(raw, "params")
+        if name in known and isinstance(params, dict):
+            path = _SPEC.child("rules").key(shown_name(name)).child("params")
+            yield from params_errors(known[name].params, params, path)
+
+
+def _date_errors(value: object) -> Iterator[FieldError]:
+    """Yield the last days of exceptions that look like dates and are none."""
+    exceptions = _at(value, "spec", "exceptions")
+    for position, entry in enumerate(exceptions if isinstance(exceptions, list) else ()):
+        until = _at(entry, "until")
+        if not isinstance(until, str) or not _DATE.fullmatch(until):
+            continue
+        try:
+            date.fromisoformat(until)
+        except ValueError:
+            path = _SPEC.child("exceptions").index(position).child("until")
+            text = f"there is no such day: {shown(until)}"
+            yield FieldError(path, text, ErrorKind.INVALID, VALUE_INVALID)
+
+
+def _defaults_errors(value: object) -> Iterator[FieldError]:
+    defaults = _at(value, "spec", "defaults")
+    if not isinstance(defaults, dict):
+        return
+    source, constraints = defaults.get("source", "policy"), defaults.get("constraints")
+    if source == DefaultsSource.SCHEDULER and constraints:
+        problem = "must be left out when source is scheduler: the scheduler's configuration has them"
+        yield FieldError(_CONSTRAINTS, problem, ErrorKind.FORBIDDEN, DEFAULTS_CONTRADICT)
+    if source == DefaultsSource.POLICY and (constraints is None or constraints == []):
+        problem = "is required and must not be empty when source is policy"
+        if "constraints" not in defaults or constraints == []:
+            yield FieldError(_CONSTRAINTS, problem, ErrorKind.REQUIRED, FIELD_MISSING)

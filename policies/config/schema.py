@@ -1,0 +1,260 @@
+"""The JSON Schemas of the documents, generated from their types.
+
+Property names are the attributes' in camelCase, descriptions are the ``Attributes`` section of the class,
+defaults are the attributes' own.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from datetime import date
+from enum import StrEnum
+from functools import lru_cache
+from importlib import resources
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+import jsonschema
+import orjson
+
+from policies.config import lint_config
+from policies.config.lint_config import LintConfig
+from policies.config.policy_exception import PolicyException
+from policies.config.spread_policy import API_VERSION, KIND, SpreadPolicy
+from policies.model.constraint import Constraint
+from policies.model.labels import LabelSelector, Operator
+from policies.model.validation import INT32_MAX
+
+#: The checked-in schemas, in this package.
+SCHEMA_FILE = "spreadpolicy.schema.json"
+LINT_CONFIG_FILE = "lintconfig.schema.json"
+#: The dialect.
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+#: A DNS label.
+_LABEL = "[a-z0-9]+(-+[a-z0-9]+)*"
+#: Schemas of texts that mean something, by the name that a field's metadata uses.
+#: Every pattern reads a text once, whatever it holds, and ends at the text's real end (``$`` alone would
+#: let a line break pass).
+_TEXTS: dict[str, dict[str, Any]] = {
+    "namespace": {
+        "title": "namespace",
+        "type": "string",
+        "pattern": r"^[a-z0-9*]+(-+[a-z0-9*]+)*$(?!\n)",
+        "maxLength": 63,
+    },
+    "kind": {"title": "kind", "type": "string", "pattern": r"^[A-Z][A-Za-z0-9]*$(?!\n)", "maxLength": 63},
+    "rule": {
+        "title": "rule",
+        "type": "string",
+        "pattern": r"^[a-z0-9]+(-[a-z0-9]+)*$(?!\n)",
+        "maxLength": 63,
+    },
+    "names": {
+        "title": "names",
+        "type": "string",
+        "pattern": r"^[a-z0-9*]+([-.]+[a-z0-9*]+)*$(?!\n)",
+        "maxLength": 253,
+    },
+    "date": {
+        "title": "date",
+        "type": "string",
+        "format": "date",
+        "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$(?!\n)",
+    },
+    "name": {
+        "title": "name",
+        "type": "string",
+        "pattern": rf"^{_LABEL}(\.{_LABEL})*$(?!\n)",
+        "maxLength": 253,
+    },
+}
+
+_TEXT_MAP = {"type": "object", "additionalProperties": {"type": "string"}}
+_LABEL_SELECTOR: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "matchLabels": {"description": "Labels that must be there with these values.", **_TEXT_MAP},
+        "matchExpressions": {
+            "description": "Conditions that must all hold.",
+            "type": "array",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["key", "operator"],
+                "properties": {
+                    "key": {"description": "The label's key.", "type": "string"},
+                    "operator": {"description": "How the label is compared.", "enum": list(Operator)},
+                    "values": {
+                        "description": "Required with In and NotIn, left out with the others.",
+                        "type": "array",
+                        "items": {"type": "string"},
+                    },
+                },
+            },
+        },
+    },
+}
+
+#: Attributes that the document does not have: selectors of default constraints are deduced.
+_LEFT_OUT = {Constraint: {"selector", "match_label_keys"}, SpreadPolicy: {"name"}}
+#: Keywords that the types of a default constraint do not tell.
+_KEYWORDS: dict[tuple[type, str], dict[str, Any]] = {
+    (Constraint, "max_skew"): {"minimum": 1, "maximum": INT32_MAX, "examples": [1]},
+    (Constraint, "min_domains"): {"minimum": 1, "maximum": INT32_MAX},
+    (Constraint, "topology_key"): {
+        "minLength": 1,
+        "examples": ["topology.kubernetes.io/zone", "kubernetes.io/hostname"],
+    },
+    (PolicyException, "rules"): {"minItems": 1},
+    (PolicyException, "reason"): {"minLength": 1, "maxLength": 1000, "examples": ["moved by the end of May"]},
+}
+
+
+def build_schema() -> dict[str, Any]:
+    """Return the schema of a SpreadPolicy document."""
+    return {
+        "$schema": DIALECT,
+        "$id": "https://evenkeel.dev/schemas/v1alpha1/spreadpolicy.schema.json",
+        "title": KIND,
+        "description": _summary(SpreadPolicy),
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["apiVersion", "kind", "metadata"],
+        "properties": {
+            "apiVersion": {"description": "The version of the document.", "const": API_VERSION},
+            "kind": {"description": "The kind of the document.", "const": KIND},
+            "metadata": {
+                "description": "The policy's name, and what other tools write beside it.",
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["name"],
+                "properties": {
+                    "name": {"description": _docs(SpreadPolicy)["name"], **_TEXTS["name"]},
+                    "labels": {"description": "Not used by Evenkeel.", **_TEXT_MAP},
+                    "annotations": {"description": "Not used by Evenkeel.", **_TEXT_MAP},
+                },
+            },
+            "spec": _object(SpreadPolicy),
+        },
+    }
+
+
+def build_lint_config_schema() -> dict[str, Any]:
+    """Return the schema of a LintConfig document."""
+    schema = _object(LintConfig)
+    named = {
+        "apiVersion": {"description": "The version of the document.", "const": lint_config.API_VERSION},
+        "kind": {"description": "The kind of the document.", "const": lint_config.KIND},
+    }
+    return {
+        "$schema": DIALECT,
+        "$id": f"https://evenkeel.dev/schemas/v1alpha1/{LINT_CONFIG_FILE}",
+        "title": lint_config.KIND,
+        **schema,
+        "required": list(named),
+        "properties": {**named, **schema["properties"]},
+    }
+
+
+def schema_texts() -> dict[str, str]:
+    """Return each schema as the checked-in file of its name has it."""
+    option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    schemas = {SCHEMA_FILE: build_schema(), LINT_CONFIG_FILE: build_lint_config_schema()}
+    return {file: orjson.dumps(schema, option=option).decode() for file, schema in schemas.items()}
+
+
+def checked_in_text(file: str = SCHEMA_FILE) -> str:
+    """Return a checked-in schema."""
+    return resources.files(__package__).joinpath(file).read_text(encoding="utf-8")
+
+
+@lru_cache(maxsize=1)
+def validator() -> jsonschema.Draft202012Validator:
+    """Return the validator of the document, made once."""
+    return jsonschema.Draft202012Validator(build_schema())
+
+
+@lru_cache(maxsize=1)
+def lint_config_validator() -> jsonschema.Draft202012Validator:
+    """Return the validator of LintConfig documents, made once."""
+    return jsonschema.Draft202012Validator(build_lint_config_schema())
+
+
+def document_name(attribute: str) -> str:
+    """Return an attribute's name in the document.
+
+    >>> document_name("exclude_namespaces")
+    'excludeNamespaces'
+    """
+    first, *others = attribute.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+def _object(kind: type) -> dict[str, Any]:
+    hints, docs = get_type_hints(kind), _docs(kind)
+    shown = [
+        entry
+        for entry in fields(kind)
+        if not entry.name.startswith("_") and entry.name not in _LEFT_OUT.get(kind, ())
+    ]
+    schema: dict[str, Any] = {"description": _summary(kind), "type": "object", "additionalProperties": False}
+    required = [document_name(entry.name) for entry in shown if _is_required(entry)]
+    if required:
+        schema["required"] = required
+    schema["properties"] = {
+        document_name(entry.name): _property(kind, entry, hints[entry.name], docs[entry.name])
+        for entry in shown
+    }
+    return schema
+
+
+def _is_required(entry: Field[Any]) -> bool:
+    return entry.default is MISSING and entry.default_factory is MISSING
+
+
+def _property(kind: type, entry: Field[Any], hint: Any, doc: str) -> dict[str, Any]:
+    schema = _value(hint, entry.metadata)
+    if entry.default not in (MISSING, None, ()):
+        schema["default"] = entry.default
+    if "examples" in entry.metadata:
+        schema["examples"] = entry.metadata["examples"]
+    return schema | _KEYWORDS.get((kind, entry.name), {}) | {"description": doc}
+
+
+def _value(hint: Any, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a type that the document uses."""
+    if get_origin(hint) is UnionType:
+        hint = next(part for part in get_args(hint) if part is not NoneType)
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint is LabelSelector:
+        return dict(_LABEL_SELECTOR)
+    if is_dataclass(hint) and isinstance(hint, type):
+        return _object(hint)
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return {"enum": list(hint)}
+    if origin is tuple:
+        items = _TEXTS[metadata["items"]] if "items" in metadata else _value(arguments[0], {})
+        return {"type": "array", "items": items}
+    if origin is Mapping:
+        values = {} if arguments[1] is Any else {"additionalProperties": _value(arguments[1], {})}
+        names = {"propertyNames": _TEXTS[metadata["keys"]]} if "keys" in metadata else {}
+        return {"type": "object", **names, **values}
+    if hint is date:
+        return dict(_TEXTS["date"])
+    return {"type": {str: "string", int: "integer"}[hint]}
+
+
+def _summary(kind: type) -> str:
+    return inspect.getdoc(kind).partition("\n\n")[0].replace("\n", " ")  # type: ignore[union-attr]
+
+
+def _docs(kind: type) -> dict[str, str]:
+    """Return the descriptions of a class's attributes from its docstring."""
+    section = (inspect.getdoc(kind) or "").partition("Attributes:\n")[2]
+    entries = re.findall(r"^    (\w+): (.+(?:\n {5,}.+)*)", section, flags=re.MULTILINE)
+    return {name: re.sub(r"\s+", " ", text).replace("``", '"') for name, text in entries}

@@ -1,1 +1,0 @@
-"""The cluster's default constraints: where they are written and which pods get them."""

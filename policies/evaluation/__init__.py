@@ -1,1 +1,0 @@
-"""What becomes of one object: exemptions, injected defaults, and the decision on it."""

@@ -1,0 +1,1 @@
+"""Rules over the objects of a repository, and fixes of what they find."""

@@ -1,0 +1,111 @@
+"""The findings that a repository had when the linter came: they are not reported again."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from policies.manifests.documents import load_strictly
+from policies.manifests.errors import DocumentError
+from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown
+from policies.manifests.findings import Finding
+
+#: The version of the file; it changes when a field is renamed or goes away.
+VERSION = 1
+#: The rule that an entry breaks which is none.
+BASELINE_INVALID = "baseline-invalid"
+#: What a message tells of lines, which move.
+_LINE = re.compile(r"(?<=\bline )\d+|(?<=\.json:)\d+|(?<=\.yaml:)\d+|(?<=\.yml:)\d+")
+
+
+class Fingerprint(NamedTuple):
+    """What makes a finding the same one though files are renamed and lines move."""
+
+    rule: str
+    object: str
+    field: str
+    message: str
+
+    @classmethod
+    def of(cls, finding: Finding) -> Fingerprint:
+        """Return the fingerprint of a finding.
+
+        >>> from policies.manifests.findings import Location, Severity
+        >>> where = Location("web.yaml", 3)
+        >>> Fingerprint.of(Finding(Severity.NOTE, where, FieldPath(("spec",)), "see line 9", "odd")).message
+        'see line 0'
+        """
+        return cls(finding.rule, finding.title, str(finding.path), _LINE.sub("0", finding.message))
+
+    @classmethod
+    def each(cls, finding: Finding) -> list[Fingerprint]:
+        """Return the fingerprints of a finding: one for each build that has it."""
+        said = (replace(finding, title=b.title, path=b.path, message=b.message) for b in finding.builds)
+        return [cls.of(each) for each in said] or [cls.of(finding)]
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """How often each finding is known."""
+
+    counts: Counter[Fingerprint]
+
+    @classmethod
+    def of(cls, findings: Iterable[Finding]) -> Baseline:
+        """Return the baseline that knows some findings."""
+        return cls(Counter(each for finding in findings for each in Fingerprint.each(finding)))
+
+    def new(self, findings: Iterable[Finding]) -> tuple[list[Finding], int]:
+        """Return the findings that are not known, and how many known ones are gone.
+
+        Of like ones those are new that are beyond the known number. A finding of several builds is known if
+        it is of one of them: an overlay that comes later makes no other finding of it.
+        """
+        left = self.counts.copy()
+        found = []
+        for finding in findings:
+            counts = Counter(Fingerprint.each(finding))
+            if not any(left[fingerprint] for fingerprint in counts):
+                found.append(finding)
+            for fingerprint, count in counts.items():
+                left[fingerprint] -= min(count, left[fingerprint])
+        return found, left.total()
+
+    def document(self) -> dict[str, Any]:
+        """Return the file's content, in an order that is always the same."""
+        entries = [
+            {**fingerprint._asdict(), "count": count} for fingerprint, count in sorted(self.counts.items())
+        ]
+        return {"version": VERSION, "findings": entries}
+
+
+def read_baseline(content: bytes, file: str) -> Baseline:
+    """Read the file that ``document`` is the content of.
+
+    Raises:
+        DocumentError: It is none; every problem is ``file:line: field: problem``.
+    """
+    documents = load_strictly(content, file)
+    if len(documents) != 1:
+        raise DocumentError([f"{file}: must hold one JSON object, as --write-baseline writes it"])
+    found, value = ErrorList(), documents[0].value
+    top = found.mapping(value, FieldPath())
+    if not found.errors and top.get("version") != VERSION:
+        path, problem = FieldPath(("version",)), f"must be {VERSION}, got {shown(top.get('version'))}"
+        found.add(FieldError(path, problem, ErrorKind.NOT_SUPPORTED, BASELINE_INVALID))
+    counts: Counter[Fingerprint] = Counter()
+    for path, entry in found.objects(top.get("findings"), FieldPath(("findings",))):
+        texts = [found.text(entry.get(name), path.child(name)) for name in Fingerprint._fields]
+        count = entry.get("count", 1)
+        if type(count) is not int or count < 1:
+            problem = f"must be a whole number from 1, got {shown(count)}"
+            where = path.child("count")
+            found.add(FieldError(where, problem, ErrorKind.INVALID, BASELINE_INVALID))
+            continue
+        counts[Fingerprint(*texts)] += count
+    if found.errors:
+        raise DocumentError(documents[0].problems(found.errors))
+    return Baseline(counts)

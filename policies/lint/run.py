@@ -1,0 +1,347 @@
+"""Rules over the objects of a repository, or over one: which are asked, and what becomes of a finding."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Any, NamedTuple
+
+from policies.config.context import AdmissionContext
+from policies.config.enforcement import (
+    NO_SETTINGS,
+    EnforcementTarget,
+    Exempting,
+    ExemptionSource,
+    enforcement_at_admission,
+    rule_settings,
+)
+from policies.config.exemptions import IGNORE_ANNOTATION, read_exemptions
+from policies.config.ownership import by_controller
+from policies.config.rule_params import build_params
+from policies.config.spread_policy import RuleSettings, SpreadPolicy
+from policies.config.workload_loader import Declared, Gathered, gather, text_member
+from policies.lint.built_objects import at_origin
+from policies.manifests.documents import ManifestObject
+from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.findings import Finding
+from policies.model.embedded import embedded_errors, embedded_lists
+from policies.model.foreign_policies.detect import extract
+from policies.model.repository import Repository, is_scheduler_config
+from policies.model.topology import ClusterTopology
+from policies.rules import base
+from policies.rules.base import Context, Problem, Rule, all_rules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which rules are asked.
+
+    Attributes:
+        select: The ids that are asked; None for all but the opt-in rules.
+        ignore: The ids that are not.
+        enable: The opt-in rules that are asked besides.
+    """
+
+    select: frozenset[str] | None = None
+    ignore: frozenset[str] = frozenset()
+    enable: frozenset[str] = frozenset()
+
+    def rules(self, policies: Iterable[SpreadPolicy] = ()) -> list[Rule]:
+        """Return the rules, in the order of their ids; an opt-in rule also where a policy names it."""
+        named = {rule for policy in policies for rule in policy.rules} if self.select is None else set()
+        return [
+            rule
+            for rule in all_rules().values()
+            if (self.runs_everywhere(rule) or rule.id in named) and rule.id not in self.ignore
+        ]
+
+    def runs_everywhere(self, rule: Rule) -> bool:
+        """Tell whether a rule runs on every object, not only in the scope of a policy that names it."""
+        if rule.subject is base.Subject.FILE:
+            return True
+        if self.select is not None:
+            return rule.id in self.select or rule.id in self.enable
+        return not rule.opt_in or rule.id in self.enable
+
+
+@dataclass(frozen=True, slots=True)
+class Suppressed:
+    """A finding that an annotation or a policy's exception takes out of force, and why."""
+
+    finding: Finding
+    reason: str
+    by_policy: bool = False
+
+
+@dataclass(slots=True)
+class LintResult:
+    """What a run found.
+
+    Attributes:
+        findings: In the order of the files and lines.
+        suppressed: What annotations, and exceptions of policies, took out of force.
+        skipped: Rules that could not be asked, and why, by id.
+        workloads: How many pods and workloads were looked at.
+        custom_resources: How many other custom resources have constraints, which only the API's rules judged.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    suppressed: list[Suppressed] = field(default_factory=list)
+    skipped: dict[str, str] = field(default_factory=dict)
+    workloads: int = 0
+    custom_resources: int = 0
+
+
+#: The rule that an exemption breaks which exempts from nothing.
+EXEMPTION_WITHOUT_EFFECT = "exemption-without-effect"
+#: Why a rule is skipped that must know where pods could go.
+NO_INVENTORY = "needs the cluster's nodes (--live, --cluster) or its domains (topology of a SpreadPolicy)"
+
+
+def lint(
+    manifests: Iterable[ManifestObject],
+    context: AdmissionContext,
+    *,
+    selection: Selection | None = None,
+    inventory: ClusterTopology | None = None,
+    today: date | None = None,
+) -> LintResult:
+    """Ask every selected rule of every workload.
+
+    Args:
+        manifests: What is applied together.
+        context: Policies, which set severities and parameters in their scope; the release; the kinds.
+        selection: Which rules are asked; None for all.
+        inventory: What is known of the cluster's nodes and domains.
+        today: The day by which the expiry of exemptions is judged; None to let every exemption hold.
+    """
+    gathered = gather(manifests, context)
+    return lint_gathered(
+        gathered, gathered.repository, context, selection=selection, inventory=inventory, today=today
+    )
+
+
+def lint_gathered(
+    gathered: Gathered,
+    repository: Repository,
+    context: AdmissionContext,
+    *,
+    selection: Selection | None = None,
+    inventory: ClusterTopology | None = None,
+    today: date | None = None,
+    judged: Callable[[], None] | None = None,
+) -> LintResult:
+    """Ask every selected rule of the workloads of a part of a repository; see ``lint``.
+
+    Args:
+        gathered: The part.
+        repository: The whole.
+        context: As for ``lint``.
+        selection: As for ``lint``.
+        inventory: As for ``lint``.
+        today: As for ``lint``.
+        judged: Called after each workload.
+    """
+    result = LintResult(workloads=len(gathered.declared))
+    rules, selection = [], selection or Selection()
+    for rule in selection.rules(context.policies):
+        if rule.subject is base.Subject.NEXT_POD:
+            continue
+        if rule.needs_inventory and inventory is None:
+            result.skipped[rule.id] = NO_INVENTORY
+        else:
+            rules.append(rule)
+    around = Context(version=context.kubernetes_version, repository=repository, inventory=inventory)
+    # Most workloads get no settings of a policy: what each rule is given then is made once.
+    of_workloads, of_manifests = (
+        [
+            (rule, _context_of(rule, around, {}) if selection.runs_everywhere(rule) else None)
+            for rule in rules
+            if rule.subject is subject
+        ]
+        for subject in (base.Subject.WORKLOAD, base.Subject.MANIFEST)
+    )
+    for entry in gathered.declared:
+        asked: list[tuple[object, list[tuple[Rule, Context | None]]]] = [(entry.workload, of_workloads)]
+        if entry.manifest.document.repeated:
+            asked.append((entry.manifest, of_manifests))
+        _lint_one(entry, asked, around, context, result, today=today)
+        if judged is not None:
+            judged()
+    for manifest in gathered.others:
+        _lint_other(manifest, rules, around, context, result, today=today)
+    if EXEMPTION_WITHOUT_EFFECT in selection.ignore:
+        result.findings = [entry for entry in result.findings if entry.rule != EXEMPTION_WITHOUT_EFFECT]
+    result.findings.sort(key=lambda finding: (finding.location.file, finding.location.line, finding.rule))
+    return result
+
+
+def problems_of(subject: object, rule: Rule, around: Context, params: Mapping[str, Any]) -> list[Problem]:
+    """Return what one rule finds in one workload, or in another subject that it looks at.
+
+    Args:
+        subject: The workload, or what else the rule looks at.
+        rule: The rule.
+        around: What the rule is given besides.
+        params: The settings that a policy gives it.
+    """
+    return list(rule.check(subject, _context_of(rule, around, params)))
+
+
+def _context_of(rule: Rule, around: Context, params: Mapping[str, Any]) -> Context:
+    return around if rule.params is None else replace(around, params=build_params(rule.params, params))
+
+
+def _lint_one(
+    entry: Declared,
+    asked: Iterable[tuple[object, list[tuple[Rule, Context | None]]]],
+    around: Context,
+    context: AdmissionContext,
+    result: LintResult,
+    *,
+    today: date | None,
+) -> None:
+    policies = context.policies_for(entry.subject)
+    if context.policies and not policies:
+        return  # In nobody's scope, as at admission.
+    exempting = Exempting(
+        policies=policies,
+        annotated=read_exemptions(entry.subject.annotations, entry.subject.pod.annotations, today=today),
+        target=EnforcementTarget.of(entry.subject, by_controller=by_controller(entry.subject, context.kinds)),
+        today=today,
+    )
+    way = FieldPath() if IGNORE_ANNOTATION in entry.subject.annotations else entry.workload.pod_path
+    found: list[Finding] = []
+    for subject, rules in asked:
+        for rule, plain in rules:
+            settings = rule_settings(policies, rule.id) if policies else NO_SETTINGS
+            if plain is None and settings is NO_SETTINGS:
+                continue  # An opt-in rule that no policy of this scope names.
+            given = plain if plain and not settings.params else _context_of(rule, around, settings.params)
+            found += (
+                _finding(problem, rule, settings, entry.manifest, title=entry.workload.title)
+                for problem in rule.check(subject, given)
+            )
+    _record(found, exempting, result, _Annotated(entry.manifest, way, entry.workload.title))
+
+
+def _lint_other(
+    manifest: ManifestObject,
+    rules: list[Rule],
+    around: Context,
+    context: AdmissionContext,
+    result: LintResult,
+    *,
+    today: date | None,
+) -> None:
+    """Ask rules of an object that is no workload, if it is one that they look at.
+
+    It is for the whole cluster, so it is in everybody's scope; only settings depend on it.
+    """
+    obj = manifest.value
+    subjects: dict[base.Subject, list[Any]] = {base.Subject.INJECTION: list(extract(obj))}
+    if is_scheduler_config(obj):
+        subjects[base.Subject.SCHEDULER_CONFIG] = [obj]
+    if manifest.document.repeated:
+        subjects[base.Subject.MANIFEST] = [manifest]
+    embedded = list(embedded_lists(obj))
+    result.custom_resources += bool(embedded)
+    if not any(subjects.values()) and not embedded:
+        return
+    metadata = ErrorList().mapping(obj.get("metadata"), FieldPath())
+    annotations = ErrorList().labels(metadata.get("annotations"), FieldPath())
+    title = f"{obj['kind']} {text_member(obj.get('metadata'), 'name')}".rstrip()
+    own, kinds = ErrorList().labels(metadata.get("labels"), FieldPath()), frozenset([str(obj["kind"])])
+    namespace = text_member(obj.get("metadata"), "namespace")
+    policies = [entry for entry in context.policies if entry.scope.matches(namespace, None, own, kinds)]
+    name = text_member(metadata, "name")
+    exempting = Exempting(
+        policies=policies,
+        annotated=read_exemptions(annotations, {}, today=today),
+        target=EnforcementTarget(namespace, kinds, (name,)),
+        today=today,
+    )
+    found: list[Finding] = []
+    of_rules = {} if context.policies and not policies else _embedded_problems(obj, embedded)
+    for rule in rules:
+        settings, problems = rule_settings(policies, rule.id), list(of_rules.get(rule.id, ()))
+        for subject in subjects.get(rule.subject, ()):
+            problems += problems_of(subject, rule, around, settings.params)
+        found += (_finding(problem, rule, settings, manifest, title=title) for problem in problems)
+    _record(found, exempting, result, _Annotated(manifest, FieldPath(), title))
+
+
+def _embedded_problems(
+    obj: Mapping[str, Any], lists: Iterable[tuple[FieldPath, list[Any]]]
+) -> dict[str, list[Problem]]:
+    """Return what the API's rules find in the constraints of a custom resource, by the rule."""
+    found: dict[str, list[Problem]] = defaultdict(list)
+    why = f"only the API's rules were run: the controller of a {obj['kind']} makes its pods"
+    for path, entries in lists:
+        for error in embedded_errors(path, entries):
+            found[error.rule].append(Problem(error.path, f"{error.problem} ({why})"))
+    return found
+
+
+def _finding(
+    problem: Problem, rule: Rule, settings: RuleSettings, manifest: ManifestObject, *, title: str
+) -> Finding:
+    location = manifest.location(problem.path)
+    finding = Finding(
+        severity=settings.severity or problem.severity or rule.severity,
+        location=location,
+        path=problem.path,
+        message=problem.message,
+        rule=rule.id,
+        title=title,
+        # What has no line was made by a tool: only what it was made from could be mended.
+        fixable=bool(problem.edits) and location.line > 0,
+    )
+    return at_origin(finding, manifest, problem.edits)
+
+
+class _Annotated(NamedTuple):
+    """An object, and the way to where its annotation of exemptions stands."""
+
+    manifest: ManifestObject
+    way: FieldPath
+    title: str
+
+
+def _record(
+    found: Iterable[Finding], exempting: Exempting, result: LintResult, annotated: _Annotated
+) -> None:
+    """Tell findings that are exempt from others, and add what is wrong with the exemptions."""
+    problems = dict.fromkeys(exempting.annotated.problems)
+    for finding in found:
+        enforcement = enforcement_at_admission(finding.rule, finding.severity, exempting.policies)
+        exemption = exempting.find(finding.rule, enforcement)
+        if exemption is not None:
+            result.suppressed.append(
+                Suppressed(finding, exemption.reason, exemption.source is ExemptionSource.POLICY)
+            )
+            continue
+        result.findings.append(finding)
+        if why := exempting.without_effect(finding.rule, enforcement):
+            problems[why] = None
+    result.findings += _exemption_findings(annotated, problems, exempting.policies)
+
+
+def _exemption_findings(
+    annotated: _Annotated, problems: Iterable[str], policies: Iterable[SpreadPolicy]
+) -> Iterator[Finding]:
+    """Yield what is wrong with an object's exemptions: each leaves a rule in force that it names."""
+    path = annotated.way.child("metadata", "annotations").key(IGNORE_ANNOTATION)
+    settings = rule_settings(policies, EXEMPTION_WITHOUT_EFFECT)
+    for problem in problems:
+        finding = Finding(
+            settings.severity or all_rules()[EXEMPTION_WITHOUT_EFFECT].severity,
+            annotated.manifest.location(path),
+            path,
+            problem.removeprefix(f"{IGNORE_ANNOTATION}: "),
+            EXEMPTION_WITHOUT_EFFECT,
+            title=annotated.title,
+        )
+        yield at_origin(finding, annotated.manifest)

@@ -1,0 +1,75 @@
+"""Findings: what any check of a file reports, and where in the file it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from policies.manifests.fields import FieldPath
+
+
+class Severity(StrEnum):
+    """How bad a finding is, worst first."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a file; lines count from 1, 0 means the whole file."""
+
+    file: str
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A kustomization in whose objects a finding was made.
+
+    Attributes:
+        file: The kustomization.
+        title: Kind and name of the object as it was built.
+        path: The field, in that object.
+        message: What was found there.
+    """
+
+    file: str
+    title: str
+    path: FieldPath
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing worth telling about one field of one file.
+
+    Attributes:
+        severity: How bad it is.
+        location: Where the field stands.
+        path: The field, in its object.
+        message: What was found, with its numbers.
+        rule: The id of the rule.
+        title: Kind and name of the object; empty where there is none.
+        fixable: Whether ``evenkeel fix`` can mend it.
+        builds: The kustomizations that have it, where it was found in what they build.
+        used_in_builds: How many kustomizations are built from the file, those with the finding included.
+    """
+
+    severity: Severity
+    location: Location
+    path: FieldPath
+    message: str
+    rule: str
+    title: str = ""
+    fixable: bool = False
+    builds: tuple[Build, ...] = ()
+    used_in_builds: int = 0
+
+    def __str__(self) -> str:
+        where = f"{self.location}: {self.path}" if self.path.segments else str(self.location)
+        return f"{where}: {self.message}"

@@ -1,0 +1,1 @@
+"""Spread constraints that documents of other policy engines inject."""

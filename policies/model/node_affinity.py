@@ -1,0 +1,251 @@
+"""Which nodes a pod asks for: ``nodeSelector`` and the required node affinity.
+
+A term that the scheduler cannot make sense of (a bad label key, Gt without an integer) is no error: it
+matches no node, as it does there.
+
+Source: ``component-helpers/scheduling/corev1/nodeaffinity``, ``apimachinery/pkg/labels`` and
+``PreFilter`` of ``pkg/scheduler/framework/plugins/nodeaffinity``, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from policies.manifests.fields import WRONG_TYPE, ErrorKind, ErrorList, FieldError, FieldPath, shown
+from policies.model.labels import label_key_problems, label_value_problems
+
+#: The only field of a node that ``matchFields`` can look at.
+NAME_FIELD = "metadata.name"
+#: The rule that a requirement with an operator breaks which Kubernetes does not have.
+NODE_OPERATOR_UNKNOWN = "node-operator-unknown"
+#: The rule that a requirement on another field than the name breaks.
+NODE_FIELD_UNKNOWN = "node-field-unknown"
+#: The largest value of Go's int64, to which Gt and Lt read what they compare.
+INT64_MAX = 2**63 - 1
+#: Digits of the largest int64.
+INT64_DIGITS = 19
+#: The way from a pod's spec to its required node affinity.
+_REQUIRED = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+
+
+class NodeOperator(StrEnum):
+    """The operators of a node selector requirement."""
+
+    IN = "In"
+    NOT_IN = "NotIn"
+    EXISTS = "Exists"
+    DOES_NOT_EXIST = "DoesNotExist"
+    GREATER_THAN = "Gt"
+    LESS_THAN = "Lt"
+
+
+_OPERATORS: frozenset[str] = frozenset(NodeOperator)
+_EQUALITY = (NodeOperator.IN, NodeOperator.NOT_IN)
+_COMPARISON = (NodeOperator.GREATER_THAN, NodeOperator.LESS_THAN)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRequirement:
+    """One condition on one label or field of a node."""
+
+    key: str
+    operator: NodeOperator
+    values: tuple[str, ...] = ()
+
+    def accepts(self, value: str | None) -> bool:
+        """Tell whether a label's value satisfies the condition; None means that the label is absent.
+
+        >>> NodeRequirement("gen", NodeOperator.GREATER_THAN, ("5",)).accepts("10")
+        True
+        """
+        match self.operator:
+            case NodeOperator.IN:
+                return value in self.values
+            case NodeOperator.NOT_IN:
+                return value not in self.values
+            case NodeOperator.EXISTS:
+                return value is not None
+            case NodeOperator.DOES_NOT_EXIST:
+                return value is None
+            case NodeOperator.GREATER_THAN | NodeOperator.LESS_THAN:
+                number, limit = parse_int64(value or ""), parse_int64(self.values[0])
+                if number is None or limit is None:
+                    return False
+                return number > limit if self.operator is NodeOperator.GREATER_THAN else number < limit
+
+
+#: What no node satisfies; stands for the expressions of a term that the scheduler cannot make sense of.
+NEVER = NodeRequirement("", NodeOperator.IN)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSelectorTerm:
+    """Requirements that must all hold: ``expressions`` of labels, ``fields`` of the node's name."""
+
+    expressions: tuple[NodeRequirement, ...] = ()
+    fields: tuple[NodeRequirement, ...] = ()
+
+    def matches(self, name: str, labels: Mapping[str, str]) -> bool:
+        """Tell whether a node satisfies every requirement; a term without any matches no node."""
+        if not self.expressions and not self.fields:
+            return False
+        return all(entry.accepts(labels.get(entry.key)) for entry in self.expressions) and all(
+            entry.accepts(name) for entry in self.fields
+        )
+
+    def values_of(self, key: str) -> frozenset[str] | None:
+        """Return the values of a label that its In expressions allow; None if none is about that label."""
+        listed = [
+            frozenset(entry.values)
+            for entry in self.expressions
+            if entry.key == key and entry.operator is NodeOperator.IN
+        ]
+        return frozenset.intersection(*listed) if listed else None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAffinity:
+    """The nodes that a pod asks for.
+
+    Attributes:
+        node_selector: Labels that a node must have.
+        terms: The required node affinity, of which one term must match. None if there is none; without any
+            term it matches no node.
+    """
+
+    node_selector: tuple[tuple[str, str], ...] = ()
+    terms: tuple[NodeSelectorTerm, ...] | None = None
+
+    @property
+    def constrains(self) -> bool:
+        """Whether the pod asks for anything at all."""
+        return bool(self.node_selector) or self.terms is not None
+
+    def matches(self, name: str, labels: Mapping[str, str]) -> bool:
+        """Tell whether a node is among those that the pod asks for."""
+        if not all(labels.get(key) == value for key, value in self.node_selector):
+            return False
+        return self.terms is None or any(term.matches(name, labels) for term in self.terms)
+
+    def values_of(self, key: str) -> frozenset[str] | None:
+        """Return the values of a label to which the pod is held; None if it may have any other value too.
+
+        >>> NodeAffinity((("zone", "a"),)).values_of("zone")
+        frozenset({'a'})
+        """
+        selected = frozenset(value for name, value in self.node_selector if name == key)
+        required = [term.values_of(key) for term in self.terms or ()]
+        if not required or None in required:
+            return selected or None
+        values = frozenset[str]().union(*(found for found in required if found is not None))
+        return values & selected if selected else values
+
+    def node_names(self) -> frozenset[str] | None:
+        """Return the names to which the scheduler narrows its search beforehand; None for all nodes.
+
+        An empty set means that every term contradicts itself: the scheduler then looks at no node.
+        """
+        if not self.terms:
+            return None
+        names: frozenset[str] = frozenset()
+        for term in self.terms:
+            asked = [
+                frozenset(entry.values)
+                for entry in term.fields
+                if entry.key == NAME_FIELD and entry.operator is NodeOperator.IN
+            ]
+            if not asked:
+                return None
+            names |= frozenset.intersection(*asked)
+        return names
+
+
+def parse_int64(text: str) -> int | None:
+    """Return a decimal integer as Go's ``strconv.ParseInt`` reads it; None for what is none, or too large.
+
+    >>> parse_int64("+007"), parse_int64(" 7"), parse_int64("9223372036854775808")
+    (7, None, None)
+    """
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not (digits.isascii() and digits.isdigit()):
+        return None
+    digits = digits.lstrip("0") or "0"
+    if len(digits) > INT64_DIGITS:
+        return None
+    number = -int(digits) if text[0] == "-" else int(digits)
+    return number if -INT64_MAX - 1 <= number <= INT64_MAX else None
+
+
+def read_node_affinity(spec: Mapping[str, Any], path: FieldPath, found: ErrorList) -> NodeAffinity:
+    """Read which nodes a pod's spec asks for; ``path`` is that of the spec."""
+    selector: dict[str, str] = {}
+    if spec.get("nodeSelector") is not None:
+        selector = found.labels(spec["nodeSelector"], path.child("nodeSelector"))
+    required: Any = spec
+    for depth, name in enumerate(_REQUIRED):
+        required = required.get(name)
+        if required is None:
+            return NodeAffinity(tuple(selector.items()))
+        required = found.mapping(required, path.child(*_REQUIRED[: depth + 1]))
+    where = path.child(*_REQUIRED, "nodeSelectorTerms")
+    terms = tuple(
+        _read_term(entry, at, found) for at, entry in found.objects(required.get("nodeSelectorTerms"), where)
+    )
+    return NodeAffinity(tuple(selector.items()), terms)
+
+
+def _read_term(entry: dict[str, Any], path: FieldPath, found: ErrorList) -> NodeSelectorTerm:
+    before = found.count
+    expressions = _read_requirements(entry.get("matchExpressions"), path.child("matchExpressions"), found)
+    fields_path = path.child("matchFields")
+    fields = _read_requirements(entry.get("matchFields"), fields_path, found)
+    for position, requirement in enumerate(fields):
+        if requirement.key != NAME_FIELD and not found.has_enough(NODE_FIELD_UNKNOWN):
+            text = f"must be {NAME_FIELD}, the only field there is, got {shown(requirement.key)}"
+            where = fields_path.index(position).child("key")
+            found.add(FieldError(where, text, ErrorKind.INVALID, NODE_FIELD_UNKNOWN))
+    usable = all(map(_is_usable_expression, expressions)) and all(map(_is_usable_field, fields))
+    return NodeSelectorTerm(expressions if usable and found.count == before else (NEVER,), fields)
+
+
+def _read_requirements(raw: object, path: FieldPath, found: ErrorList) -> tuple[NodeRequirement, ...]:
+    requirements = []
+    for where, entry in found.objects(raw, path):
+        key = found.text(entry.get("key"), where.child("key"))
+        operator = found.text(entry.get("operator"), where.child("operator"))
+        values = _read_values(entry.get("values"), where.child("values"), found)
+        if operator in _OPERATORS:
+            requirements.append(NodeRequirement(key, NodeOperator(operator), values))
+        elif isinstance(entry.get("operator"), str | None):
+            text = f"must be one of {', '.join(NodeOperator)}, got {shown(operator)}"
+            found.add(
+                FieldError(where.child("operator"), text, ErrorKind.NOT_SUPPORTED, NODE_OPERATOR_UNKNOWN)
+            )
+    return tuple(requirements)
+
+
+def _read_values(raw: object, path: FieldPath, found: ErrorList) -> tuple[str, ...]:
+    values = found.items(raw, path)
+    if not all(isinstance(value, str) for value in values):
+        for position, value in enumerate(values):
+            if not isinstance(value, str) and not found.has_enough(WRONG_TYPE):
+                found.text(value, path.index(position))
+    return tuple(value or "" for value in values if isinstance(value, str | None))
+
+
+def _is_usable_expression(requirement: NodeRequirement) -> bool:
+    """Tell whether the scheduler can match labels with it: ``labels.NewRequirement``."""
+    values = requirement.values
+    if label_key_problems(requirement.key) or any(map(label_value_problems, values)):
+        return False
+    if requirement.operator in _COMPARISON:
+        return len(values) == 1 and parse_int64(values[0]) is not None
+    return bool(values) is (requirement.operator in _EQUALITY)
+
+
+def _is_usable_field(requirement: NodeRequirement) -> bool:
+    """Tell whether the scheduler can match fields with it: one value, to be equal to or not."""
+    return requirement.operator in _EQUALITY and len(requirement.values) == 1

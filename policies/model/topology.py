@@ -1,0 +1,64 @@
+"""What is known of a cluster's nodes, for rules that need to know where pods could go."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from policies.model.node import Node, without_transient
+
+
+@dataclass(frozen=True)
+class ClusterTopology:
+    """The nodes of a cluster, or only the domains that somebody wrote down.
+
+    Rules judge manifests, which outlive a drain: cordons and taints for a condition that passes are left out.
+
+    Attributes:
+        nodes: The nodes; None where only domains are known.
+        domains: The values of topology keys that a policy lists, also those without a node at the moment.
+        memo: What was derived from it, by whatever that depends on besides; for who derives it.
+    """
+
+    nodes: tuple[Node, ...] | None = None
+    domains: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    memo: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.nodes is not None:
+            object.__setattr__(self, "nodes", tuple(map(without_transient, self.nodes)))
+
+    def values(self, key: str) -> frozenset[str] | None:
+        """Return the known values of a topology key; None if nothing is known of it.
+
+        With nodes everything is known of every key: one that no node carries has no value.
+        """
+        listed = self.domains.get(key)
+        if self.nodes is None:
+            return None if listed is None else frozenset(listed)
+        return frozenset(listed or ()) | self._carried.get(key, frozenset())
+
+    def nodes_with(self, key: str) -> dict[str, list[Node]]:
+        """Return the nodes of each value of a topology key, empty where no nodes are known; look only."""
+        found: dict[str, list[Node]] | None = self.memo.get(("nodes_with", key))
+        if found is None:
+            found = self.memo[("nodes_with", key)] = {}
+            for node in self.nodes or ():
+                if key in node.labels:
+                    found.setdefault(node.labels[key], []).append(node)
+        return found
+
+    @cached_property
+    def taint_count(self) -> int:
+        """How many taints all nodes have together."""
+        return sum(len(node.taints) for node in self.nodes or ())
+
+    @cached_property
+    def _carried(self) -> dict[str, frozenset[str]]:
+        values: dict[str, set[str]] = {}
+        for node in self.nodes or ():
+            for key, value in node.labels.items():
+                values.setdefault(key, set()).add(value)
+        return {key: frozenset(found) for key, found in values.items()}

@@ -1,0 +1,242 @@
+"""Which changes could make a pod fit, read off a verdict; whoever proposes one judges it first.
+
+A node's obstacles are the plugins that refuse it; PodTopologySpread counts once for each constraint that is
+not satisfied. A change is worth trying if it takes the last obstacle of some node. What else it does (a
+tolerated taint may bring a domain into the counts) only another verdict tells.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policies.model.constraint import NodeInclusionPolicy, WhenUnsatisfiable
+from policies.model.taints import SCHEDULING_EFFECTS, Taint, first_untolerated
+from policies.model.topology_keys import MISNAMED, RENAMED
+from policies.scheduler.changes import Change, ChangeKind
+from policies.scheduler.index import ClusterIndex
+from policies.scheduler.node_filters import is_waiting
+from policies.scheduler.node_table import MISSING, PODS
+from policies.scheduler.node_view import NodeView
+from policies.scheduler.result import FilterResult, Plugin, SchedulingResult
+
+#: Lists of taints for which tolerations are proposed, those of most nodes first. Arbitrary.
+MOST_TAINT_LISTS: Final = 3
+#: What the names of taints start with that tell a node's condition. A pod that tolerated one would run where
+#: it cannot, or not for long. Source: ``well_known_taints.go`` and ``cloud-provider/api``, Kubernetes 1.36;
+#: autoscalers, which take the node away; agents without which no pod starts there.
+CONDITION_TAINTS: Final = (
+    "node.kubernetes.io/",
+    "node.cloudprovider.kubernetes.io/",
+    "node.cluster.x-k8s.io/",
+    "ToBeDeletedByClusterAutoscaler",
+    "DeletionCandidateOfClusterAutoscaler",
+    "karpenter.sh/",
+    "node.cilium.io/agent-not-ready",
+    "ebs.csi.aws.com/agent-not-ready",
+    "efs.csi.aws.com/agent-not-ready",
+)
+#: The taints of nodes that run the cluster itself. Source: ``well_known_taints.go`` and kubeadm.
+CONTROL_PLANE_TAINTS: Final = (
+    "node-role.kubernetes.io/control-plane",
+    "node-role.kubernetes.io/master",
+    "node-role.kubernetes.io/etcd",
+)
+#: How alike two keys must be to be taken for one, of 1. Arbitrary; one letter of ten.
+CLOSE: Final = 0.85
+#: Labels of nodes that a key is compared with, and those of them that are tried. Arbitrary.
+MOST_KEYS, MOST_MEANT = 500, 2
+#: How many times as large ``maxSkew`` may become before it is said that little is left of it. Arbitrary.
+HOLLOW_TIMES: Final = 4
+
+
+def find_candidates(verdict: SchedulingResult, index: ClusterIndex, *, others: int) -> list[Change]:
+    """Return what could take an obstacle of some node, the least given up first.
+
+    Args:
+        verdict: On a pod that fits nowhere.
+        index: The cluster that it was made on, unchanged.
+        others: How many more obstacles that node may have.
+    """
+    if is_waiting(verdict.question):
+        return [Change(what=ChangeKind.SCHEDULING_GATES)]
+    with index.reading():
+        view = NodeView(index.nodes, verdict.question.pod)
+        obstacles = _Obstacles(verdict, view, index.nodes.label_keys(), others)
+        changes = [*_of_constraints(obstacles), *_of_pod(obstacles, index)]
+    return sorted(changes, key=lambda change: change.cost)
+
+
+class _Obstacles:
+    """How many obstacles each node has, and which nodes have one of them and few others."""
+
+    def __init__(self, verdict: SchedulingResult, view: NodeView, keys: Collection[str], others: int) -> None:
+        self.verdict = verdict
+        self.view = view
+        #: The labels that nodes carry.
+        self.keys = keys
+        self._others = others
+        self._refused: dict[Plugin, NDArray[np.bool_]] = {
+            refusals.plugin: refusals.of_node != 0
+            for refusals in verdict.refusals
+            if refusals.plugin is not Plugin.POD_TOPOLOGY_SPREAD
+        }
+        self._counts = np.zeros(len(verdict.names), np.int64)
+        for refused in self._refused.values():
+            self._counts += refused
+        for result in verdict.results:
+            if isinstance(result, FilterResult):
+                self._counts += ~result.satisfied
+
+    def refused_by(self, plugin: Plugin) -> NDArray[np.bool_]:
+        """Return the nodes that a plugin refuses and few others do, shape ``(n,)``."""
+        return self.fewest(self._refused[plugin])
+
+    def lacks_key(self, result: FilterResult) -> bool:
+        """Tell whether a topology key may be mistaken: nodes without it have few other obstacles."""
+        key = result.applied.constraint.topology_key
+        mistaken = key in RENAMED or key not in self.keys
+        return mistaken and bool(self.fewest(result.domains.of_node == MISSING).any())
+
+    def fewest(self, nodes: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return those of some nodes that have the fewest obstacles, none if these are too many."""
+        least = min(int(self._counts[nodes].min(initial=self._others + 2)), self._others + 1)
+        return nodes & (self._counts <= least)
+
+
+def _of_constraints(obstacles: _Obstacles) -> Iterator[Change]:
+    for position, result in enumerate(obstacles.verdict.results):
+        if isinstance(result, FilterResult):
+            key = result.applied.constraint.topology_key
+            for meant in meant_keys(key, obstacles.keys) if obstacles.lacks_key(result) else ():
+                yield Change(what=ChangeKind.TOPOLOGY_KEY, constraint=position, value=meant)
+            present = result.domains.of_node != MISSING
+            within_reach = obstacles.fewest(present & ~result.satisfied)
+            if within_reach.any():
+                yield from _of_counts(obstacles, position, result, within_reach)
+            if within_reach.any() or obstacles.fewest(~result.satisfied).any():
+                soft = str(WhenUnsatisfiable.SCHEDULE_ANYWAY)
+                yield Change(what=ChangeKind.WHEN_UNSATISFIABLE, constraint=position, value=soft)
+                yield Change(what=ChangeKind.CONSTRAINT, constraint=position)
+
+
+def meant_keys(key: str, carried: Collection[str]) -> Iterator[str]:
+    """Yield the labels of nodes that a topology key may have been meant to be, the likeliest first.
+
+    Args:
+        key: The key as it is written.
+        carried: The labels that nodes carry.
+
+    >>> list(meant_keys("topology.kubernetes.io/zones", ["topology.kubernetes.io/zone", "zone-id"]))
+    ['topology.kubernetes.io/zone']
+    >>> list(meant_keys("rack", ["example.com/rack", "arch"]))
+    ['example.com/rack']
+    """
+    known = {RENAMED.get(key), MISNAMED.get(key)}
+    word = key.rpartition("/")[2]
+    same_word = sorted(other for other in carried if other.rpartition("/")[2] == word)
+    # Keys that no one carries are compared with a bounded number of others, each of bounded length.
+    close = get_close_matches(key, sorted(carried)[:MOST_KEYS], n=1, cutoff=CLOSE)
+    found = dict.fromkeys((*filter(None, known), *same_word, *close))
+    yield from [other for other in found if other in carried and other != key and other not in RENAMED][
+        :MOST_MEANT
+    ]
+
+
+def _of_counts(
+    obstacles: _Obstacles, position: int, result: FilterResult, nodes: NDArray[np.bool_]
+) -> Iterator[Change]:
+    """Yield what makes a constraint count other nodes, or allow more."""
+    question, constraint = obstacles.verdict.question, result.applied.constraint
+    if question.behavior.inclusion_policies:
+        honor, ignore = NodeInclusionPolicy.HONOR, NodeInclusionPolicy.IGNORE
+        if constraint.node_taints_policy is ignore:
+            yield Change(what=ChangeKind.NODE_TAINTS_POLICY, constraint=position, value=str(honor))
+        if question.pod.affinity.constrains:
+            other = honor if constraint.node_affinity_policy is ignore else ignore
+            yield Change(what=ChangeKind.NODE_AFFINITY_POLICY, constraint=position, value=str(other))
+    existing = int(np.count_nonzero(result.domains.exists))
+    if 1 <= existing < constraint.min_domains:
+        given_up = constraint.min_domains - existing
+        yield Change(what=ChangeKind.MIN_DOMAINS, constraint=position, value=existing, given_up=given_up)
+    yield max_skew_change(result, position, int(result.skew[nodes].min()))
+
+
+def max_skew_change(result: FilterResult, position: int, value: int) -> Change:
+    """Return the change of a constraint's ``maxSkew``.
+
+    It is hollow if all pods that count could stand in one domain, or if it is far from what was asked for.
+    """
+    old, domains = result.applied.constraint.max_skew, result.domains
+    pods = int(domains.matching[domains.exists].sum()) + result.applied.self_match
+    hollow = value >= max(pods, 2) or value > HOLLOW_TIMES * old
+    return Change(
+        what=ChangeKind.MAX_SKEW, constraint=position, value=value, given_up=value - old, hollow=hollow
+    )
+
+
+def _of_pod(obstacles: _Obstacles, index: ClusterIndex) -> Iterator[Change]:
+    affinity = obstacles.verdict.question.pod.affinity
+    if obstacles.refused_by(Plugin.NODE_AFFINITY).any():
+        if affinity.node_selector:
+            yield Change(what=ChangeKind.NODE_SELECTOR)
+        if affinity.terms is not None:
+            yield Change(what=ChangeKind.NODE_AFFINITY)
+    if obstacles.refused_by(Plugin.NODE_NAME).any():
+        yield Change(what=ChangeKind.NODE_NAME)
+    yield from _of_tolerations(obstacles, index)
+    lower = _lower_requests(obstacles)
+    if lower is not None:
+        yield lower
+
+
+def _of_tolerations(obstacles: _Obstacles, index: ClusterIndex) -> Iterator[Change]:
+    nodes = obstacles.refused_by(Plugin.TAINT_TOLERATION)
+    tolerations = obstacles.verdict.question.pod.tolerations
+
+    def untolerated(taints: tuple[Taint, ...]) -> tuple[Taint, ...]:
+        return tuple(
+            taint for taint in taints if first_untolerated((taint,), tolerations, SCHEDULING_EFFECTS)
+        )
+
+    lists = index.nodes.judge_taints(untolerated)
+    counted = Counter(lists[number] for number in obstacles.view.taint_numbers[nodes].tolist())
+    usable = (
+        taints
+        for taints, _ in sorted(counted.items(), key=lambda entry: (-entry[1], entry[0]))
+        if not any(taint.key.startswith(CONDITION_TAINTS) for taint in taints)
+    )
+    for taints, _ in zip(usable, range(MOST_TAINT_LISTS), strict=False):
+        reserved = any(taint.key in CONTROL_PLANE_TAINTS for taint in taints)
+        yield Change(what=ChangeKind.TOLERATIONS, taints=taints, given_up=len(taints), hollow=reserved)
+
+
+def _lower_requests(obstacles: _Obstacles) -> Change | None:
+    """Return the change to what the node has left that lacks the smallest share of the requests."""
+    view, requests = obstacles.view, obstacles.verdict.question.pod.requests
+    nodes = obstacles.refused_by(Plugin.NODE_RESOURCES_FIT)
+    offered, used = view.amounts(PODS)
+    nodes &= used < offered
+    missing = np.zeros(len(nodes))
+    room = {}
+    for name, request in requests:
+        offered, used = view.amounts(name)
+        left = room[name] = offered - used
+        nodes &= left > 0
+        missing += np.maximum(request - left, 0) / request
+    if not nodes.any():
+        return None
+    roomiest = int(np.argmin(np.where(nodes, missing, np.inf)))
+    lowered = tuple(
+        (name, int(room[name][roomiest])) for name, request in requests if room[name][roomiest] < request
+    )
+    return (
+        Change(what=ChangeKind.REQUESTS, requests=lowered, given_up=float(missing[roomiest]))
+        if lowered
+        else None
+    )

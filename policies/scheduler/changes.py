@@ -1,0 +1,143 @@
+"""Changes of a pod, of a constraint in force for it, or of the cluster, with which it could fit.
+
+And what they give up, by which they are ordered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Final
+
+from policies.model.constraint import NodeInclusionPolicy, WhenUnsatisfiable
+from policies.model.resources import Requests
+from policies.model.taints import Taint
+from policies.scheduler.request import SchedulingRequest
+
+
+class ChangeKind(StrEnum):
+    """What is changed, by how little it gives up.
+
+    A gate that goes decides nothing. Then come mistakes: a misspelled key, and pods that were never meant to
+    count. Then nodes that will be free anyway; the inclusion policies, with which nodes that the pod cannot
+    use no longer count; further nodes; numbers; then the guarantee, which is softened; then nodes that
+    somebody reserved; last what somebody asked for and would no longer get.
+    """
+
+    SCHEDULING_GATES = "schedulingGates"
+    TOPOLOGY_KEY = "topologyKey"
+    LABEL_SELECTOR = "labelSelector"
+    MATCH_LABEL_KEYS = "matchLabelKeys"
+    TERMINATION = "termination"
+    CORDON = "cordon"
+    NODE_TAINTS_POLICY = "nodeTaintsPolicy"
+    NODE_AFFINITY_POLICY = "nodeAffinityPolicy"
+    NODE_LABEL = "nodeLabel"
+    NEW_NODE = "newNode"
+    MIN_DOMAINS = "minDomains"
+    MAX_SKEW = "maxSkew"
+    REQUESTS = "requests"
+    WHEN_UNSATISFIABLE = "whenUnsatisfiable"
+    TOLERATIONS = "tolerations"
+    NODE_SELECTOR = "nodeSelector"
+    NODE_AFFINITY = "nodeAffinity"
+    NODE_NAME = "nodeName"
+    CONSTRAINT = "topologySpreadConstraints"
+
+
+#: What is changed in the cluster; all else is in the manifest, or where a constraint comes from.
+IN_CLUSTER: Final = frozenset(
+    {ChangeKind.TERMINATION, ChangeKind.CORDON, ChangeKind.NODE_LABEL, ChangeKind.NEW_NODE}
+)
+
+_RANK: Final = {what: rank for rank, what in enumerate(ChangeKind)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterChange:
+    """One change of the cluster.
+
+    Attributes:
+        what: What is changed, one of ``IN_CLUSTER``.
+        nodes: The names of the nodes that change, of new nodes those that they are like.
+        count: How many nodes change.
+        key: The label that nodes get; the topology key whose domain new nodes are in, empty for any domain.
+        value: The value of the label; None for a domain that there is not yet.
+        without: The keys of taints that new nodes must not have, though those that they are like have them.
+    """
+
+    what: ChangeKind
+    nodes: tuple[str, ...]
+    count: int = 1
+    key: str = ""
+    value: str | None = None
+    without: tuple[str, ...] = ()
+
+    @property
+    def cost(self) -> tuple[float, float]:
+        """What changes are ordered by, the least given up first."""
+        return _RANK[self.what], self.count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One change; without any of the values below ``constraint`` it takes away what is named.
+
+    Attributes:
+        what: What is changed.
+        constraint: Which constraint, by its position among those in force; None for the pod.
+        value: The new value of the constraint's field.
+        taints: The taints to tolerate.
+        requests: At most how much the pod may ask for, of the resources of which it must ask for less.
+        given_up: How much of a number is given up; compares changes of one kind.
+        hollow: Whether so little is left of what the field is for that the next kind of change, or even
+            taking it away, is better: a maxSkew that allows nearly everything, a node that runs the cluster.
+    """
+
+    what: ChangeKind
+    constraint: int | None = None
+    value: int | str | None = None
+    taints: tuple[Taint, ...] = ()
+    requests: Requests = ()
+    given_up: float = 0
+    hollow: bool = False
+
+    @property
+    def cost(self) -> tuple[float, float]:
+        """What changes are ordered by, the least given up first."""
+        if self.hollow:
+            # Softened, the constraint still spreads where it can; the control plane comes after everything.
+            behind = (
+                ChangeKind.WHEN_UNSATISFIABLE if self.what is ChangeKind.MAX_SKEW else ChangeKind.CONSTRAINT
+            )
+            return _RANK[behind] + 0.5, self.given_up
+        # Nodes that the pod cannot use count towards minDomains then: it is minDomains that is given up.
+        what = ChangeKind.MAX_SKEW if self.value == NodeInclusionPolicy.IGNORE else self.what
+        return _RANK[what], self.given_up
+
+    def apply(self, question: SchedulingRequest) -> SchedulingRequest:
+        """Return a question with the constraint changed, as if where it comes from had been."""
+        if self.constraint is None:
+            raise ValueError(f"{self.what} is no field of a constraint")
+        before, after = question.constraints[: self.constraint], question.constraints[self.constraint + 1 :]
+        if self.what is ChangeKind.CONSTRAINT:
+            return replace(question, constraints=(*before, *after))
+        applied = question.constraints[self.constraint]
+        changed = replace(applied, constraint=replace(applied.constraint, **self._fields()))
+        return replace(question, constraints=(*before, changed, *after))
+
+    def _fields(self) -> dict[str, Any]:
+        match self.what:
+            case ChangeKind.TOPOLOGY_KEY:
+                return {"topology_key": str(self.value)}
+            case ChangeKind.NODE_TAINTS_POLICY:
+                return {"node_taints_policy": NodeInclusionPolicy(str(self.value))}
+            case ChangeKind.NODE_AFFINITY_POLICY:
+                return {"node_affinity_policy": NodeInclusionPolicy(str(self.value))}
+            case ChangeKind.WHEN_UNSATISFIABLE:
+                # minDomains goes with DoNotSchedule only.
+                return {"when_unsatisfiable": WhenUnsatisfiable(str(self.value)), "min_domains": 1}
+            case ChangeKind.MIN_DOMAINS:
+                return {"min_domains": self.value}
+            case _:
+                return {"max_skew": self.value}

@@ -1,0 +1,151 @@
+"""How the domains of each constraint stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policies.scheduler.node_table import MISSING
+from policies.scheduler.request import AppliedConstraint
+from policies.scheduler.result import FilterResult, SchedulingResult, ScoreResult
+
+#: Domains up to which each is told. Arbitrary; half a terminal.
+TOLD_DOMAINS: Final = 12
+#: How many of the worst and of the best are told where there are more. Arbitrary.
+TOLD_EXTREMES: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainStats:
+    """One domain.
+
+    Attributes:
+        value: The label's value.
+        matching: Matching pods on the nodes that count.
+        nodes: Nodes that count.
+        counted: Whether any node counts; otherwise the domain does not exist for the minimum.
+        skew: What the domain would be above the minimum with the pod; None for a soft constraint.
+        fits: Whether that is within maxSkew; None for a soft constraint.
+        feasible: Nodes of the domain that every plugin lets pass.
+    """
+
+    value: str
+    matching: int
+    nodes: int
+    counted: bool
+    skew: int | None
+    fits: bool | None
+    feasible: int
+
+
+@dataclass(frozen=True, slots=True)
+class EqualDomains:
+    """Counted domains with equally many matching pods.
+
+    Attributes:
+        matching: How many matching pods each has.
+        domains: How many these domains are.
+        feasible: How many of them have a node that every plugin lets pass.
+    """
+
+    matching: int
+    domains: int
+    feasible: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstraintStats:
+    """One constraint.
+
+    Attributes:
+        applied: The constraint.
+        counts_nothing: Whether no pod can ever match: there is no selector, or one that the release ignores.
+        minimum: The global minimum; None for a soft constraint.
+        weight: What a matching pod adds to raw scores; None for a hard one, or where nothing was scored.
+        domain_count: Domains that exist.
+        lacking_nodes: Nodes without the topology key.
+        left_out_nodes: Nodes with the key that do not count: because of an inclusion policy, or because they
+            lack the key of another constraint.
+        histogram: The domains that exist by their matching pods, fewest first.
+        domains: All domains by value; or, where they are many, the worst, then the best.
+        all_told: Whether that is all of them, also those that nodes carry which do not count.
+    """
+
+    applied: AppliedConstraint
+    counts_nothing: bool
+    minimum: int | None
+    weight: float | None
+    domain_count: int
+    lacking_nodes: int
+    left_out_nodes: int
+    histogram: tuple[EqualDomains, ...]
+    domains: tuple[DomainStats, ...]
+    all_told: bool
+
+
+def constraint_stats(verdict: SchedulingResult) -> tuple[ConstraintStats, ...]:
+    """Return how the domains of each constraint stand, in the order of the constraints."""
+    return tuple(_standing(verdict, result) for result in verdict.results)
+
+
+def _standing(verdict: SchedulingResult, result: FilterResult | ScoreResult) -> ConstraintStats:
+    domains, selector = result.domains, result.applied.selector
+    ignored = selector is not None and selector.empty and not verdict.question.behavior.empty_selector_counts
+    lacking = int(np.count_nonzero(domains.of_node == MISSING))
+    carried = np.bincount(domains.of_node[domains.of_node != MISSING], minlength=len(domains.values))
+    existing = np.flatnonzero(domains.exists)
+    labeled = verdict.feasible & (domains.of_node != MISSING)
+    feasible = np.bincount(domains.of_node[labeled], minlength=len(domains.values))
+    amounts, group, counts = np.unique(domains.matching[existing], return_inverse=True, return_counts=True)
+    usable = np.bincount(group[feasible[existing] > 0], minlength=len(amounts))
+    present = np.flatnonzero((carried > 0) | domains.exists)
+    all_told = len(present) <= TOLD_DOMAINS
+    told = present if all_told else _extremes(result, existing)
+    return ConstraintStats(
+        applied=result.applied,
+        counts_nothing=selector is None or ignored,
+        minimum=result.minimum if isinstance(result, FilterResult) else None,
+        weight=result.weight if isinstance(result, ScoreResult) else None,
+        domain_count=len(existing),
+        lacking_nodes=lacking,
+        # Under the system defaults the empty domain takes in nodes without the key.
+        left_out_nodes=len(verdict.names) - lacking - int(np.minimum(domains.nodes, carried).sum()),
+        histogram=tuple(map(EqualDomains, amounts.tolist(), counts.tolist(), usable.tolist())),
+        domains=tuple(_domains(result, told, feasible, by_value=all_told)),
+        all_told=all_told,
+    )
+
+
+def _extremes(result: FilterResult | ScoreResult, existing: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the domains with most matching pods, then those with fewest, each by value."""
+    values, matching = result.domains.values, result.domains.matching.tolist()
+    fewest_first = sorted(existing.tolist(), key=lambda domain: (matching[domain], values[domain]))
+    # By value among equals, so that the same names come first wherever one looks.
+    most_first = sorted(existing.tolist(), key=lambda domain: (-matching[domain], values[domain]))
+    return np.array(most_first[:TOLD_EXTREMES] + fewest_first[:TOLD_EXTREMES], np.intp)
+
+
+def _domains(
+    result: FilterResult | ScoreResult, told: NDArray[np.intp], feasible: NDArray[np.intp], *, by_value: bool
+) -> Iterator[DomainStats]:
+    values, domains = result.domains.values, result.domains
+    numbers = told.tolist()
+    for domain in sorted(numbers, key=values.__getitem__) if by_value else numbers:
+        matching = int(domains.matching[domain])
+        skew = fits = None
+        if isinstance(result, FilterResult):
+            skew = matching + result.applied.self_match - result.minimum
+            fits = skew <= result.applied.constraint.max_skew
+        yield DomainStats(
+            value=values[domain],
+            matching=matching,
+            nodes=int(domains.nodes[domain]),
+            counted=bool(domains.exists[domain]),
+            skew=skew,
+            fits=fits,
+            feasible=int(feasible[domain]),
+        )

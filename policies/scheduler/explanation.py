@@ -1,0 +1,91 @@
+"""What a verdict comes down to: how domains stand, why groups of nodes refuse, where the pod would go.
+
+Numbers and names alone; reports make words of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from policies.scheduler.domain_stats import ConstraintStats, constraint_stats
+from policies.scheduler.index import ClusterIndex
+from policies.scheduler.node_view import NodeView
+from policies.scheduler.rejections import EXAMPLES, RejectedNodes, rejected_nodes
+from policies.scheduler.result import SchedulingResult
+
+#: What the default profile multiplies the plugin's score by: ``getDefaultPlugins``,
+#: ``pkg/scheduler/apis/config/v1/default_plugins.go``, Kubernetes 1.36.
+SPREAD_WEIGHT: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tier:
+    """Feasible nodes of one score.
+
+    Attributes:
+        score: Of PodTopologySpread, 0 to 100; None where nothing was scored.
+        count: How many nodes.
+        examples: The first of their names.
+    """
+
+    score: int | None
+    count: int
+    examples: tuple[str, ...]
+
+    @property
+    def points(self) -> int:
+        """What the score adds to a node's total in the default profile."""
+        return SPREAD_WEIGHT * (self.score or 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """What a verdict comes down to.
+
+    Attributes:
+        standings: Of each constraint in force, in their order.
+        refusing: The nodes that refuse the pod, the largest group first.
+        tiers: The feasible nodes, the best score first; one tier without a score where nothing was scored.
+    """
+
+    standings: tuple[ConstraintStats, ...]
+    refusing: tuple[RejectedNodes, ...]
+    tiers: tuple[Tier, ...]
+
+    @property
+    def lead(self) -> int | None:
+        """By how many points of a node's total the best tier is ahead; None without a second one."""
+        return self.tiers[0].points - self.tiers[1].points if len(self.tiers) > 1 else None
+
+
+def explain(verdict: SchedulingResult, index: ClusterIndex, *, examples: int = EXAMPLES) -> Explanation:
+    """Return what a verdict comes down to.
+
+    Args:
+        verdict: The verdict.
+        index: The cluster that it was made on. Nothing may have changed since: ask for both in one
+            ``ClusterIndex.reading``.
+        examples: How many nodes of a group are named.
+    """
+    with index.reading():
+        view = NodeView(index.nodes, verdict.question.pod)
+        return Explanation(
+            standings=constraint_stats(verdict),
+            refusing=tuple(rejected_nodes(verdict, view, examples=examples)),
+            tiers=tuple(_tiers(verdict, examples)),
+        )
+
+
+def _tiers(verdict: SchedulingResult, named: int) -> Iterator[Tier]:
+    feasible = np.flatnonzero(verdict.feasible)
+    # Where there is one feasible node, or none, the scheduler scores nothing: schedulePod, schedule_one.go.
+    scores = verdict.scores[feasible] if verdict.scores is not None and len(feasible) > 1 else None
+    best_first = [None] if scores is None else np.unique(scores)[::-1].tolist()
+    for score in best_first if len(feasible) else ():
+        nodes = feasible if scores is None else feasible[scores == score]
+        examples = tuple(verdict.names[node] for node in nodes[:named].tolist())
+        yield Tier(score=score, count=len(nodes), examples=examples)

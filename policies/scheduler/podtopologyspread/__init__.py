@@ -1,0 +1,1 @@
+"""The PodTopologySpread plugin: how it counts, filters and scores."""

@@ -1,0 +1,201 @@
+"""Why nodes refuse a pod: those that do so for the same reasons as one group, with the operands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policies.model.taints import Taint
+from policies.scheduler.node_table import MISSING, PODS
+from policies.scheduler.node_view import NodeView
+from policies.scheduler.result import Code, FilterResult, Plugin, SchedulingResult
+
+#: Names that stand for a group of nodes. Arbitrary; as many as fit a line.
+EXAMPLES: Final = 3
+#: As many names as there may be. Arbitrary; more than any cluster has nodes.
+EVERY_NODE: Final = 10**9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shortage:
+    """A resource that all nodes of a group lack.
+
+    Attributes:
+        resource: Its name; ``pods`` counts them.
+        requested: What the pod takes: thousandths of cpu, units of anything else.
+        least: What is left where least is; below zero on an overcommitted node.
+        most: What is left where most is.
+    """
+
+    resource: str
+    requested: int
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkewViolation:
+    """A hard constraint that no node of a group satisfies.
+
+    Attributes:
+        constraint: Its position among those in force.
+        lacks_key: Whether the nodes lack the topology key; what follows is 0 then.
+        domain: Their domain, if it is one and the same.
+        domains: How many domains they are in.
+        matching: Matching pods in the domain where fewest are.
+        least: The smallest skew, which that domain would have.
+        most: The largest.
+    """
+
+    constraint: int
+    lacks_key: bool
+    domain: str | None = None
+    domains: int = 0
+    matching: int = 0
+    least: int = 0
+    most: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejection:
+    """What one plugin has against a group of nodes.
+
+    Attributes:
+        plugin: The plugin.
+        texts: Its reasons, in the scheduler's words.
+        code: Whether evicting pods could help.
+        taint: The first one that is not tolerated, of TaintToleration.
+        shortages: What is lacking, of NodeResourcesFit.
+        breaches: Every constraint that is not satisfied, of PodTopologySpread.
+    """
+
+    plugin: Plugin
+    texts: tuple[str, ...]
+    code: Code
+    taint: Taint | None = None
+    shortages: tuple[Shortage, ...] = ()
+    breaches: tuple[SkewViolation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RejectedNodes:
+    """Nodes that refuse the pod for the same reasons.
+
+    Attributes:
+        refusals: Of every plugin that refuses them, in the order in which the scheduler asks.
+        count: How many nodes.
+        examples: The first of their names.
+    """
+
+    refusals: tuple[Rejection, ...]
+    count: int
+    examples: tuple[str, ...]
+
+
+def rejected_nodes(
+    verdict: SchedulingResult, view: NodeView, *, examples: int = EXAMPLES
+) -> Iterator[RejectedNodes]:
+    """Yield the nodes that refuse the pod, the largest group first.
+
+    Args:
+        verdict: The verdict.
+        view: The nodes that it was made on.
+        examples: How many nodes of a group are named.
+    """
+    refused = np.flatnonzero(~verdict.feasible)
+    hard = [(at, result) for at, result in enumerate(verdict.results) if isinstance(result, FilterResult)]
+    columns = [refusals.of_node for refusals in verdict.refusals]
+    columns += [_outcome(result) for _, result in hard]
+    columns.append(_number_taints(view))
+    for group in group_alike([column[refused] for column in columns]):
+        nodes = refused[group]
+        yield RejectedNodes(
+            refusals=tuple(_refusals(verdict, view, hard, nodes)),
+            count=len(nodes),
+            examples=tuple(verdict.names[node] for node in nodes[:examples].tolist()),
+        )
+
+
+def group_alike(columns: list[NDArray[Any]]) -> list[NDArray[np.intp]]:
+    """Return the positions that are alike in every column, the largest group first.
+
+    Args:
+        columns: Integers, all of one shape ``(k,)``.
+
+    >>> [group.tolist() for group in group_alike([np.array([0, 1, 1]), np.array([0, 7, 7])])]
+    [[1, 2], [0]]
+    """
+    numbers = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        ranks = np.unique(column, return_inverse=True)[1]
+        # Ranks stay below the number of positions, so that pairs of them are told apart.
+        numbers = np.unique(numbers * len(numbers) + ranks, return_inverse=True)[1]
+    order = np.argsort(numbers, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else []
+    return sorted(groups, key=lambda group: (-len(group), int(group[0])))
+
+
+def _outcome(result: FilterResult) -> NDArray[np.int64]:
+    """Return 0 where a constraint is satisfied, 1 where the skew is too large, 2 without the label."""
+    return np.where(result.domains.of_node == MISSING, 2, ~result.satisfied)
+
+
+def _number_taints(view: NodeView) -> NDArray[np.int64]:
+    """Return the same number for nodes whose first untolerated taint is the same, shape ``(n,)``."""
+    numbers: dict[Taint | None, int] = {}
+    ranks = [numbers.setdefault(taint, len(numbers)) for taint in view.taint_lists]
+    return np.array(ranks, np.int64)[view.taint_numbers]
+
+
+def _refusals(
+    verdict: SchedulingResult, view: NodeView, hard: list[tuple[int, FilterResult]], nodes: NDArray[np.intp]
+) -> Iterator[Rejection]:
+    first = int(nodes[0])
+    for refusals in verdict.refusals:
+        if not (number := int(refusals.of_node[first])):
+            continue
+        reason, plugin = refusals.reasons[number - 1], refusals.plugin
+        refusal = Rejection(plugin=plugin, texts=reason.texts, code=reason.code)
+        match plugin:
+            case Plugin.TAINT_TOLERATION:
+                taint = view.taint_lists[int(view.taint_numbers[first])]
+                yield replace(refusal, taint=taint)
+            case Plugin.NODE_RESOURCES_FIT:
+                yield replace(refusal, shortages=tuple(_shortages(verdict, view, nodes)))
+            case Plugin.POD_TOPOLOGY_SPREAD:
+                unsatisfied = [(at, result) for at, result in hard if _outcome(result)[first]]
+                breaches = tuple(_breach(at, result, nodes) for at, result in unsatisfied)
+                yield replace(refusal, breaches=breaches)
+            case _:
+                yield refusal
+
+
+def _shortages(verdict: SchedulingResult, view: NodeView, nodes: NDArray[np.intp]) -> Iterator[Shortage]:
+    for resource, requested in ((PODS, 1), *verdict.question.pod.requests):
+        offered, used = view.amounts(resource)
+        left = (offered - used)[nodes]
+        if (left < requested).all():
+            yield Shortage(
+                resource=resource, requested=requested, least=int(left.min()), most=int(left.max())
+            )
+
+
+def _breach(at: int, result: FilterResult, nodes: NDArray[np.intp]) -> SkewViolation:
+    domains = result.domains
+    of_node = domains.of_node[nodes]
+    if of_node[0] == MISSING:
+        return SkewViolation(constraint=at, lacks_key=True)
+    skew, distinct = result.skew[nodes], np.unique(of_node)
+    return SkewViolation(
+        constraint=at,
+        lacks_key=False,
+        domain=domains.values[int(of_node[0])] if len(distinct) == 1 else None,
+        domains=len(distinct),
+        matching=int(domains.matching[distinct].min()),
+        least=int(skew.min()),
+        most=int(skew.max()),
+    )

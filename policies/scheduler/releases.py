@@ -1,0 +1,268 @@
+"""What differs between releases of Kubernetes, where it decides where a pod goes or what is said of it.
+
+One table, oldest release first. A feature gate counts with its default. Where a change was given to patch
+releases too, the newest patch of a minor release speaks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from policies.manifests.errors import UsageError
+from policies.model.taints import Taint
+from policies.model.version import MATCH_LABEL_KEYS_SINCE, KubernetesVersion
+
+_PULL = "https://github.com/kubernetes/kubernetes/pull"
+_KEP = "https://github.com/kubernetes/enhancements/issues"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behavior:
+    """What one release does; ``behavior_of`` makes it.
+
+    Attributes:
+        min_domains: ``minDomains`` counts; otherwise it is 1.
+        inclusion_policies: ``nodeAffinityPolicy`` and ``nodeTaintsPolicy`` count; otherwise Honor and Ignore.
+        match_label_keys: The scheduler narrows the selector by ``matchLabelKeys``.
+        merges_match_label_keys: The API server writes ``matchLabelKeys`` into the selector of a new pod.
+        empty_selector_counts: The selector ``{}`` counts every pod; otherwise it counts none. Either way it
+            selects the incoming pod itself.
+        scheduling_gates: A pod with ``schedulingGates`` waits; otherwise they are not known.
+        zero_requests_fit: A resource of which the pod requests nothing is not looked at; otherwise a node
+            overcommitted in cpu, memory or ephemeral-storage refuses every pod that requests any resource.
+        oversized_requests_are_unresolvable: A request above the node's whole allocatable amount has the code
+            UnschedulableAndUnresolvable; otherwise Unschedulable, as a request above what is left.
+        names_taint: The reason for a taint names its key and value.
+        says_prefilter_reason_once: What refuses a pod before any node is looked at stands in the message
+            without a number; otherwise it counts for every node.
+        counts_left_out_nodes: Nodes that the names in a node affinity leave out count in the message.
+    """
+
+    min_domains: bool
+    inclusion_policies: bool
+    match_label_keys: bool
+    merges_match_label_keys: bool
+    empty_selector_counts: bool
+    scheduling_gates: bool
+    zero_requests_fit: bool
+    oversized_requests_are_unresolvable: bool
+    names_taint: bool
+    says_prefilter_reason_once: bool
+    counts_left_out_nodes: bool
+
+    def taint_reason(self, taint: Taint) -> str:
+        """Return why a node with this taint refuses a pod that does not tolerate it.
+
+        Source: ``Filter``, ``tainttoleration/taint_toleration.go``, Kubernetes 1.24 and 1.36.
+        """
+        if self.names_taint:
+            return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
+        return "node(s) had untolerated taint(s)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseChange:
+    """One line of the table.
+
+    Attributes:
+        since: The first release that does so.
+        field: The attribute of ``Behavior`` that changes.
+        value: What it becomes.
+        what: What changes, in one sentence for users of both releases.
+        source: Where it is written.
+    """
+
+    since: KubernetesVersion
+    field: str
+    value: bool
+    what: str
+    source: str
+
+
+#: The oldest release that the table describes; arbitrary: the first with today's wording of most reasons.
+OLDEST_VERSION = KubernetesVersion(1, 24)
+#: The newest release that may be named. Arbitrary; one that is newer than the table is judged as the newest
+#: there, since a cluster may be newer than this program.
+LAST_VERSION = KubernetesVersion(1, 99)
+#: What the oldest does. Source: ``pkg/features/kube_features.go`` and ``pkg/scheduler``, Kubernetes 1.24.
+_OLDEST_BEHAVIOR = Behavior(
+    min_domains=False,
+    inclusion_policies=False,
+    match_label_keys=False,
+    merges_match_label_keys=False,
+    empty_selector_counts=True,
+    scheduling_gates=False,
+    zero_requests_fit=False,
+    oversized_requests_are_unresolvable=False,
+    names_taint=True,
+    says_prefilter_reason_once=False,
+    counts_left_out_nodes=False,
+)
+
+#: Every change after the oldest release, in order. Source: each line's own.
+CHANGES: tuple[ReleaseChange, ...] = (
+    ReleaseChange(
+        since=KubernetesVersion(1, 26),
+        field="inclusion_policies",
+        value=True,
+        what="nodeAffinityPolicy and nodeTaintsPolicy count; before, node affinity is always honored and "
+        "taints are always ignored.",
+        source=f"{_KEP}/3094",
+    ),
+    ReleaseChange(
+        since=KubernetesVersion(1, 26),
+        field="says_prefilter_reason_once",
+        value=True,
+        what="Contradicting node names in a node affinity are told once in the pod's condition, not once for "
+        "each node.",
+        source=f"{_PULL}/110894",
+    ),
+    ReleaseChange(
+        since=KubernetesVersion(1, 27),
+        field="min_domains",
+        value=True,
+        what="minDomains counts: with fewer eligible domains the global minimum is 0.",
+        source=f"{_KEP}/3022",
+    ),
+    ReleaseChange(
+        since=MATCH_LABEL_KEYS_SINCE,
+        field="match_label_keys",
+        value=True,
+        what="matchLabelKeys counts: only pods with the incoming pod's own values of these labels are "
+        "counted.",
+        source=f"{_KEP}/3243",
+    ),
+    ReleaseChange(
+        since=KubernetesVersion(1, 27),
+        field="empty_selector_counts",
+        value=False,
+        what="A constraint with labelSelector {} counts no pods, so that it never refuses a node that has "
+        "its topology key; before, it counts every pod of the namespace.",
+        source=f"{_PULL}/116607",
+    ),
+    ReleaseChange(
+        since=KubernetesVersion(1, 27),
+        field="scheduling_gates",
+        value=True,
+        what="A pod with schedulingGates waits until they are gone; before, the field is dropped.",
+        source=f"{_KEP}/3521",
+    ),
+    ReleaseChange(
+        since=KubernetesVersion(1, 28),
+        field="zero_requests_fit",
+        value=True,
+        what="A node that is overcommitted in a resource takes pods that request none of it; before, it "
+        "refuses them if they request anything else.",
+        source=f"{_PULL}/116408",
+    ),
+    ReleaseChange(
+        since=KubernetesVersion(1, 32),
+        field="counts_left_out_nodes",
+        value=True,
+        what="Nodes that the node names in a node affinity leave out are told in the pod's condition, as "
+        "nodes that didn't satisfy NodeAffinity; before, they are not mentioned.",
+        source=f"{_PULL}/126022",
+    ),
+    ReleaseChange(
+        since=KubernetesVersion(1, 34),
+        field="merges_match_label_keys",
+        value=True,
+        what="The API server writes matchLabelKeys into the labelSelector of each new pod, and refuses a pod "
+        "whose selector holds such a key already.",
+        source=f"{_PULL}/129874",
+    ),
+    ReleaseChange(
+        since=KubernetesVersion(1, 34),
+        field="oversized_requests_are_unresolvable",
+        value=True,
+        what="A node that is too small for the pod even when empty is told as UnschedulableAndUnresolvable, "
+        "and no pods are preempted on it; before, as Unschedulable.",
+        source=f"{_PULL}/131345",
+    ),
+    # In 1.35.0, and given to 1.34.2.
+    ReleaseChange(
+        since=KubernetesVersion(1, 34),
+        field="names_taint",
+        value=False,
+        what="The pod's condition no longer names the taint that a pod does not tolerate (1.34.0 and 1.34.1 "
+        "still do).",
+        source=f"{_PULL}/134740",
+    ),
+    # Listed under v1.38.0-alpha.1 in CHANGELOG-1.38.md as a change since v1.37.0.
+    ReleaseChange(
+        since=KubernetesVersion(1, 38),
+        field="empty_selector_counts",
+        value=True,
+        what="A constraint with labelSelector {} counts every pod of the namespace again, so that pods which "
+        "were placed before an upgrade may stay pending after it.",
+        source=f"{_PULL}/141340",
+    ),
+)
+
+
+#: The fields of a constraint that came with a release, and the attribute of ``Behavior`` that tells whether
+#: they count. Before, the API server drops them: their gate is off. Source: KEP-3022, KEP-3094, KEP-3243.
+FIELDS: dict[str, str] = {
+    "minDomains": "min_domains",
+    "nodeAffinityPolicy": "inclusion_policies",
+    "nodeTaintsPolicy": "inclusion_policies",
+    "matchLabelKeys": "match_label_keys",
+}
+
+
+def field_since(name: str) -> KubernetesVersion:
+    """Return the first release that has a field of ``FIELDS``."""
+    return next(change.since for change in CHANGES if change.field == FIELDS[name] and change.value)
+
+
+#: The values of these fields that ask for what a release does without them. Source: the same.
+_WITHOUT: dict[str, tuple[object, ...]] = {
+    "minDomains": (None, 1),
+    "nodeAffinityPolicy": (None, "Honor"),
+    "nodeTaintsPolicy": (None, "Ignore"),
+    "matchLabelKeys": (None, []),
+}
+
+
+def dropped_fields(constraint: Mapping[str, Any], behavior: Behavior) -> list[str]:
+    """Return the fields of a raw constraint that ask for something and that a release drops.
+
+    >>> dropped_fields({"minDomains": 3, "nodeTaintsPolicy": "Ignore"}, behavior_of(OLDEST_VERSION))
+    ['minDomains']
+    """
+    return [
+        name
+        for name, flag in FIELDS.items()
+        if not getattr(behavior, flag) and constraint.get(name) not in _WITHOUT[name]
+    ]
+
+
+def parse_release(text: str) -> KubernetesVersion:
+    """Read a release that can be judged by, as every option and document names it.
+
+    Raises:
+        UsageError: The text is no version, or that of a release before or after all that can be known.
+
+    >>> str(parse_release("v1.30.4-gke.1"))
+    '1.30'
+    """
+    version = KubernetesVersion.parse(text)
+    if not OLDEST_VERSION <= version <= LAST_VERSION:
+        raise UsageError(
+            f"Kubernetes {version} is not known; give a release from {OLDEST_VERSION} to {LAST_VERSION}"
+        )
+    return version
+
+
+@lru_cache(maxsize=128)
+def behavior_of(version: KubernetesVersion) -> Behavior:
+    """Return what a release does; one beside the table does what the nearest release of the table does.
+
+    >>> behavior_of(KubernetesVersion(1, 26)).min_domains
+    False
+    """
+    changed = {change.field: change.value for change in CHANGES if change.since <= version}
+    return replace(_OLDEST_BEHAVIOR, **changed)

@@ -1,0 +1,109 @@
+"""What the engine is asked: a pod, the constraints in force for it, and how its scheduler behaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from policies.model.constraint import Constraint, NodeInclusionPolicy, WhenUnsatisfiable
+from policies.model.labels import LabelSelector, Operator, Requirement
+from policies.model.pod import PendingPod
+from policies.scheduler.releases import Behavior
+
+
+class ConstraintOrigin(StrEnum):
+    """Where a constraint comes from."""
+
+    POD = "pod"
+    POLICY = "policy"
+    SCHEDULER_LIST = "scheduler-list"
+    SCHEDULER_SYSTEM = "scheduler-system"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedConstraint:
+    """A constraint as a release of kube-scheduler applies it to one pod.
+
+    Attributes:
+        constraint: With every field that the release ignores at its default.
+        origin: Where it comes from.
+        selector: Which pods count, narrowed by ``matchLabelKeys``; None counts none.
+        self_match: 1 if the pod itself is selected, else 0.
+    """
+
+    constraint: Constraint
+    origin: ConstraintOrigin
+    selector: LabelSelector | None
+    self_match: int
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether it filters (DoNotSchedule) instead of scoring (ScheduleAnyway)."""
+        return self.constraint.when_unsatisfiable is WhenUnsatisfiable.DO_NOT_SCHEDULE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulingRequest:
+    """Where could this pod go?
+
+    Attributes:
+        pod: The incoming pod.
+        constraints: Those in force, in the order that the scheduler looks at them.
+        behavior: What its release of kube-scheduler does.
+        pinned: Whether a pod is made for each node, as a DaemonSet's are: every node is judged as the only
+            one to which the node affinity of its pod holds it.
+    """
+
+    pod: PendingPod
+    constraints: tuple[AppliedConstraint, ...]
+    behavior: Behavior
+    pinned: bool = False
+
+    @property
+    def requires_all_keys(self) -> bool:
+        """Whether a node without one of the soft keys is ignored: so it is, but for the system defaults.
+
+        Source: ``initPreScoreState``, ``podtopologyspread/scoring.go``, Kubernetes 1.36.
+        """
+        return not any(applied.origin is ConstraintOrigin.SCHEDULER_SYSTEM for applied in self.constraints)
+
+
+def in_release(constraint: Constraint, behavior: Behavior) -> Constraint:
+    """Return a constraint with every field that a release drops at its default."""
+    if not behavior.min_domains:
+        constraint = replace(constraint, min_domains=1)
+    if not behavior.inclusion_policies:
+        constraint = replace(
+            constraint,
+            node_affinity_policy=NodeInclusionPolicy.HONOR,
+            node_taints_policy=NodeInclusionPolicy.IGNORE,
+        )
+    if not behavior.match_label_keys:
+        constraint = replace(constraint, match_label_keys=())
+    return constraint
+
+
+def apply_constraint(
+    constraint: Constraint, labels: Mapping[str, str], *, origin: ConstraintOrigin, behavior: Behavior
+) -> AppliedConstraint:
+    """Return a constraint as a release applies it to a pod with such labels.
+
+    ``matchLabelKeys`` adds the pod's own value of each key that it has; without a selector there is nothing
+    to narrow. Source: ``filterTopologySpreadConstraints``, ``podtopologyspread/common.go``, Kubernetes 1.36.
+    """
+    constraint = in_release(constraint, behavior)
+    selector = constraint.selector
+    if selector is not None:
+        selector = _narrowed(selector, constraint.match_label_keys, labels)
+    self_match = selector is not None and selector.matches(labels)
+    return AppliedConstraint(
+        constraint=constraint, origin=origin, selector=selector, self_match=int(self_match)
+    )
+
+
+def _narrowed(selector: LabelSelector, keys: tuple[str, ...], labels: Mapping[str, str]) -> LabelSelector:
+    added = tuple(Requirement(key, Operator.IN, (labels[key],)) for key in keys if key in labels)
+    # What the API server has merged already is not asked twice.
+    added = tuple(requirement for requirement in added if requirement not in selector.match_expressions)
+    return replace(selector, match_expressions=selector.match_expressions + added) if added else selector

@@ -1,0 +1,153 @@
+"""What the engine answers: every plugin's word on every node, with the operands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policies.scheduler.request import AppliedConstraint, SchedulingRequest
+
+
+class Plugin(StrEnum):
+    """The plugins whose Filter decides which nodes are feasible."""
+
+    SCHEDULING_GATES = "SchedulingGates"
+    NODE_UNSCHEDULABLE = "NodeUnschedulable"
+    NODE_NAME = "NodeName"
+    TAINT_TOLERATION = "TaintToleration"
+    NODE_AFFINITY = "NodeAffinity"
+    NODE_RESOURCES_FIT = "NodeResourcesFit"
+    POD_TOPOLOGY_SPREAD = "PodTopologySpread"
+
+
+class Code(StrEnum):
+    """Whether evicting pods could help."""
+
+    UNSCHEDULABLE = "Unschedulable"
+    UNRESOLVABLE = "UnschedulableAndUnresolvable"
+
+
+class PhaseStatus(StrEnum):
+    """Whether PodTopologySpread took part at PreFilter or PreScore."""
+
+    SUCCESS = "Success"
+    SKIP = "Skip"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a plugin refuses a node, in the scheduler's own words; NodeResourcesFit may have several."""
+
+    texts: tuple[str, ...]
+    code: Code
+
+    def __str__(self) -> str:
+        return ", ".join(self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejections:
+    """What one plugin says of every node, as if it were asked alone.
+
+    Attributes:
+        plugin: The plugin.
+        reasons: The distinct reasons.
+        of_node: 1 + the position of each node's reason, 0 where the plugin lets it pass; shape ``(n,)``.
+    """
+
+    plugin: Plugin
+    reasons: tuple[Reason, ...]
+    of_node: NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainCounts:
+    """How the domains of one constraint stand.
+
+    Attributes:
+        values: The label's values; some may be on no node.
+        of_node: The position of each node's value, -1 without the label; shape ``(n,)``.
+        exists: Whether an eligible node carries the value; shape ``(d,)``.
+        matching: Matching pods on the eligible nodes; shape ``(d,)``.
+        nodes: Eligible nodes; shape ``(d,)``.
+    """
+
+    values: tuple[str, ...]
+    of_node: NDArray[np.int32]
+    exists: NDArray[np.bool_]
+    matching: NDArray[np.int64]
+    nodes: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterResult:
+    """A DoNotSchedule constraint: what its check saw on every node.
+
+    Attributes:
+        applied: The constraint.
+        domains: Its domains.
+        minimum: The global minimum.
+        skew: What the node's domain would be above the minimum with the pod; meaningless without the label.
+            Shape ``(n,)``.
+        satisfied: Whether the node may take the pod; never without the label. Shape ``(n,)``.
+    """
+
+    applied: AppliedConstraint
+    domains: DomainCounts
+    minimum: int
+    skew: NDArray[np.int64]
+    satisfied: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreResult:
+    """A ScheduleAnyway constraint: what its score was made of.
+
+    Attributes:
+        applied: The constraint.
+        domains: Its domains.
+        weight: ``ln(size + 2)``; None where nothing was scored.
+        matching: Pods that count against each node; shape ``(n,)``.
+    """
+
+    applied: AppliedConstraint
+    domains: DomainCounts
+    weight: float | None
+    matching: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulingResult:
+    """Where a pod could go. Holds copies alone, so it outlives the next event.
+
+    Attributes:
+        question: What was asked.
+        names: The nodes, sorted by name; the axis ``n``.
+        results: One for each constraint in force, in their order.
+        refusals: Of each plugin, in the order in which the scheduler asks them.
+        feasible: Whether every plugin lets the node pass; shape ``(n,)``.
+        pre_filter: Whether there is a hard constraint.
+        pre_score: Whether there is a soft one to score.
+        raw_scores: What Score returns for feasible nodes; None where nothing was scored. Shape ``(n,)``.
+        scores: After NormalizeScore, 0 to 100; None where nothing was scored. Shape ``(n,)``.
+        message: The sentence of the pod's condition; empty if it fits somewhere.
+    """
+
+    question: SchedulingRequest
+    names: tuple[str, ...]
+    results: tuple[FilterResult | ScoreResult, ...]
+    refusals: tuple[Rejections, ...]
+    feasible: NDArray[np.bool_]
+    pre_filter: PhaseStatus
+    pre_score: PhaseStatus
+    raw_scores: NDArray[np.int64] | None
+    scores: NDArray[np.int64] | None
+    message: str
+
+    @property
+    def feasible_count(self) -> int:
+        """How many nodes could take the pod."""
+        return int(np.count_nonzero(self.feasible))

@@ -1,0 +1,105 @@
+"""What is said of an update that leaves something of injected constraints."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from policies.admission.decision import AdmissionVerdict, decide_validation
+from policies.admission.injection_remnants import LAST_APPLIED, remnants
+from policies.config.subject import Subject
+from tests.builders import a_constraint, a_pod, a_workload, kind_of
+from tests.policies.config.contexts import a_context
+
+HOST = "kubernetes.io/hostname"
+#: What the webhook added, and what kubectl makes of it and of a constraint of one's own for the same key.
+INJECTED = a_constraint(
+    whenUnsatisfiable="ScheduleAnyway", nodeTaintsPolicy="Honor", matchLabelKeys=["pod-template-hash"]
+)
+OWN = a_constraint()
+MERGED = INJECTED | OWN
+BY_POLICY = {"evenkeel.dev/injected-by": "soft-spread"}
+
+
+def a_deployment(constraints: Any, *, applied: Any = None, **annotations: str) -> dict[str, Any]:
+    spec = {} if constraints is None else {"topologySpreadConstraints": constraints}
+    notes = dict(annotations)
+    if applied is not None:
+        notes[LAST_APPLIED] = applied if isinstance(applied, str) else json.dumps(a_deployment(applied))
+    return a_workload(spec=spec, annotations=notes)
+
+
+def read(obj: dict[str, Any]) -> Subject:
+    return Subject.read(obj, kind_of(obj["kind"], obj["apiVersion"].rpartition("/")[0]), "shop", user="jane")
+
+
+def said(now: dict[str, Any], before: dict[str, Any] | None) -> list[str]:
+    return [remark.text for remark in remnants(read(now), None if before is None else read(before))]
+
+
+KEPT = (
+    "keeps matchLabelKeys and nodeTaintsPolicy of policy soft-spread, "
+    "with whose constraint yours was merged: write them, or null"
+)
+GONE = "no constraint is left of those that policy soft-spread added; delete the annotation"
+STORED = a_deployment([INJECTED], **BY_POLICY)
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "expected"),
+    [
+        pytest.param(a_deployment([MERGED], applied=[OWN], **BY_POLICY), STORED, [KEPT], id="merged"),
+        pytest.param(a_deployment([MERGED], **BY_POLICY), STORED, [KEPT], id="nobody knows what was applied"),
+        pytest.param(a_deployment([MERGED], applied="{", **BY_POLICY), STORED, [KEPT], id="applied rubbish"),
+        pytest.param(a_deployment([MERGED], applied="[]", **BY_POLICY), STORED, [KEPT], id="applied a list"),
+        pytest.param(
+            a_deployment([MERGED], applied=[OWN | {"matchLabelKeys": ["pod-template-hash"]}], **BY_POLICY),
+            STORED,
+            [KEPT.replace("matchLabelKeys and ", "")],
+            id="one of two was written",
+        ),
+        pytest.param(
+            a_deployment([MERGED], applied=[MERGED], **BY_POLICY), STORED, [], id="both were written"
+        ),
+        pytest.param(a_deployment([OWN], applied=[OWN], **BY_POLICY), STORED, [], id="replaced"),
+        pytest.param(
+            a_deployment([INJECTED, a_constraint(topologyKey=HOST)], **BY_POLICY),
+            STORED,
+            [],
+            id="one beside it",
+        ),
+        pytest.param(a_deployment([INJECTED], **BY_POLICY), STORED, [], id="nothing changed"),
+        pytest.param(a_deployment([INJECTED, MERGED], **BY_POLICY), STORED, [], id="one of the same key"),
+        pytest.param(a_deployment(None, **BY_POLICY), STORED, [GONE], id="all are gone"),
+        pytest.param(a_deployment([], **BY_POLICY), STORED, [GONE], id="an empty list"),
+        pytest.param(a_deployment(None, **BY_POLICY), a_deployment(None, **BY_POLICY), [], id="gone before"),
+        pytest.param(a_deployment(None), STORED, [], id="the annotation is gone, too"),
+        pytest.param(a_deployment([MERGED], **BY_POLICY), None, [], id="created"),
+        pytest.param(
+            a_pod(annotations=BY_POLICY),
+            a_pod(annotations=BY_POLICY, spec={"topologySpreadConstraints": [INJECTED]}),
+            [],
+            id="a pod",
+        ),
+        pytest.param(
+            a_deployment([7, MERGED], **BY_POLICY), a_deployment("x", **BY_POLICY), [], id="of wrong types"
+        ),
+    ],
+)
+def test_what_is_said(now: dict[str, Any], before: dict[str, Any] | None, expected: list[str]) -> None:
+    """An author hears of fields that came with a merge, and of an annotation that says what is so no more."""
+    assert expected == said(now, before)
+
+
+def test_it_is_a_warning() -> None:
+    """It names the constraint, and refuses nothing."""
+    now = read(a_deployment([MERGED], applied=[OWN], **BY_POLICY))
+    decision = decide_validation(now, read(STORED), a_context())
+
+    assert AdmissionVerdict.WARNED is decision.verdict
+    assert (
+        "evenkeel.dev/injected-by: spec.template.spec.topologySpreadConstraints[0]: keeps matchLabelKeys and"
+        in "".join(map(str, decision.warnings))
+    )

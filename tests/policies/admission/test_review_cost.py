@@ -1,0 +1,143 @@
+"""What judging an object costs, and from where on it is not judged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from policies.admission.review_cost import (
+    MAX_READ,
+    MAX_READ_AGAIN,
+    MAX_TEMPLATE,
+    Costs,
+    NotJudged,
+    by_reason,
+    costs_of,
+)
+from policies.config.subject import Subject
+from tests.builders import a_constraint, a_workload, kind_of
+from tests.policies.config.contexts import a_context
+from tests.policies.placement.clusters import a_node
+
+TAINTS = [{"key": "team", "effect": "NoSchedule"}] * 2
+
+
+def of(constraints: list[Any], nodes: int = 10, **spec: Any) -> Costs:
+    """Return the costs of a Deployment on so many nodes with two taints each."""
+    obj = a_workload(spec={"topologySpreadConstraints": constraints, **spec})
+    cluster = [a_node(f"n{n}", "a", taints=TAINTS) for n in range(nodes)]
+    return costs_of(Subject.read(obj, kind_of("Deployment", "apps"), "shop"), a_context(cluster=cluster))
+
+
+def wishes(requirements: int, **fields: Any) -> dict[str, Any]:
+    """Return required node affinity."""
+    one = {"key": "pool", "operator": "Exists", **fields}
+    terms = [{"matchExpressions": [one] * requirements}]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+
+
+@pytest.mark.parametrize(
+    ("costs", "reason"),
+    [
+        pytest.param(of([a_constraint()]), "", id="a usual workload"),
+        pytest.param(
+            of([a_constraint(labelSelector={"matchLabels": {str(n): "" for n in range(2500)}})]),
+            "its constraints have more than 2000 entries",
+            id="2,500 labels in a selector",
+        ),
+        pytest.param(
+            of([a_constraint(**{f"f{n}": 1 for n in range(300)})]),
+            "its constraints have more than 256 errors of one kind",
+            id="300 unknown fields",
+        ),
+    ],
+)
+def test_when_no_rule_is_asked(costs: Costs, reason: str) -> None:
+    """Constraints that nobody has read are not judged."""
+    assert reason == costs.of_all
+
+
+@pytest.mark.parametrize(
+    ("constraints", "tolerations", "judged"),
+    [
+        pytest.param(1, MAX_READ // 2 - 30, True, id="1 constraint over 9,940 entries"),
+        pytest.param(1, MAX_READ // 2, False, id="1 constraint over 10,000 entries"),
+        pytest.param(49, MAX_READ_AGAIN // 50 // 2 - 30, True, id="49 constraints over 940 entries"),
+        pytest.param(49, MAX_READ_AGAIN // 50 // 2, False, id="49 constraints over 1,000 entries"),
+    ],
+)
+def test_what_rules_read(constraints: int, tolerations: int, *, judged: bool) -> None:
+    """It is limited, and so is what they read again for each constraint."""
+    entries = [a_constraint(topologyKey=f"k{n}") for n in range(constraints)]
+    costs = of(entries, tolerations=[{"operator": "Exists"}] * tolerations)
+
+    assert judged == (not costs.of_others)
+    assert not costs.of_all
+
+
+@pytest.mark.parametrize(
+    ("spec", "judged"),
+    [
+        pytest.param({"affinity": wishes(2_000)}, True, id="2,000 requirements"),
+        pytest.param({"nodeSelector": {f"k{n}": "v" for n in range(9_000)}}, True, id="9,000 labels"),
+        pytest.param({"tolerations": [{"operator": "Exists"}] * 4_900}, True, id="4,900 tolerations"),
+    ],
+)
+def test_few_nodes_allow_all_that_may_be_read(spec: dict[str, Any], *, judged: bool) -> None:
+    """On 10 nodes nothing that can be read takes too long to compare."""
+    assert judged == (not of([a_constraint()], **spec).of_nodes)
+
+
+@pytest.mark.parametrize(
+    ("requirements", "judged"),
+    [pytest.param(1_200, True, id="1,200 requirements"), pytest.param(1_300, False, id="1,300 requirements")],
+)
+def test_nodes(requirements: int, *, judged: bool) -> None:
+    """What a pod asks of nodes is counted once for each node: 250 * 1,000 are too many."""
+    costs = of([a_constraint()], 200, affinity=wishes(requirements))
+
+    assert judged == (not costs.of_nodes)
+    assert judged or "with 200 nodes" in costs.of_nodes
+
+
+@pytest.mark.parametrize(
+    ("costs", "nodes", "pods", "reason"),
+    [
+        pytest.param(of([a_constraint()]), 5_000, 150_000, "", id="a usual workload, a large cluster"),
+        pytest.param(
+            of([a_constraint()], affinity=wishes(700)), 5_000, 0, "with 5000 nodes", id="700 requirements"
+        ),
+        pytest.param(of([a_constraint()], affinity=wishes(700)), 60, 0, "", id="700 on few nodes"),
+        pytest.param(
+            of([a_constraint()], affinity=wishes(90)), 5_000, 150_000, "with 5000 nodes", id="90, many pods"
+        ),
+        pytest.param(
+            of([a_constraint()], affinity=wishes(40, operator="Gt", values=["1"])),
+            5_000,
+            0,
+            "with 5000 nodes",
+            id="40 numbers",
+        ),
+        pytest.param(
+            of([a_constraint()], containers=[{"env": [{}] * MAX_TEMPLATE}]),
+            10,
+            0,
+            "its pod template has more than 10000 entries",
+            id="a large template that no rule reads",
+        ),
+    ],
+)
+def test_the_next_pod(costs: Costs, nodes: int, pods: int, reason: str) -> None:
+    """A verdict looks at nodes, and at the pods of the namespace."""
+    found = costs.of_forecast(nodes=nodes, pods=pods)
+
+    assert bool(reason) == bool(found)
+    assert found.endswith(reason)
+
+
+def test_one_line_a_reason() -> None:
+    """Rules that cannot be asked for the same reason are told together."""
+    entries = [NotJudged(("a",), "too large"), NotJudged(("b",), "no time"), NotJudged(("c",), "too large")]
+
+    assert ["a, c: too large", "b: no time"] == list(map(str, by_reason(entries)))

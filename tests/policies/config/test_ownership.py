@@ -1,0 +1,117 @@
+"""Which owners are believed, by who sends the object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from policies.admission.decision import AdmissionVerdict, decide_validation
+from policies.admission.injection import Injection, Skip, plan_injection
+from policies.config.ownership import BUILT_IN_CONTROLLERS, by_controller
+from policies.config.subject import Subject
+from policies.model.workload import WorkloadKinds
+from tests.builders import a_constraint, a_pod, a_policy, a_workload, kind_of
+from tests.policies.config.contexts import a_context, defaults
+
+REPLICA_SET = ("apps/v1", "ReplicaSet", "web-1")
+CLONE_SET = ("apps.kruise.io/v1alpha1", "CloneSet", "web")
+CONFIG_MAP = ("v1", "ConfigMap", "mine")
+DATABASE = ("acme.io/v1", "Database", "orders")
+NODE = ("v1", "Node", "n1")
+CONTROLLER = "system:serviceaccount:kube-system:replicaset-controller"
+OPERATOR = "system:serviceaccount:kruise-system:kruise-manager"
+
+
+def read(obj: dict[str, Any], user: str | None) -> Subject:
+    group = obj["apiVersion"].rpartition("/")[0]
+    return Subject.read(obj, kind_of(obj["kind"], group), "shop", user=user)
+
+
+def owned(owner: tuple[str, str, str], kind: str = "Deployment", **spec: Any) -> dict[str, Any]:
+    reference = {**dict(zip(("apiVersion", "kind", "name"), owner, strict=True)), "controller": True}
+    return a_workload(kind, spec=spec, ownerReferences=[reference])
+
+
+@pytest.mark.parametrize(
+    ("owner", "user", "believed"),
+    [
+        *(pytest.param(REPLICA_SET, user, True, id=user) for user in BUILT_IN_CONTROLLERS),
+        pytest.param(REPLICA_SET, "jane", False, id="a person names a ReplicaSet"),
+        pytest.param(REPLICA_SET, "", False, id="nobody knows who names a ReplicaSet"),
+        pytest.param(
+            REPLICA_SET, "system:serviceaccount:shop:replicaset-controller", False, id="another namespace"
+        ),
+        pytest.param(CLONE_SET, OPERATOR, True, id="an operator names its known kind"),
+        pytest.param(CLONE_SET, "jane", False, id="a person names a known kind"),
+        pytest.param(DATABASE, OPERATOR, False, id="an operator names a kind without a template"),
+        pytest.param(CONFIG_MAP, "jane", False, id="a person names a ConfigMap"),
+        pytest.param(CONFIG_MAP, OPERATOR, False, id="a service account names a ConfigMap"),
+        pytest.param(NODE, "system:node:n1", True, id="a kubelet mirrors a static pod"),
+        pytest.param(NODE, "jane", False, id="a person names a node"),
+        pytest.param(REPLICA_SET, "system:node:n1", False, id="a kubelet names a ReplicaSet"),
+        pytest.param(REPLICA_SET, None, True, id="a file names a ReplicaSet"),
+        pytest.param(CONFIG_MAP, None, False, id="a file names a ConfigMap"),
+        pytest.param(("v1", "Pod", "a"), None, False, id="a file names a pod"),
+    ],
+)
+def test_who_is_believed(owner: tuple[str, str, str], user: str | None, *, believed: bool) -> None:
+    """An owner reference proves nothing: whoever sends it does."""
+    assert believed == by_controller(read(a_pod(owner=owner), user), WorkloadKinds())
+
+
+@pytest.mark.parametrize(
+    ("obj", "user", "verdict"),
+    [
+        pytest.param(
+            owned(CONFIG_MAP, topologySpreadConstraints=[a_constraint(labelSelector=None)]),
+            "jane",
+            AdmissionVerdict.DENIED,
+            id="a Deployment of a ConfigMap",
+        ),
+        pytest.param(
+            owned(DATABASE, "StatefulSet", topologySpreadConstraints=[a_constraint(labelSelector=None)]),
+            OPERATOR,
+            AdmissionVerdict.DENIED,
+            id="a StatefulSet of a custom resource",
+        ),
+        pytest.param(
+            a_pod(spec={"topologySpreadConstraints": [a_constraint(labelSelector=None)]}, owner=REPLICA_SET),
+            "jane",
+            AdmissionVerdict.DENIED,
+            id="a person's pod of a ReplicaSet",
+        ),
+        pytest.param(
+            a_pod(spec={"topologySpreadConstraints": [a_constraint(labelSelector=None)]}, owner=REPLICA_SET),
+            CONTROLLER,
+            AdmissionVerdict.ALLOWED,
+            id="a controller's pod of a ReplicaSet",
+        ),
+    ],
+)
+def test_no_rule_is_dodged_by_an_owner(obj: dict[str, Any], user: str, verdict: AdmissionVerdict) -> None:
+    """What a person writes is denied, whatever owner it names."""
+    assert verdict is decide_validation(read(obj, user), None, a_context()).verdict
+
+
+@pytest.mark.parametrize(
+    ("obj", "expected"),
+    [
+        pytest.param(owned(CONFIG_MAP), Injection, id="a Deployment of a ConfigMap"),
+        pytest.param(owned(("apps/v1", "Deployment", "a")), Injection, id="a Deployment of a Deployment"),
+        pytest.param(
+            owned(("networking.k8s.io/v1", "Ingress", "a")), Injection, id="a Deployment of an Ingress"
+        ),
+        pytest.param(owned(("apps/v1", "Deployment", "web"), "ReplicaSet"), Skip, id="a ReplicaSet"),
+        pytest.param(owned(DATABASE, "StatefulSet"), Skip, id="a StatefulSet of a custom resource"),
+        pytest.param(
+            owned(("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "a"), "StatefulSet"), Skip, id="x-k8s.io"
+        ),
+    ],
+)
+def test_what_an_owner_may_make_again_gets_nothing(obj: dict[str, Any], expected: type) -> None:
+    """A controller that compares templates would replace an object with injected constraints for ever."""
+    context = a_context(a_policy(defaults=defaults("workloads")))
+    subject = read(obj, "jane")
+
+    assert isinstance(plan_injection(subject, context.policies_for(subject), context), expected)

@@ -1,0 +1,48 @@
+"""Settings of rules, held to the rules' own types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from policies.config.rule_params import build_params, params_errors
+from policies.manifests.fields import FieldPath
+
+
+@dataclass(frozen=True)
+class Params:
+    """Settings of a rule that does not exist."""
+
+    in_use: bool = False
+    most: int = 3
+    share: float = 0.5
+    known_keys: tuple[str, ...] = ()
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        pytest.param({}, [], id="nothing"),
+        pytest.param({"inUse": True, "most": 4, "share": 1, "knownKeys": ["a"]}, [], id="4 good"),
+        pytest.param({"in_use": True}, ["in_use"], id="not as documents spell it"),
+        pytest.param(
+            {"inUse": 1, "most": True, "knownKeys": "a"}, ["inUse", "most", "knownKeys"], id="3 types"
+        ),
+        pytest.param({"knownKeys": [1]}, ["knownKeys"], id="a type in a list"),
+    ],
+)
+def test_errors(raw: dict[str, Any], expected: list[str]) -> None:
+    """Unknown names and wrong types are told, all at once."""
+    assert expected == [str(error.path) for error in params_errors(Params, raw, FieldPath())]
+
+
+def test_a_rule_without_settings() -> None:
+    """Such a rule takes none."""
+    assert 1 == len(list(params_errors(None, {"a": 1}, FieldPath())))
+
+
+def test_build() -> None:
+    """What is left out has the rule's default."""
+    assert Params(in_use=True, known_keys=("a",)) == build_params(Params, {"inUse": True, "knownKeys": ["a"]})

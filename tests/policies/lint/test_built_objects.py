@@ -1,0 +1,42 @@
+"""Findings in what kustomize built, at the line that they come from."""
+
+from __future__ import annotations
+
+from policies.config.context import AdmissionContext
+from policies.lint.run import Selection, lint
+from tests.policies.lint.builds import a_build
+
+CONTEXT = AdmissionContext(policies=())
+RENAMES = Selection(select=frozenset({"topology-key-deprecated"}))
+
+
+def test_at_origin() -> None:
+    """Line, path and name are the text's; the build has the object's own."""
+    findings = lint([a_build("prod", patched=True)], CONTEXT, selection=RENAMES).findings
+    actual = [(str(f.location), f.title, f.path.segments[-2], f.fixable, f.used_in_builds) for f in findings]
+    built = [(b.file, b.title, b.path.segments[-2]) for f in findings for b in f.builds]
+    file = "prod/kustomization.yaml"
+
+    assert [
+        ("base/web.yaml:10", "Deployment web", 0, True, 2),
+        ("comp/kustomization.yaml:10", "Deployment web", 0, True, 2),
+    ] == actual
+    assert [(file, "Deployment prod-web", 1), (file, "Deployment prod-web", 0)] == built
+
+
+def test_nobody_knows() -> None:
+    """What no text states is reported at the kustomization, and not as fixable."""
+    manifest = a_build("prod")
+    manifest.origin.__dict__["layers"] = ()
+    (finding,) = lint([manifest], CONTEXT, selection=RENAMES).findings
+
+    assert ("prod/kustomization.yaml", False) == (str(finding.location), finding.fixable)
+    assert finding.path == finding.builds[0].path
+
+
+def test_exemption_without_effect() -> None:
+    """What is wrong with an exemption is told where it was built: no text states it here."""
+    manifest = a_build("prod", annotations={"evenkeel.dev/ignore": "nosuch: why"})
+    (finding,) = lint([manifest], CONTEXT, selection=Selection(select=frozenset())).findings
+
+    assert "prod/kustomization.yaml" == str(finding.location)

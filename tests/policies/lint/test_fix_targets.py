@@ -1,0 +1,88 @@
+"""What several builds have of one text is mended once there, or not at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from policies.config.context import AdmissionContext
+from policies.config.workload_loader import gather
+from policies.lint.fix import Fixing, FixResult
+from policies.lint.fix_edits import Fix
+from policies.lint.fix_targets import Fixable, fixes_of
+from policies.lint.run import Selection
+from policies.manifests.edits import Edit
+from policies.manifests.origins import BuiltObject
+from policies.manifests.rewrite import RewriteRefusal
+from tests.policies.lint.builds import FILES, OLD_ZONE, ZONE, a_build
+
+CONTEXT = AdmissionContext(policies=())
+RENAMES = Selection(select=frozenset({"topology-key-deprecated"}))
+EXEMPT = {"evenkeel.dev/ignore": "topology-key-deprecated: moving house"}
+
+
+def fix(*built: BuiltObject) -> FixResult:
+    run = Fixing(context=CONTEXT, selection=RENAMES)
+    return run.fix({}, built, FILES.__getitem__)
+
+
+@pytest.mark.parametrize(
+    ("built", "changed", "made", "left"),
+    [
+        pytest.param([a_build("a")], ["base/web.yaml"], 1, 0, id="1 overlay"),
+        pytest.param([a_build("a"), a_build("b")], ["base/web.yaml"], 1, 0, id="2 overlays, 1 repair"),
+        pytest.param(
+            [a_build("a", patched=True), a_build("b")],
+            ["base/web.yaml", "comp/kustomization.yaml"],
+            2,
+            0,
+            id="2 texts",
+        ),
+        pytest.param([a_build("a"), a_build("b", annotations=EXEMPT)], [], 0, 1, id="1 of 2 is exempt"),
+        pytest.param([a_build("b", annotations=EXEMPT)], [], 0, 0, id="all are exempt"),
+    ],
+)
+def test_fix(built: list[BuiltObject], changed: list[str], made: int, left: int) -> None:
+    """The text changes where it says the old name, and nothing else in it."""
+    result = fix(*built)
+
+    assert changed == sorted(result.texts)
+    assert (made, left) == (len(result.made), len(result.left.findings))
+    assert left == len(result.refused)
+    assert all(FILES[f].replace(OLD_ZONE.encode(), ZONE.encode()) == text for f, text in result.texts.items())
+
+
+def test_nowhere() -> None:
+    """What no text states is told, and left alone."""
+    manifest = a_build("a")
+    manifest.origin.__dict__["layers"] = ()
+    result = fix(manifest)
+
+    assert ({}, 1, 1) == (result.texts, len(result.refused), len(result.left.findings))
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [pytest.param((3, 3), (1, 0), id="3 and 3"), pytest.param((3, 4), (0, 1), id="3 and 4: nobody wins")],
+)
+def test_values_that_differ(values: tuple[int, int], expected: tuple[int, int]) -> None:
+    """What overlays would write differently is not written."""
+    declared = gather([a_build("a"), a_build("b", patched=True)], CONTEXT).declared
+    refused: list[tuple[Fix, RewriteRefusal]] = []
+    found = []
+    for entry, value, position in zip(declared, values, (0, 1), strict=True):
+        path = entry.subject.kind.constraints_path.index(position).child("maxSkew")
+        found.append(Fixable(entry, "odd", path, "is odd", (Edit(path, 1, value),)))
+    repairs = list(fixes_of(found, declared, refused, today=None))
+
+    assert expected == (len(repairs), len(refused))
+    assert all("base/web.yaml:12" == str(repair.location) for repair in repairs)
+
+
+def test_what_has_no_problem_changes_too() -> None:
+    """An object of the same text is as the text makes it, wherever its constraint is."""
+    declared = gather([a_build("a"), a_build("b", patched=True)], CONTEXT).declared
+    path = declared[0].subject.kind.constraints_path.index(0).child("maxSkew")
+    found = [Fixable(declared[0], "odd", path, "is odd", (Edit(path, 1, 2),))]
+    (repair,) = fixes_of(found, declared, [], today=None)
+
+    assert [0, 1] == [edits[0].path.segments[-2] for _, edits in repair.objects]

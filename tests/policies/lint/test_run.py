@@ -1,0 +1,235 @@
+"""Which rules are asked of which objects, and what becomes of a finding."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+import yaml
+
+from policies.config.context import AdmissionContext
+from policies.config.loader import build
+from policies.lint.run import EXEMPTION_WITHOUT_EFFECT, LintResult, Selection, lint
+from policies.manifests.documents import Document, load, objects
+from policies.manifests.findings import Severity
+from policies.manifests.lines import LineMap
+from tests.builders import a_policy
+
+RULE = "max-skew-not-positive"
+OWN = "selector-misses-own-pod"
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: shop%s}
+spec:
+  topologySpreadConstraints: [{maxSkew: 0, topologyKey: a/b, whenUnsatisfiable: DoNotSchedule}]
+"""
+EXEMPT = POD % ", annotations: {evenkeel.dev/ignore: 'max-skew-not-positive: why (until 2027-01-31)'}"
+
+
+def linted(text: str, **spec: Any) -> LintResult:
+    policies = (build(a_policy(**spec)),) if spec else ()
+    manifests = [entry for document in load(text, "a.yaml") for entry in objects(document)]
+    context = AdmissionContext(policies=policies)
+    return lint(manifests, context, selection=Selection(select=frozenset({RULE})), today=date(2027, 1, 31))
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        pytest.param({}, [Severity.ERROR], id="no policy: the rule's own severity"),
+        pytest.param({"rules": {RULE: {"severity": "note"}}}, [Severity.NOTE], id="a policy's severity"),
+        pytest.param(
+            {"rules": {"selector-empty": {"severity": "note"}}}, [Severity.ERROR], id="of another rule"
+        ),
+        pytest.param({"scope": {"excludeNamespaces": ["shop"]}}, [], id="in nobody's scope"),
+    ],
+)
+def test_policies(spec: dict[str, Any], expected: list[Severity]) -> None:
+    """The policies that hold an object say how bad a finding is; what none holds is not judged."""
+    assert expected == [finding.severity for finding in linted(POD % "", **spec).findings]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        pytest.param("name: web, namespace: shop", [], id="texts"),
+        pytest.param("name: 007", ["metadata.name"], id="007 is a number"),
+        pytest.param("name: web, namespace: n", ["metadata.namespace"], id="n is false to kubectl"),
+        pytest.param("name: '007', namespace: ~", [], id="quoted, and null"),
+    ],
+)
+def test_names_of_a_wrong_type(metadata: str, expected: list[str]) -> None:
+    """A name that YAML makes no text of is one that the API server refuses."""
+    text = f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{{metadata}}}\n"
+    manifests = [entry for document in load(text, "a.yaml") for entry in objects(document)]
+    result = lint(manifests, AdmissionContext(policies=()))
+
+    assert expected == [str(finding.path) for finding in result.findings if finding.rule == "wrong-type"]
+
+
+def test_exemptions() -> None:
+    """An exemption holds on its last day; one that is over is a finding of its own."""
+    held, over = linted(EXEMPT), linted(EXEMPT.replace("01-31", "01-30"))
+
+    assert ([], 1) == (held.findings, len(held.suppressed))
+    assert {RULE, EXEMPTION_WITHOUT_EFFECT} == {finding.rule for finding in over.findings}
+
+
+@pytest.mark.parametrize(
+    ("spec", "in_force", "reason"),
+    [
+        pytest.param({"enforcement": "warn"}, False, "why (until 2027-01-31)", id="nothing is denied"),
+        pytest.param({"enforcement": "deny"}, True, "", id="denied, annotations do not exempt"),
+        pytest.param(
+            {"enforcement": "deny", "annotationExemptions": "allowed"},
+            False,
+            "why (until 2027-01-31)",
+            id="denied, annotations exempt",
+        ),
+        pytest.param(
+            {"rules": {RULE: {"severity": "warning"}}}, False, "why (until 2027-01-31)", id="a warning"
+        ),
+        pytest.param(
+            {"exceptions": [{"rules": [RULE], "names": ["web"], "reason": "moving"}]},
+            False,
+            "moving (policy production)",
+            id="an exception of the policy",
+        ),
+    ],
+)
+def test_exemptions_hold_as_at_admission(spec: dict[str, Any], in_force: bool, reason: str) -> None:  # noqa: FBT001
+    """With the policy of the cluster, the linter tells before the merge what admission denies after it."""
+    result = linted(EXEMPT, **spec)
+
+    assert ({RULE, EXEMPTION_WITHOUT_EFFECT} if in_force else set()) == {
+        finding.rule for finding in result.findings
+    }
+    assert ([] if in_force else [reason]) == [entry.reason for entry in result.suppressed]
+
+
+@pytest.mark.parametrize(("line", "fixable"), [(1, True), (0, False)])
+def test_what_no_file_holds_cannot_be_fixed(line: int, fixable: bool) -> None:  # noqa: FBT001
+    """An edit of what helm or kustomize made could be written nowhere."""
+    obj = yaml.safe_load(POD % "")
+    obj["spec"]["topologySpreadConstraints"] = [
+        {
+            "maxSkew": 1,
+            "topologyKey": "failure-domain.beta.kubernetes.io/zone",
+            "labelSelector": {"matchLabels": {}},
+        }
+        | {"whenUnsatisfiable": "DoNotSchedule"}
+    ]
+    document = Document(obj, "a.yaml", 0, lambda: LineMap(None, line))
+    selection = Selection(select=frozenset({"topology-key-deprecated"}))
+    result = lint(objects(document), AdmissionContext(policies=()), selection=selection)
+
+    assert [fixable] == [finding.fixable for finding in result.findings]
+
+
+OPEN = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: %s}}
+    spec:
+      topologySpreadConstraints: %s
+      containers: [{name: web, image: web}]
+"""
+ENTRY = "topologyKey: a/b, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}"
+PATCH = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {template: {spec: {topologySpreadConstraints: [{topologyKey: a/b, %s}]}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param(OPEN % ("web", f"[{{maxSkew: 0, {ENTRY}}}]"), {RULE}, id="nothing is open: maxSkew 0"),
+        pytest.param(OPEN % ("web", f"[{{maxSkew: '${{SKEW}}', {ENTRY}}}]"), set(), id="maxSkew is open"),
+        pytest.param(
+            OPEN % ("web", "[{maxSkew: 0, " + ENTRY.replace("web", "'${APP}'") + "}]"),
+            {RULE},
+            id="the selector is open, maxSkew 0 is not",
+        ),
+        pytest.param(OPEN % ("web", "'{{ .Values.spread }}'"), set(), id="the list is open"),
+        pytest.param(
+            OPEN % ("'${APP}'", f"[{{maxSkew: 1, {ENTRY}}}]"), set(), id="what the selector meets is open"
+        ),
+        pytest.param(OPEN % ("api", f"[{{maxSkew: 1, {ENTRY}}}]"), {OWN}, id="the selector misses the pod"),
+        pytest.param(PATCH % "maxSkew: 2", set(), id="a patch: the rest stands elsewhere"),
+        pytest.param(PATCH % "$patch: delete", set(), id="a patch with a directive"),
+        pytest.param(PATCH % "maxSkew: 0", {RULE}, id="a patch with maxSkew 0"),
+    ],
+)
+def test_what_is_still_open(text: str, expected: set[str]) -> None:
+    """What another tool fills in or merges later is not judged; what it cannot change is."""
+    manifests = [entry for document in load(text, "a.yaml") for entry in objects(document)]
+    ignore = frozenset({"revision-key-missing"})
+    found = lint(manifests, AdmissionContext(policies=()), selection=Selection(ignore=ignore))
+
+    assert expected == {finding.rule for finding in found.findings}
+
+
+PROMETHEUS = """\
+apiVersion: monitoring.coreos.com/v1
+kind: Prometheus
+metadata: {name: k8s, namespace: shop}
+spec:
+  topologySpreadConstraints:
+    - {maxSkew: 0, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "selection", "expected"),
+    [
+        pytest.param(PROMETHEUS, Selection(), ["max-skew-not-positive: 6"], id="maxSkew 0"),
+        pytest.param(PROMETHEUS, Selection(ignore=frozenset({"max-skew-not-positive"})), [], id="ignored"),
+        pytest.param(PROMETHEUS, Selection(select=frozenset({"wrong-type"})), [], id="not selected"),
+        pytest.param(
+            PROMETHEUS.replace("k8s", "k8s, annotations: {evenkeel.dev/ignore: 'max-skew-not-positive: x'}"),
+            Selection(),
+            [],
+            id="exempt",
+        ),
+        pytest.param(
+            PROMETHEUS.replace("maxSkew: 0", "maxSkew: 0, maxSkew: 1"),
+            Selection(),
+            ["duplicate-key: 6"],
+            id="a key twice: the last one counts",
+        ),
+    ],
+)  # fmt: skip
+def test_custom_resources(text: str, selection: Selection, expected: list[str]) -> None:
+    """Constraints of a custom resource are held to the API's rules, at their lines, and are counted."""
+    manifests = [entry for document in load(text, "f.yaml") for entry in objects(document)]
+    result = lint(manifests, AdmissionContext(policies=()), selection=selection)
+
+    assert expected == [f"{finding.rule}: {finding.location.line}" for finding in result.findings]
+    assert (0, 1) == (result.workloads, result.custom_resources)
+
+
+def test_keys_that_stand_twice_of_a_list() -> None:
+    """Each object of a List has its own findings, with paths that start at it."""
+    text = (
+        "apiVersion: v1\nkind: List\nitems:\n"
+        "- {apiVersion: v1, kind: Pod, metadata: {name: a, name: b}}\n"
+        "- {apiVersion: v1, kind: Service, kind: ConfigMap}\n"
+    )
+    manifests = [entry for document in load(text, "f.yaml") for entry in objects(document)]
+    result = lint(
+        manifests, AdmissionContext(policies=()), selection=Selection(select=frozenset({"duplicate-key"}))
+    )
+
+    assert [("Pod b", "metadata.name", 4), ("ConfigMap", "kind", 5)] == [
+        (finding.title, str(finding.path), finding.location.line) for finding in result.findings
+    ]

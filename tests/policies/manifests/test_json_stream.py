@@ -1,0 +1,41 @@
+"""JSON values and the lines of their fields: what is special to JSON."""
+
+from __future__ import annotations
+
+import pytest
+
+from policies.manifests import json_stream
+
+
+def test_lines_start_where_the_value_starts() -> None:
+    """Each value of a stream counts its lines from the start of the file."""
+    first, second = json_stream.read('\n{"a":\n1}\n\n{"b": 2}', "f.json")
+
+    assert [2, 2, 5, 5] == [
+        lines.line_of(path) for lines in (first.lines(), second.lines()) for path in ([], ["a", "b"])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        pytest.param("{", 1, id="an open brace"),
+        pytest.param("{'a': 1}", 1, id="single quotes"),
+        pytest.param('{"a": 1,\n}', 2, id="a comma before the end"),
+        pytest.param("[1]\n[1 2]", 2, id="in the second value"),
+        pytest.param("{} x", 1, id="text behind"),
+    ],
+)
+def test_no_json(text: str, line: int) -> None:
+    """What is no JSON says on which line."""
+    with pytest.raises(json_stream.NoJsonError) as caught:
+        list(json_stream.read(text, "f"))
+
+    assert line in {caught.value.line, caught.value.line + 1}
+
+
+def test_escaped_pair() -> None:
+    """A whole surrogate pair is one character."""
+    (value,) = json_stream.read('["\\ud83d\\ude00"]', "f")
+
+    assert ["😀"] == value.value

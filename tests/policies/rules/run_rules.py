@@ -1,0 +1,50 @@
+"""Ask one rule of manifests, without the rest of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from policies.config.context import AdmissionContext
+from policies.config.workload_loader import declare
+from policies.manifests.documents import ManifestObject, load, objects
+from policies.model.declared import Workload
+from policies.model.repository import Repository
+from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.rules.base import Context, Problem, Rule, Subject, all_rules
+
+
+def problems_of_objects(
+    manifests: Iterable[ManifestObject], rule: Rule, context: Context
+) -> Iterator[tuple[ManifestObject, list[Problem]]]:
+    """Yield the workloads among manifests and what a rule finds in each; nothing for other rules."""
+    if rule.subject is not Subject.WORKLOAD:
+        return
+    entries = [(manifest, _workload(manifest, context.version)) for manifest in manifests]
+    repository = Repository.of(
+        (workload for _, workload in entries if workload is not None),
+        (manifest.value for manifest, workload in entries if workload is None),
+    )
+    params = context.params or (rule.params and rule.params())
+    around = replace(context, repository=repository, params=params)
+    for manifest, workload in entries:
+        if workload is not None:
+            yield manifest, list(rule.check(workload, around))
+
+
+def problems(rule: str, text: str, context: Context | None = None) -> list[Problem]:
+    """Return what a rule finds in the YAML of manifests."""
+    manifests = [entry for document in load(text, "test.yaml") for entry in objects(document)]
+    found = problems_of_objects(manifests, all_rules()[rule], context or Context())
+    return [problem for _, entries in found for problem in entries]
+
+
+def workloads(text: str) -> list[Workload]:
+    """Return the workloads of some YAML."""
+    manifests = (entry for document in load(text, "test.yaml") for entry in objects(document))
+    return [found for found in map(_workload, manifests) if found is not None]
+
+
+def _workload(manifest: ManifestObject, version: KubernetesVersion = KNOWN_VERSION) -> Workload | None:
+    found = declare(manifest, AdmissionContext(policies=(), kubernetes_version=version))
+    return None if found is None else found.workload

@@ -1,0 +1,118 @@
+"""Tests of a cluster's nodes as a workload's hard constraints see them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from policies.config.context import AdmissionContext
+from policies.config.workload_loader import declare
+from policies.manifests.documents import load, objects
+from policies.manifests.fields import ErrorList
+from policies.model.declared import Workload
+from policies.model.node import read_node
+from policies.model.repository import Repository
+from policies.model.topology import ClusterTopology
+from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.scheduler.workload_eligibility import Ineligibility, WorkloadEligibility, counts_only_its_own
+from tests.policies.rules.placing import a_workload
+from tests.policies.scheduler.clusters import a_node
+
+OWN = "topologyKey: zone, own"
+
+
+def _workload(text: str) -> Workload:
+    (entry,) = (found for document in load(text, "test.yaml") for found in objects(document))
+    declared = declare(entry, AdmissionContext(policies=()))
+    assert declared is not None
+    return declared.workload
+
+
+@pytest.mark.parametrize(
+    ("node", "pod", "expected"),
+    [
+        pytest.param({}, "", None, id="nothing in the way"),
+        pytest.param({"taints": ["gpu:NoSchedule"]}, "", Ineligibility.TAINT, id="a taint"),
+        pytest.param({"taints": ["gpu:PreferNoSchedule"]}, "", None, id="a taint that only asks"),
+        pytest.param({"unschedulable": True}, "", None, id="cordoned, which passes"),
+        pytest.param({"taints": ["node.kubernetes.io/not-ready:NoExecute"]}, "", None, id="not ready now"),
+        pytest.param({}, "nodeSelector: {zone: b}", Ineligibility.AFFINITY, id="another zone is asked for"),
+    ],
+)
+def test_obstacle(node: dict[str, Any], pod: str, expected: Ineligibility | None) -> None:
+    """What keeps a pod off a node is told by name."""
+    workload = _workload(a_workload(OWN, replicas=2, pod=pod))
+    read = read_node(a_node("n", {"zone": "a"}, **node), ErrorList())
+    terrain = WorkloadEligibility.of(workload, ClusterTopology((read,)), KNOWN_VERSION)
+
+    assert [expected] == [terrain.obstacle(node) for node in terrain.nodes]
+    assert (expected is None) == bool(terrain.usable)
+
+
+@pytest.mark.parametrize(
+    ("policies", "version", "expected"),
+    [
+        pytest.param("", "1.36", {"a": 1, "b": 0}, id="taints ignored, affinity honored"),
+        pytest.param("nodeTaintsPolicy: Honor", "1.36", {"a": 1}, id="both honored"),
+        pytest.param("nodeAffinityPolicy: Ignore", "1.36", {"a": 1, "b": 0, "c": 0}, id="both ignored"),
+        pytest.param(
+            "nodeTaintsPolicy: Honor, nodeAffinityPolicy: Ignore",
+            "1.25",
+            {"a": 1, "b": 0},
+            id="1.25 has neither",
+        ),
+    ],
+)
+def test_domains(policies: str, version: str, expected: dict[str, int]) -> None:
+    """The inclusion policies decide which domains count; a node without every hard key is in none."""
+    affinity = "{key: zone, operator: In, values: [a, b, d]}"
+    pod = (
+        "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+        f"{{nodeSelectorTerms: [{{matchExpressions: [{affinity}]}}]}}}}}}"
+    )
+    workload = _workload(a_workload(f"{OWN}, {policies}", "topologyKey: rack, own", replicas=2, pod=pod))
+    nodes = [
+        a_node("a-1", {"zone": "a", "rack": "1"}),
+        a_node("b-1", {"zone": "b", "rack": "1"}, taints=["gpu:NoSchedule"]),
+        a_node("c-1", {"zone": "c", "rack": "1"}),
+        a_node("d-1", {"zone": "d"}),
+    ]
+    inventory = ClusterTopology(tuple(read_node(node, ErrorList()) for node in nodes))
+    terrain = WorkloadEligibility.of(workload, inventory, KubernetesVersion.parse(version))
+    domains = terrain.domains(workload.constraints[0].constraint)
+
+    assert expected == {domain.value: len(domain.usable) for domain in domains}
+
+
+@pytest.mark.parametrize(
+    ("constraint", "spec", "kind", "expected"),
+    [
+        pytest.param(OWN, "", "Deployment", True, id="its own label"),
+        pytest.param(f"{OWN}, matchLabelKeys: [pod-template-hash]", "", "Deployment", True, id="by revision"),
+        pytest.param(
+            f"{OWN}, matchLabelKeys: [shard]", "", "Deployment", False, id="by a label we do not know"
+        ),
+        pytest.param("topologyKey: zone", "", "Deployment", False, id="no selector"),
+        pytest.param("topologyKey: zone, labelSelector: {}", "", "Deployment", False, id="an empty selector"),
+        pytest.param(
+            "topologyKey: zone, labelSelector: {matchExpressions: [{key: canary, operator: DoesNotExist}]}",
+            "",
+            "Deployment",
+            False,
+            id="a label that a controller may add",
+        ),
+        pytest.param(
+            OWN,
+            "updateStrategy: {rollingUpdate: {partition: 2}}",
+            "StatefulSet",
+            False,
+            id="two revisions side by side",
+        ),
+    ],
+)
+def test_counts_only_its_own(constraint: str, spec: str, kind: str, expected: bool) -> None:  # noqa: FBT001
+    """Only a selector that surely counts the replicas, all of them, is judged."""
+    workload = _workload(a_workload(constraint, replicas=2, spec=spec, kind=kind))
+
+    assert expected == counts_only_its_own(workload, workload.constraints[0], Repository())

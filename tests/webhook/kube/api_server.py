@@ -1,0 +1,231 @@
+"""A small API server of the loopback: lists in pages, watches from a version, faults where a test asks."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from tests.webhook.loopback import QuietHandler
+from webhook.kube.list import WATCHED_RESOURCES
+
+#: Seconds after which what should have happened is given up.
+PATIENCE_S = 20.0
+
+Object = dict[str, Any]
+#: Answers one request in place of the server.
+Fault = Callable[["Handler"], None]
+
+_PATHS = {resource.path: resource for resource in WATCHED_RESOURCES}
+
+
+def eventually(condition: Callable[[], Any]) -> Any:
+    """Return what a condition gives as soon as it is true."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        if found := condition():
+            return found
+        time.sleep(0.005)
+    raise AssertionError("it did not happen in time")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request."""
+
+    at: float
+    path: str
+    query: dict[str, str]
+
+    @property
+    def watch(self) -> bool:
+        return "watch" in self.query
+
+
+@dataclass
+class FakeApiServer:
+    """What the server holds; ``changed`` guards it."""
+
+    objects: dict[tuple[str, str, str], Object] = field(default_factory=dict)
+    history: list[tuple[int, str, Object]] = field(default_factory=list)
+    version: int = 1
+    #: Versions below are forgotten.
+    compacted: int = 0
+    asked: list[Asked] = field(default_factory=list)
+    #: What answers the next lists and watches.
+    list_faults: deque[Fault | None] = field(default_factory=deque)
+    watch_faults: deque[Fault | None] = field(default_factory=deque)
+    changed: threading.Condition = field(default_factory=threading.Condition)
+    closed: bool = False
+    url: str = ""
+    connections: set[socket.socket] = field(default_factory=set)
+
+    def put(self, obj: Object) -> None:
+        """Add or replace an object and tell the watches."""
+        self._happen("ADDED" if self._key(obj) not in self.objects else "MODIFIED", obj)
+
+    def delete(self, obj: Object) -> None:
+        """Remove an object and tell the watches."""
+        self._happen("DELETED", obj)
+
+    def compact(self) -> None:
+        """Forget all versions so far: the next to go on from one is told that it is gone."""
+        with self.changed:
+            self.version += 1
+            self.compacted = self.version
+
+    def drop(self) -> None:
+        """Break every connection off."""
+        with self.changed:
+            for connection in self.connections:
+                # Its client may have closed it at the same moment.
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
+    def names(self, kind: str) -> set[str]:
+        with self.changed:
+            return {name for held, _, name in self.objects if held == kind}
+
+    def requests(self, *, watch: bool, path: str = "/api/v1/pods") -> list[Asked]:
+        return [asked for asked in self.asked if asked.watch == watch and asked.path == path]
+
+    @staticmethod
+    def _key(obj: Object) -> tuple[str, str, str]:
+        return obj["kind"], obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
+
+    def _happen(self, verb: str, obj: Object) -> None:
+        with self.changed:
+            self.version += 1
+            obj = obj | {"metadata": obj["metadata"] | {"resourceVersion": str(self.version)}}
+            if verb == "DELETED":
+                del self.objects[self._key(obj)]
+            else:
+                self.objects[self._key(obj)] = obj
+            self.history.append((self.version, verb, obj))
+            self.changed.notify_all()
+
+
+class Handler(QuietHandler):
+    """Answers as an API server does, unless a fault is due."""
+
+    protocol_version = "HTTP/1.1"
+    state: FakeApiServer
+
+    def setup(self) -> None:
+        super().setup()
+        with self.state.changed:
+            self.state.connections.add(self.connection)
+
+    def finish(self) -> None:
+        with self.state.changed:
+            self.state.connections.discard(self.connection)
+        super().finish()
+
+    def do_GET(self) -> None:  # noqa: N802  # as the standard library calls it
+        url = urlsplit(self.path)
+        asked = Asked(time.monotonic(), url.path, dict(parse_qsl(url.query)))
+        with self.state.changed:
+            self.state.asked.append(asked)
+            faults = self.state.watch_faults if asked.watch else self.state.list_faults
+            fault = faults.popleft() if faults and url.path == "/api/v1/pods" else None
+        try:
+            if fault is not None:
+                fault(self)
+            elif asked.watch:
+                self._watch(asked)
+            elif asked.path == "/version":
+                self.reply(200, {"major": "1", "minor": "30", "gitVersion": "v1.30.4-gke.1"})
+            else:
+                self._list(asked)
+        except OSError:
+            self.close_connection = True
+
+    def reply(self, status: int, body: object, **headers: str) -> None:
+        """Send a whole answer, of JSON unless it is bytes already."""
+        text = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.answer(status, text, {name.replace("_", "-"): value for name, value in headers.items()})
+
+    def stream(self) -> None:
+        """Begin an answer of chunks."""
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+
+    def chunk(self, text: bytes) -> None:
+        self.wfile.write(b"%x\r\n%b\r\n" % (len(text), text))
+
+    def _list(self, asked: Asked) -> None:
+        resource = _PATHS[asked.path]
+        start, version = 0, ""
+        if place := asked.query.get("continue"):
+            begun, _, version = place.partition("@")
+            start = int(begun)
+        with self.state.changed:
+            if version and int(version) < self.state.compacted:
+                self.reply(410, {"kind": "Status", "reason": "Expired", "code": 410, "message": "old"})
+                return
+            items = [
+                {name: value for name, value in obj.items() if name not in ("apiVersion", "kind")}
+                for (kind, _, _), obj in sorted(self.state.objects.items())
+                if kind == resource.kind
+            ]
+            version = version or str(self.state.version)
+        end = start + int(asked.query.get("limit", len(items)))
+        metadata = {"resourceVersion": version}
+        if end < len(items):
+            metadata["continue"] = f"{end}@{version}"
+        self.reply(200, {"kind": f"{resource.kind}List", "metadata": metadata, "items": items[start:end]})
+
+    def _watch(self, asked: Asked) -> None:
+        state, kind = self.state, _PATHS[asked.path].kind
+        seen = int(asked.query["resourceVersion"])
+        self.stream()
+        if seen < state.compacted:
+            gone = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}
+            self.chunk(event("ERROR", gone))
+        while seen >= state.compacted:
+            with state.changed:
+                while state.version <= seen and not state.closed and state.changed.wait(PATIENCE_S):
+                    pass
+                if state.closed:
+                    break
+                due = [entry for entry in state.history if entry[0] > seen]
+                seen = state.version
+            for _, verb, obj in due:
+                if obj["kind"] == kind:
+                    self.chunk(event(verb, obj))
+        self.wfile.write(b"0\r\n\r\n")
+
+
+def event(verb: str, obj: object) -> bytes:
+    """Return a line of a watch."""
+    return json.dumps({"type": verb, "object": obj}).encode() + b"\n"
+
+
+@contextmanager
+def serving(state: FakeApiServer, port: int = 0) -> Iterator[FakeApiServer]:
+    """Serve for as long as the block runs."""
+    handler = type("Bound", (Handler,), {"state": state})
+    state.closed = False
+    with ThreadingHTTPServer(("127.0.0.1", port), handler) as server:
+        server.daemon_threads = False
+        state.url = f"http://127.0.0.1:{server.server_address[1]}"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield state
+        finally:
+            server.shutdown()
+            thread.join()
+            with state.changed:
+                state.closed = True
+                state.changed.notify_all()
+            state.drop()

@@ -1,0 +1,262 @@
+"""The way to a cluster as a kubeconfig describes it, and watches as they come from its connections."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from certs.serving import ServingContext
+from certs.store import SERVING_CERTIFICATE, SERVING_KEY
+from tests.certs.builders import a_folder, a_pair
+from tests.certs.tls import EchoServer
+from tests.webhook.kube.api_server import FakeApiServer, Handler, eventually, serving
+from tests.webhook.loopback import write_kubeconfig
+from webhook.kube import client
+from webhook.kube.api_server import ApiError, KubeconfigError, UnreachableError
+from webhook.kube.client import KubernetesApiServer, connect
+
+PODS = "/api/v1/pods"
+
+
+@pytest.fixture
+def server() -> Iterator[FakeApiServer]:
+    with serving(FakeApiServer()) as state:
+        yield state
+
+
+@pytest.fixture
+def api(server: FakeApiServer, tmp_path: Path) -> KubernetesApiServer:
+    return connect(kubeconfig=write_kubeconfig(tmp_path, server.url))
+
+
+def read(api: KubernetesApiServer) -> list[bytes]:
+    with api.watch(PODS, {}, idle_s=20) as watch:
+        return list(watch)
+
+
+def a_kubeconfig(**changes: Any) -> str:
+    """Return a kubeconfig of two contexts; only ``a`` has a namespace, and none is the current one."""
+    contexts = {"a": {"namespace": "shop"}, "b": {}}
+    config = {
+        "clusters": [{"name": name, "cluster": {"server": f"http://{name}"}} for name in contexts],
+        "users": [{"name": "u", "user": {"token": "s3cr3t"}}],
+        "contexts": [
+            {"name": name, "context": {"cluster": name, "user": "u"} | own} for name, own in contexts.items()
+        ],
+    }
+    return json.dumps(config | changes)
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "url", "namespace"),
+    [
+        pytest.param(a_kubeconfig(), "a", "http://a", "shop", id="named, no current one"),
+        pytest.param(a_kubeconfig(), "b", "http://b", "default", id="named, without a namespace"),
+        pytest.param(a_kubeconfig(**{"current-context": "a"}), "", "http://a", "shop", id="current"),
+        pytest.param(a_kubeconfig(**{"current-context": "a"}), "b", "http://b", "default", id="another"),
+        pytest.param(
+            a_kubeconfig(**{"current-context": "gone"}), "a", "http://a", "shop", id="current: gone"
+        ),
+    ],
+)
+def test_contexts(tmp_path: Path, text: str, context: str, url: str, namespace: str) -> None:
+    """The context that is named counts, else the current one."""
+    (tmp_path / "config").write_text(text)
+    found = connect(context, kubeconfig=str(tmp_path / "config"))
+
+    assert (url, namespace) == (found.url, found.namespace)
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "problem"),
+    [
+        pytest.param(None, "", "there is no such file", id="no file"),
+        pytest.param("{}", "", "current-context", id="an empty one"),
+        pytest.param("a: [", "", "expected the node content", id="no YAML"),
+        pytest.param(a_kubeconfig(), "", "current-context", id="no current context"),
+        pytest.param(a_kubeconfig(), "c", 'no context "c"; it has "a", "b"', id="no such context"),
+        pytest.param(a_kubeconfig(contexts=[{"name": "a", "context": None}]), "a", "context", id="odd"),
+    ],
+)
+def test_no_way_to_a_cluster(tmp_path: Path, text: str | None, context: str, problem: str) -> None:
+    """Whatever is wrong with a kubeconfig is told on one line, with its name and without its secrets."""
+    file = tmp_path / "config"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(KubeconfigError, match=problem) as caught:
+        connect(context, kubeconfig=str(file))
+
+    assert str(file) in str(caught.value)
+    assert 1 == len(str(caught.value).splitlines())
+    assert "s3cr3t" not in str(caught.value)
+
+
+def test_files_of_a_kubeconfig_stand_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative path is one from the folder of the kubeconfig, wherever the program runs."""
+    (tmp_path / "token").write_text("own")
+    users = [{"name": "u", "user": {"tokenFile": "token"}}]
+    (tmp_path / "config").write_text(a_kubeconfig(users=users))
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    found = connect("a", kubeconfig=str(tmp_path / "config"))
+
+    assert {"Authorization": "Bearer own"} == found._credentials()
+
+
+@pytest.mark.parametrize(
+    ("chunks", "expected"),
+    [
+        pytest.param([b"a\nb\n"], [b"a", b"b"], id="two lines in one chunk"),
+        pytest.param([b"a", b"b\nc", b"\n"], [b"ab", b"c"], id="lines over chunks"),
+        pytest.param([b"\n\na\n\n"], [b"a"], id="empty lines"),
+        pytest.param([b"a\nb"], [b"a"], id="an unfinished line"),
+        pytest.param([b"a" * 200_000 + b"\n"], [b"a" * 200_000], id="200,000 bytes in one line"),
+        pytest.param([], [], id="nothing"),
+    ],
+)
+def test_lines_of_a_watch(
+    server: FakeApiServer, api: KubernetesApiServer, chunks: list[bytes], expected: list[bytes]
+) -> None:
+    """Lines are told whole, however they were cut on the way."""
+
+    def fault(handler: Handler) -> None:
+        handler.stream()
+        for chunk in chunks:
+            handler.chunk(chunk)
+        handler.wfile.write(b"0\r\n\r\n")
+
+    server.watch_faults.append(fault)
+
+    assert expected == read(api)
+    assert "1" == server.asked[0].query["watch"]
+
+
+def test_a_line_without_an_end(
+    server: FakeApiServer, api: KubernetesApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that never ends its line does not fill the memory."""
+    monkeypatch.setattr(client, "_LONGEST_LINE", 1000)
+
+    def fault(handler: Handler) -> None:
+        handler.stream()
+        while True:
+            handler.chunk(b"a" * 500)
+
+    server.watch_faults.append(fault)
+
+    with pytest.raises(UnreachableError, match="a line of a watch is longer than"):
+        read(api)
+
+
+def test_a_refused_watch(server: FakeApiServer, api: KubernetesApiServer) -> None:
+    """A watch that is refused when it is opened says why."""
+    server.watch_faults.append(lambda handler: handler.reply(403, {"message": "no pods"}))
+
+    with pytest.raises(ApiError, match="no pods"):
+        read(api)
+
+
+def test_a_watch_that_breaks_off(server: FakeApiServer, api: KubernetesApiServer) -> None:
+    """A stream without its end is an error, not an end."""
+
+    def fault(handler: Handler) -> None:
+        handler.stream()
+        handler.chunk(b"a\n")
+        handler.close_connection = True
+
+    server.watch_faults.append(fault)
+
+    with pytest.raises(UnreachableError, match="the connection broke off"):
+        read(api)
+
+
+@contextmanager
+def accepting(answer: bytes) -> Iterator[int]:
+    """Accept one connection, say something or nothing, and keep it open; yield the port."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def accept() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.sendall(answer)
+                done.wait(10)
+
+        done = threading.Event()
+        thread = threading.Thread(target=accept)
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            done.set()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "answer", "timeout_s", "expected"),
+    [
+        pytest.param("http", b"", 0.2, "no answer within 0.2 s", id="silence"),
+        pytest.param(
+            "https", b"", 0.2, "it accepts connections and says nothing: it hangs", id="silence before TLS"
+        ),
+        pytest.param("https", b"HTTP/1.1 400 Bad\r\n\r\n", 9.0, "it does not speak TLS", id="no TLS"),
+    ],
+)
+def test_errors_are_sentences(
+    tmp_path: Path, scheme: str, answer: bytes, timeout_s: float, expected: str
+) -> None:
+    """What a library says of a socket is told as what it means."""
+    with accepting(answer) as port:
+        api = connect(kubeconfig=write_kubeconfig(tmp_path, f"{scheme}://127.0.0.1:{port}"))
+        with pytest.raises(UnreachableError) as raised:
+            api.send("GET", "/version", timeout_s=timeout_s)
+
+    assert f"{scheme}://127.0.0.1:{port}: {expected}" in str(raised.value)
+    assert "_ssl.c" not in str(raised.value)
+
+
+def test_a_certificate_of_somebody_else(tmp_path: Path) -> None:
+    """Who cannot be trusted is told with the reason of the verification."""
+    folder = a_folder(tmp_path / "pki", a_pair("127.0.0.1"))
+    serving = ServingContext(folder / SERVING_CERTIFICATE, folder / SERVING_KEY)
+    with EchoServer(serving) as server:
+        api = connect(kubeconfig=write_kubeconfig(tmp_path, f"https://127.0.0.1:{server.port}"))
+        with pytest.raises(UnreachableError, match=r"its certificate cannot be verified: [a-z -]+$"):
+            api.send("GET", "/version", timeout_s=5)
+
+
+def test_nobody_of_that_name(tmp_path: Path) -> None:
+    """A name that is mistyped is told as that."""
+    api = connect(kubeconfig=write_kubeconfig(tmp_path, "https://nobody.invalid"))
+
+    with pytest.raises(UnreachableError, match="there is no host of that name"):
+        api.send("GET", "/version", timeout_s=5)
+
+
+def test_a_watch_is_canceled_by_another_thread(server: FakeApiServer, api: KubernetesApiServer) -> None:
+    """Whoever waits for a line of a silent watch waits no longer; afterwards canceling does nothing."""
+    watches, ended = list[client.KubernetesWatch](), threading.Event()
+
+    def wait() -> None:
+        try:
+            with api.watch(PODS, {"resourceVersion": "1"}, idle_s=20) as watch:
+                watches.append(watch)
+                list(watch)
+        except UnreachableError:
+            ended.set()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    eventually(lambda: watches)
+    watches[0].cancel()
+    thread.join(10)
+    watches[0].cancel()
+
+    assert not thread.is_alive()
+    assert ended.is_set()

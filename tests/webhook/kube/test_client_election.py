@@ -1,0 +1,148 @@
+"""Elections by Lease, with the client's own code against an API server over HTTP."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.webhook.kube.api_server import eventually
+from tests.webhook.loopback import write_kubeconfig
+from tests.webhook.vouching.cluster import LEASE, Objects, serving
+from webhook.kube import client
+
+
+class Candidate:
+    """Counts how often it began and ended to lead."""
+
+    def __init__(self) -> None:
+        self.started = 0
+        self.stopped = 0
+
+    @property
+    def leads(self) -> bool:
+        """Whether it leads now."""
+        return self.started > self.stopped
+
+    def begin(self) -> None:
+        """Count a beginning."""
+        self.started += 1
+
+    def end(self) -> None:
+        """Count an end."""
+        self.stopped += 1
+
+
+Stand = Callable[[str], tuple[Candidate, Callable[[], None]]]
+
+
+@contextmanager
+def candidates(cluster: Objects, folder: Path) -> Iterator[Stand]:
+    """Give what makes candidates, who all resign at the end."""
+    resigns: list[Callable[[], None]] = []
+    with serving(cluster) as url:
+        api = client.connect(kubeconfig=write_kubeconfig(folder, url))
+        api._namespace = "evenkeel"
+
+        def stand(identity: str) -> tuple[Candidate, Callable[[], None]]:
+            candidate = Candidate()
+            resign = client.lead(
+                api, "evenkeel", identity=identity, started=candidate.begin, stopped=candidate.end
+            )
+            resigns.append(resign)
+            return candidate, resign
+
+        try:
+            yield stand
+        finally:
+            cluster.down = False
+            for resign in resigns:
+                resign()
+    for thread in threading.enumerate():
+        if thread.name == "election":
+            thread.join(20)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a Lease last seconds instead of a quarter of a minute; the client takes nothing shorter."""
+    monkeypatch.setattr(client, "_LEASE_S", 3)
+    monkeypatch.setattr(client, "_RENEW_S", 2)
+    monkeypatch.setattr(client, "_RETRY_S", 1)
+
+
+def holder(cluster: Objects) -> str:
+    """Return who holds the Lease."""
+    return str(cluster.objects[LEASE]["spec"]["holderIdentity"])
+
+
+@pytest.mark.usefixtures("quick")
+def test_one_leads_and_gives_back(tmp_path: Path) -> None:
+    """Of two one leads; when it resigns, the other does at once."""
+    cluster = Objects()
+    with candidates(cluster, tmp_path) as stand:
+        first, resign = stand("first")
+        eventually(lambda: first.leads)
+        second, _ = stand("second")
+        before = holder(cluster)
+        resign()
+        given_back = (first.leads, holder(cluster) == "first")
+        eventually(lambda: second.leads)
+
+        assert ("first", (False, False)) == (before, given_back)
+        assert (1, 1) == (first.started, first.stopped)
+        assert holder(cluster) == "second"
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_outage(tmp_path: Path) -> None:
+    """Nobody leads who cannot renew, and somebody does again afterwards."""
+    cluster = Objects()
+    with candidates(cluster, tmp_path) as stand:
+        candidate, _ = stand("first")
+        eventually(lambda: candidate.leads)
+        cluster.down = True
+        eventually(lambda: not candidate.leads)
+        cluster.down = False
+        eventually(lambda: candidate.leads)
+
+        assert (2, 1) == (candidate.started, candidate.stopped)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_lease_that_holds_rubbish(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It is told, the thread lives on, and a Lease that is mended is taken."""
+    cluster = Objects()
+    cluster.put(LEASE, {"metadata": {"name": "evenkeel"}, "spec": {"renewTime": "yesterday"}})
+    with candidates(cluster, tmp_path) as stand:
+        candidate, _ = stand("first")
+        eventually(lambda: "election_failed" in caplog.messages)
+        cluster.put(LEASE, {"metadata": {"name": "evenkeel"}, "spec": {}})
+
+        assert eventually(lambda: candidate.leads)
+
+
+def test_who_was_told_late(tmp_path: Path) -> None:
+    """Who has lost the Lease before he was told that he leads never begins."""
+    candidate = Candidate()
+    term = client._Term(candidate.begin, candidate.end)
+    term.end()
+    term.begin()
+
+    assert (0, 0) == (candidate.started, candidate.stopped)
+
+
+@pytest.mark.usefixtures("quick")
+def test_resigning_while_nobody_answers(tmp_path: Path) -> None:
+    """The end does not wait for an API server that is away."""
+    cluster = Objects()
+    with candidates(cluster, tmp_path) as stand:
+        candidate, resign = stand("first")
+        eventually(lambda: candidate.leads)
+        cluster.down = True
+        resign()
+
+        assert (candidate.leads, holder(cluster)) == (False, "first")

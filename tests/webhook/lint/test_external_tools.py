@@ -1,0 +1,62 @@
+"""What is told of a program that fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from webhook.lint.external_tools import HEAD_LENGTH, TAIL_LENGTH, complaint
+
+CWD = Path.cwd()
+
+
+@pytest.mark.parametrize(
+    ("stderr", "expected"),
+    [
+        pytest.param("", "it does not say why", id="nothing"),
+        pytest.param(
+            "WARNING: This chart is deprecated\nError: execution error at (a/b.yaml:3:4): no tag\n\n"
+            "Use --debug flag to render out invalid YAML\n",
+            "execution error at (a/b.yaml:3:4): no tag",
+            id="helm: a warning before, advice after",
+        ),
+        pytest.param(
+            "Error: values don't meet the specifications of the schema(s) in the following chart(s):\nshop:\n"
+            "- (root): a is required\n- b: Invalid type\n",
+            "values don't meet the specifications of the schema(s) in the following chart(s): shop: (root): a"
+            " is required; b: Invalid type",
+            id="helm: a schema",
+        ),
+        pytest.param("WARNING: old\nboom\n", "boom", id="no Error, but a warning"),
+        pytest.param("WARNING: old\n", "WARNING: old", id="nothing but a warning"),
+        pytest.param(
+            'E1120 18:28:51.183882   28775 run.go:72] "command failed" err="no match \\"a\\": b"\n',
+            'no match "a": b',
+            id="kubectl: 1 line of its log",
+        ),
+        pytest.param(
+            "Error: accumulating resources: accumulation err='accumulating resources from '../base':"
+            f" '{CWD}/base' must resolve to a file': recursed accumulation of path '{CWD}/base': accumulating"
+            " resources: accumulation err='accumulating resources from 'web.yaml': evalsymlink failure on"
+            f" '{CWD}/base/web.yaml' : lstat {CWD}/base/web.yaml: no such file or directory': must build at"
+            f" directory: not a valid directory: evalsymlink failure on '{CWD}/base/web.yaml' : lstat"
+            f" {CWD}/base/web.yaml: no such file or directory\n",
+            "base: web.yaml: evalsymlink failure on 'base/web.yaml' : lstat base/web.yaml: no such file or"
+            " directory",
+            id="kustomize: a chain of 2 folders",
+        ),
+        pytest.param("Error: \x1b[31ma\n", " [31ma", id="what steers a terminal"),
+    ],
+)
+def test_complaint(stderr: str, expected: str) -> None:
+    """The error with its cause, on one line."""
+    assert expected == complaint(stderr.encode())
+
+
+def test_a_long_complaint() -> None:
+    """Its end is kept, which has the cause."""
+    told = complaint(b"Error: start " + b"x" * 10_000 + b" the cause")
+
+    assert (told[:5], told[-9:]) == ("start", "the cause")
+    assert len(told) <= HEAD_LENGTH + TAIL_LENGTH + 3

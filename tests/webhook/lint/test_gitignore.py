@@ -1,0 +1,138 @@
+"""What Git ignores is left out."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pathspec import GitIgnoreSpec
+
+from webhook.lint.gitignore import ignored_in, without_backtracking
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with patterns at its root and in a folder."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "deploy" / "web").mkdir(parents=True)
+    (tmp_path / "dist").mkdir()
+    (tmp_path / ".gitignore").write_text("*.tmp.yaml\n/secret.yaml\ndist/\n")
+    (tmp_path / "deploy" / ".gitignore").write_text("!keep.tmp.yaml\n*.json\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        pytest.param("a.yaml", False, id="no pattern"),
+        pytest.param("a.tmp.yaml", True, id="the root's pattern"),
+        pytest.param("secret.yaml", True, id="an anchored pattern"),
+        pytest.param("deploy/secret.yaml", False, id="an anchored pattern, further down"),
+        pytest.param("deploy/keep.tmp.yaml", False, id="taken back by the inner folder"),
+        pytest.param("deploy/web/a.tmp.yaml", True, id="the root's, 2 levels down"),
+        pytest.param("deploy/web/a.json", True, id="the inner folder's, 1 level down"),
+        pytest.param("a.json", False, id="the inner folder's, outside it"),
+    ],
+)
+def test_nested_patterns(repository: Path, path: str, expected: object) -> None:
+    """The innermost folder with a pattern that fits decides."""
+    ignored = ignored_in((repository / path).parent)
+
+    assert expected == ignored.holds(repository / path)
+
+
+def test_a_folder_that_is_ignored_and_named(repository: Path) -> None:
+    """Who names an ignored folder means it."""
+    assert not ignored_in(repository / "dist").holds(repository / "dist" / "a.tmp.yaml")
+
+
+def test_without_a_repository(tmp_path: Path) -> None:
+    """Above a folder that is in no repository, nothing counts."""
+    (tmp_path / ".gitignore").write_text("*\n")
+    (tmp_path / "inner").mkdir()
+
+    assert not ignored_in(tmp_path / "inner").holds(tmp_path / "inner" / "a.yaml")
+
+
+_names = st.text(st.sampled_from("ab."), min_size=1, max_size=4)
+_globs = st.lists(
+    st.sampled_from(["a", "b", ".", "*", "?", "[ab]", "[!a]", "[]a]", "\\*"]), min_size=1, max_size=6
+).map("".join)
+_patterns = st.lists(_globs | st.just("**"), min_size=1, max_size=5).map("/".join)
+
+
+@settings(max_examples=400)
+@given(
+    st.builds(
+        lambda *parts: "".join(parts), st.sampled_from(["", "/", "!"]), _patterns, st.sampled_from(["", "/"])
+    ),
+    st.lists(st.lists(_names, min_size=1, max_size=5).map("/".join), min_size=5, max_size=20),
+)
+def test_patterns_mean_what_they_did(pattern: str, paths: list[str]) -> None:
+    """A pattern that needs no backtracking matches what pathspec's own expression matches."""
+    try:
+        (made,) = GitIgnoreSpec.from_lines([pattern]).patterns
+    except ValueError:
+        return  # pathspec refuses it.
+    if made.regex is None:
+        return
+    ours = re.compile(without_backtracking(made.regex.pattern))
+
+    for path in paths:
+        assert (made.regex.search(path) is None) == (ours.search(path) is None), path
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        pytest.param("*a*a*a*a*a*a*a*a*a*b", "a" * 250, id="10 stars"),
+        pytest.param("*[a-c]*[a-c]*[a-c]*[a-c]*[a-c]*[]b]*b", "a" * 250, id="7 stars, classes between"),
+        pytest.param("x/*?*?*?*?*?*?*?*?*b", "x/" + "a" * 250, id="stars and question marks"),
+        pytest.param("**/a/**/a/**/a/**/a/**/a/**/a/**/b", "a/" * 2000, id="7 times any folders"),
+    ],
+)
+def test_an_odd_pattern_takes_no_time(tmp_path: Path, pattern: str, path: str) -> None:
+    """With backtracking each of them would take longer than anybody lives."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text(f"{pattern}\n", encoding="utf-8")
+
+    assert not ignored_in(tmp_path).holds(tmp_path / path)
+
+
+@pytest.mark.parametrize(
+    ("content", "ignored"),
+    [
+        pytest.param(b"!\n\\\nb.yaml\\\n[c-a].yaml\na.yaml\n", "a.yaml", id="4 lines that are no patterns"),
+        pytest.param(b"\xef\xbb\xbfa.yaml\n", "a.yaml", id="a byte order mark"),
+        pytest.param(b"a.yaml\r\n", "a.yaml", id="a carriage return"),
+        pytest.param(b"x\x0cb.yaml\na.yaml\n", "a.yaml", id="a form feed ends no line"),
+        pytest.param(b"\xff\na.yaml\n", "a.yaml", id="no UTF-8"),
+        pytest.param(b"[[:digit:][:upper:]].yaml\n", "7.yaml", id="2 classes"),
+        pytest.param(b"[![:lower:]].yaml\n", "7.yaml", id="no such class"),
+        pytest.param(b"[[:punct:]].yaml\n", "#.yaml", id="the class of punctuation"),
+        pytest.param(b"[[]a.yaml\n", "[a.yaml", id="a bracket in brackets"),
+    ],
+)
+def test_odd_lines(tmp_path: Path, content: bytes, ignored: str) -> None:
+    """They mean what they mean to Git, which passes over what is no pattern."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_bytes(content)
+    spec = ignored_in(tmp_path)
+
+    assert [ignored] == [name for name in (ignored, "b.yaml") if spec.holds(tmp_path / name)]
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    """Git follows no link to its patterns, and nobody waits for a pipe."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "patterns").write_text("a.yaml\n")
+    (tmp_path / ".gitignore").symlink_to("patterns")
+    (tmp_path / "pipe").mkdir()
+    os.mkfifo(tmp_path / "pipe" / ".gitignore")
+
+    assert not ignored_in(tmp_path).holds(tmp_path / "a.yaml")
+    assert not ignored_in(tmp_path / "pipe").holds(tmp_path / "pipe" / "a.yaml")

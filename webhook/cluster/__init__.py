@@ -1,1 +1,0 @@
-"""Where the picture of a cluster comes from."""

@@ -1,0 +1,1 @@
+"""The API server: its client, lists, informers and snapshots."""

@@ -1,0 +1,250 @@
+"""What Evenkeel says to an API server, and what can go wrong: no client library is known here.
+
+``live.py`` connects; everything else that talks to a cluster takes an ``ApiServer`` and needs no more.
+
+ClusterError                   the cluster cannot be asked                → exit 3
+├── KubeconfigError            no kubeconfig, or one that cannot be used
+├── UnreachableError           nobody answers, or not in time, or cannot be trusted
+└── ApiError                   the API server answers with an error status
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Any, Protocol
+
+import orjson
+
+from policies.manifests.errors import EvenkeelError
+
+#: Seconds for one answer that is not a stream. The API server itself gives most requests 60 s; who asks for
+#: something small is told sooner that nobody answers. Arbitrary.
+TIMEOUT_S = 30.0
+#: Content type of a JSON patch.
+JSON_PATCH = "application/json-patch+json"
+#: Characters of an answer that is no Status which are repeated. Arbitrary.
+_TOLD_LENGTH = 200
+
+
+class ClusterError(EvenkeelError):
+    """The cluster cannot be asked; the program ends with exit code 3."""
+
+
+class KubeconfigError(ClusterError):
+    """There is no description of a cluster, or one that cannot be used."""
+
+
+class UnreachableError(ClusterError):
+    """Nobody answers, or not in time, or it is not who it should be."""
+
+
+class ApiError(ClusterError):
+    """The API server refuses.
+
+    Attributes:
+        status: The HTTP status, or the code of an error in a watch.
+        reason: The machine-readable reason of the Status object (``NotFound``, ``Conflict``, …), or empty.
+        retry_after_s: Seconds that the API server asks to wait; None if it does not say.
+    """
+
+    def __init__(
+        self, status: int, message: str, *, reason: str = "", retry_after_s: float | None = None
+    ) -> None:
+        self.status = status
+        self.reason = reason
+        self.retry_after_s = retry_after_s
+        super().__init__(message)
+
+    @property
+    def not_found(self) -> bool:
+        """Whether the object, or its kind, is not there."""
+        return self.status == HTTPStatus.NOT_FOUND
+
+    @property
+    def conflict(self) -> bool:
+        """Whether somebody else has written meanwhile, or made it first."""
+        return self.status == HTTPStatus.CONFLICT
+
+    @property
+    def forbidden(self) -> bool:
+        """Whether the caller may not do this."""
+        return self.status == HTTPStatus.FORBIDDEN
+
+    @property
+    def gone(self) -> bool:
+        """Whether what was asked to go on from is too old to go on from."""
+        return self.status == HTTPStatus.GONE
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer, whatever its status.
+
+    Attributes:
+        status: The HTTP status.
+        body: As it came; never shown by ``repr``, for it may hold a token or a private key.
+        headers: Names in lower case.
+    """
+
+    status: int
+    body: bytes = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def ok(self) -> bool:
+        """Whether it succeeded."""
+        return HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
+
+    @property
+    def date(self) -> datetime | None:
+        """What the clock of whoever answers said, to the second; None if it does not say.
+
+        >>> Answer(200, b"", {"date": "Sun, 22 Nov 2026 08:00:00 GMT"}).date
+        datetime.datetime(2026, 11, 22, 8, 0, tzinfo=datetime.timezone.utc)
+        >>> Answer(200, b"", {"date": "today"}).date
+        """
+        try:
+            told = parsedate_to_datetime(self.headers.get("date", ""))
+        except ValueError:
+            return None
+        return told if told.tzinfo else None
+
+    def json_object(self) -> dict[str, Any]:
+        """Return the JSON object that the body is; an empty one if it is something else."""
+        try:
+            told = orjson.loads(self.body)
+        except orjson.JSONDecodeError:
+            return {}
+        return told if isinstance(told, dict) else {}
+
+    def error(self) -> ApiError:
+        """Return what the answer says went wrong."""
+        return status_error(self.status, self.body, self.headers.get("retry-after", ""))
+
+
+class Watch(Protocol):
+    """An opened watch."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield its lines as they come, one event each, until the API server ends it.
+
+        Raises:
+            UnreachableError: It breaks off.
+        """
+
+    def cancel(self) -> None:
+        """End it, from any thread: whoever waits for its next line is told that it broke off, or ended."""
+
+
+class ApiServer(ABC):
+    """An API server, reached with somebody's credentials. Any number of threads may use one.
+
+    Attributes:
+        date: What its clock said with the last answer to ``call``; None if it has not said.
+    """
+
+    date: datetime | None = None
+
+    @property
+    @abstractmethod
+    def url(self) -> str:
+        """Where it is, for messages."""
+
+    @property
+    @abstractmethod
+    def namespace(self) -> str:
+        """The namespace of the context, or of the pod's service account; ``default`` if none is set."""
+
+    @abstractmethod
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout_s: float = TIMEOUT_S,
+    ) -> Answer:
+        """Send a request and return the whole answer, also one that is an error.
+
+        Raises:
+            UnreachableError: There is none.
+        """
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: object = None,
+        content_type: str = "application/json",
+        timeout_s: float = TIMEOUT_S,
+    ) -> dict[str, Any]:
+        """Send a JSON request and return the object of its answer.
+
+        Raises:
+            ApiError: The API server refuses.
+            UnreachableError: There is no answer.
+        """
+        answer = self.send(
+            method,
+            path,
+            params=params,
+            body=None if body is None else orjson.dumps(body),
+            headers={"Content-Type": content_type},
+            timeout_s=timeout_s,
+        )
+        self.date = answer.date
+        if not answer.ok:
+            raise answer.error()
+        try:
+            told = orjson.loads(answer.body)
+        except orjson.JSONDecodeError as error:
+            raise UnreachableError(f"{self.url}{path}: the answer is no JSON: {error}") from error
+        if not isinstance(told, dict):
+            raise UnreachableError(f"{self.url}{path}: the answer is no object")
+        return told
+
+    @abstractmethod
+    def watch(self, path: str, params: Mapping[str, str], *, idle_s: float) -> AbstractContextManager[Watch]:
+        """Open a watch, to be closed with the context.
+
+        Args:
+            path: Of the list.
+            params: Its query, without ``watch``.
+            idle_s: Seconds without a byte after which nobody is taken to be there.
+
+        Raises:
+            ApiError: The API server refuses, when the watch is opened.
+            UnreachableError: There is no answer, or the stream breaks off.
+        """
+
+
+def status_error(status: int, body: bytes, retry_after: str = "") -> ApiError:
+    """Return the error of an answer: its Status object's words if it has one."""
+    try:
+        told = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        told = None
+    wait = float(retry_after) if retry_after.isdecimal() else None
+    if not isinstance(told, dict) or not isinstance(told.get("message"), str):
+        text = " ".join(body.decode(errors="replace").split())[:_TOLD_LENGTH]
+        return ApiError(status, text or f"HTTP status {status}", retry_after_s=wait)
+    reason = told.get("reason")
+    details = told.get("details")
+    seconds = details.get("retryAfterSeconds") if isinstance(details, dict) else None
+    if wait is None and isinstance(seconds, int):
+        wait = float(seconds)
+    message = told["message"]
+    if reason == "Unauthorized":
+        # All that Kubernetes says of it is this word once more.
+        message += ": the cluster does not take these credentials, which may have expired"
+    return ApiError(status, message, reason=reason if isinstance(reason, str) else "", retry_after_s=wait)

@@ -1,0 +1,97 @@
+"""The picture of a live cluster: every kind is followed by a thread of its own, all into one index."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable
+
+from policies.scheduler.index import ClusterIndex
+from webhook.kube.api_server import ApiServer
+from webhook.kube.list import WATCHED_RESOURCES
+from webhook.kube.reflector import WATCH_S, Backoff, KindStatus, Reflector
+
+#: Seconds for all threads to end. One that waits for the answer to a list stays until it comes, and changes
+#: nothing any more. Arbitrary.
+_STOP_S = 5.0
+#: Of the age that counts as old, the share after which a watch is ended at the earliest: at half as much
+#: more, the latest, there is time to begin the next one. Arbitrary.
+_WATCHED_SHARE = 1 / 3
+
+
+class ClusterCache:
+    """A cluster that is followed from ``start`` to ``stop``, once.
+
+    Attributes:
+        index: The cluster as far as it is known.
+    """
+
+    def __init__(
+        self,
+        api: ApiServer,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        backoff: Callable[[], Backoff] = Backoff,
+        max_age_s: float = math.inf,
+    ) -> None:
+        """Prepare to follow; no thread is started and nothing is asked yet.
+
+        Args:
+            api: The API server; any number of clusters may follow one.
+            clock: Seconds that never go back.
+            backoff: Makes the pauses between the attempts of one kind.
+            max_age_s: The age that counts as old; a cluster where nothing happens does not come near it.
+        """
+        self.index = ClusterIndex()
+        self._clock = clock
+        watch_s = min(WATCH_S, max_age_s * _WATCHED_SHARE)
+        self._reflectors = [
+            Reflector(api, resource, self.index, clock=clock, backoff=backoff(), watch_s=watch_s)
+            for resource in WATCHED_RESOURCES
+        ]
+        self._threads = [
+            threading.Thread(target=reflector.run, name=f"follow-{reflector.kind}", daemon=True)
+            for reflector in self._reflectors
+        ]
+
+    def start(self) -> None:
+        """Begin to follow; a process that forks does it afterwards, because threads are not inherited."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """End the threads and their connections; the index stays as it is."""
+        for reflector in self._reflectors:
+            reflector.stop()
+        deadline = time.monotonic() + _STOP_S
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join(max(0.0, deadline - time.monotonic()))
+
+    @property
+    def synced(self) -> bool:
+        """Whether all objects of every kind were seen once."""
+        return all(reflector.synced for reflector in self._reflectors)
+
+    def age_s(self) -> float:
+        """Return for how many seconds the picture may have been out of date: of the kind where it is most.
+
+        A kind is up to date whenever its list or its watch begins, and when its watch tells anything.
+        Infinite before all kinds were seen once.
+        """
+        if not self.synced:
+            return math.inf
+        return max(0.0, self._clock() - min(reflector.alive_at for reflector in self._reflectors))
+
+    def unsynced(self) -> list[str]:
+        """Return the kinds of which not all objects were seen once, each with the reason."""
+        return [reflector.told() for reflector in self._reflectors if not reflector.synced]
+
+    def refused(self, *, longer_s: float) -> list[str]:
+        """Return the kinds that the API server has refused for longer than so, each with the reason."""
+        return [reflector.told() for reflector in self._reflectors if reflector.refused_s() > longer_s]
+
+    def kinds(self) -> list[KindStatus]:
+        """Return how it goes with each kind."""
+        return [reflector.status() for reflector in self._reflectors]

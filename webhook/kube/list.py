@@ -1,0 +1,185 @@
+"""Reads whole lists from an API server, page by page, and says which kinds make up a cluster."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, Final
+
+from webhook.kube.api_server import ApiError, ApiServer, UnreachableError
+
+#: Objects of one page. Reading 250 pods, some megabyte, takes some 6 ms, during which no other thread of the
+#: process runs; fewer would ask a large cluster's API server too often. Arbitrary.
+PAGE: Final = 250
+#: How often a list whose place expired is begun again in pages, so many times larger each time; then it is
+#: asked for in one piece. Arbitrary.
+_RESTARTS, _LARGER = 3, 4
+#: Seconds for a page. The API server gives a list 60 s.
+_TIMEOUT_S: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A kind of object, and where an API server lists all of them.
+
+    Attributes:
+        api_version: Of the objects.
+        kind: Of the objects.
+        path: Of the list.
+        field_selector: Which of them are wanted; empty for all.
+    """
+
+    api_version: str
+    kind: str
+    path: str
+    field_selector: str = ""
+
+    @property
+    def group(self) -> str:
+        """The group of the objects, as rules of a role name it; empty for the core group."""
+        return self.api_version.rpartition("/")[0]
+
+    @property
+    def plural(self) -> str:
+        """The kind as rules of a role name it."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def params(self) -> dict[str, str]:
+        """The query that selects the wanted ones."""
+        return {"fieldSelector": self.field_selector} if self.field_selector else {}
+
+
+#: What a cluster is made of, small kinds first. Of the pods, those that take room on a node: kube-scheduler
+#: does not count the others, and the API server tells when one becomes such a pod, or ceases to be.
+WATCHED_RESOURCES: Final = (
+    Resource("v1", "Namespace", "/api/v1/namespaces"),
+    Resource("v1", "Node", "/api/v1/nodes"),
+    Resource("v1", "Service", "/api/v1/services"),
+    Resource("v1", "ReplicationController", "/api/v1/replicationcontrollers"),
+    Resource("apps/v1", "StatefulSet", "/apis/apps/v1/statefulsets"),
+    Resource("apps/v1", "ReplicaSet", "/apis/apps/v1/replicasets"),
+    Resource("v1", "Pod", "/api/v1/pods", "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a list.
+
+    Attributes:
+        first: Whether the list begins here, perhaps anew: then what came before does not count.
+        items: The objects, with their apiVersion and kind; what is no object was dropped.
+        version: From which a watch goes on where the list ends.
+    """
+
+    first: bool
+    items: list[dict[str, Any]]
+    version: str
+
+
+class Listing:
+    """A list that is read page by page; an error leaves it where it is, to go on later.
+
+    Where the place in the list has expired, as it does some minutes after the first page, it begins anew.
+    While a page is taken in, the next one is on its way: with 150,000 pods it saves a fifth.
+    """
+
+    def __init__(self, api: ApiServer, resource: Resource, *, page: int = PAGE) -> None:
+        self._api = api
+        self._resource = resource
+        self._limit = page
+        self._restarts = 0
+        self._place = ""
+        self._ended = False
+        self._ahead: Future[dict[str, Any]] | None = None
+
+    def next(self) -> Page | None:
+        """Return the next page, or None after the last.
+
+        Raises:
+            ApiError: The API server refuses.
+            UnreachableError: There is no answer, or none that is a list.
+        """
+        if self._ended:
+            return None
+        first = not self._place
+        ahead, self._ahead = self._ahead, None
+        try:
+            answer = ahead.result() if ahead is not None else self._ask()
+        except ApiError as error:
+            if first or not error.gone:
+                raise
+            self._place = ""
+            self._restarts += 1
+            self._limit *= _LARGER
+            return self.next()
+        items, metadata = answer.get("items"), answer.get("metadata")
+        # Go writes an empty list as null.
+        if not isinstance(items, list | None) or not isinstance(metadata, dict):
+            raise self._no_list()
+        version, place = metadata.get("resourceVersion"), metadata.get("continue")
+        if not isinstance(version, str) or not version:
+            raise self._no_list()
+        self._place = place if isinstance(place, str) else ""
+        self._ended = not self._place
+        if self._place:
+            self._ahead = _begun(self._ask)
+        named = {"apiVersion": self._resource.api_version, "kind": self._resource.kind}
+        return Page(first, [item | named for item in items or () if isinstance(item, dict)], version)
+
+    def _ask(self) -> dict[str, Any]:
+        params = self._resource.params
+        if self._restarts <= _RESTARTS:
+            params["limit"] = str(self._limit)
+        if self._place:
+            params["continue"] = self._place
+        return self._api.call("GET", self._resource.path, params=params, timeout_s=_TIMEOUT_S)
+
+    def _no_list(self) -> UnreachableError:
+        return UnreachableError(f"{self._api.url}{self._resource.path}: the answer is no list")
+
+
+def _begun(ask: Callable[[], dict[str, Any]]) -> Future[dict[str, Any]]:
+    """Ask a question in a thread of its own; nobody waits for an answer that is not wanted any more."""
+    asked = Future[dict[str, Any]]()
+
+    def run() -> None:
+        try:
+            asked.set_result(ask())
+        except Exception as error:  # noqa: BLE001  # whoever wants the answer gets it
+            asked.set_exception(error)
+
+    threading.Thread(target=run, name="list-ahead", daemon=True).start()
+    return asked
+
+
+def list_objects(api: ApiServer, resource: Resource) -> Iterator[dict[str, Any]]:
+    """Yield every object of a kind, with its apiVersion and kind, once.
+
+    Raises:
+        ApiError: The API server refuses.
+        UnreachableError: There is no answer, or none that is a list.
+    """
+    listing, told = Listing(api, resource), set[tuple[str, str]]()
+    while page := listing.next():
+        for item in page.items:
+            name = identity(item)
+            # A list that began anew repeats itself.
+            if name not in told:
+                told.add(name)
+                yield item
+
+
+def identity(obj: dict[str, Any]) -> tuple[str, str]:
+    """Return the namespace and the name of an object, empty where they are no text."""
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict):
+        return "", ""
+    namespace, name = metadata.get("namespace"), metadata.get("name")
+    return (
+        namespace if isinstance(namespace, str) else "",
+        name if isinstance(name, str) else "",
+    )

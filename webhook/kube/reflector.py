@@ -1,0 +1,388 @@
+"""Follows one kind of object: lists it, then watches it from there, and goes on whatever happens.
+
+Nothing ends it but ``stop``; every attempt that ends is followed by a pause, so that no misbehavior of a
+server makes it busy.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from random import SystemRandom
+from typing import Any, Final
+
+import orjson
+
+from policies.scheduler.index import ClusterIndex
+from webhook.kube.api_server import ApiError, ApiServer, ClusterError, UnreachableError, Watch, status_error
+from webhook.kube.list import Listing, Resource, identity
+from webhook.logs import LOGGER
+
+#: Seconds after which the API server is asked to end a watch: so much, and up to half as much again, so that
+#: not all end at once. Other clients ask for minutes and trust in bookmarks to show that somebody is there,
+#: but API servers before 1.21 send none where nothing happens. Arbitrary.
+WATCH_S: Final = 60.0
+#: Seconds without a byte after which nobody is there, beyond those that the watch may be silent. Arbitrary.
+_GRACE_S: Final = 15.0
+#: Seconds of the first pause, and of the longest: an API server that is back is noticed so much later, and
+#: what has changed by then is not known. Arbitrary.
+_FIRST_S, _LONGEST_S = 0.5, 5.0
+#: Seconds of the longest pause while the API server refuses: then somebody must do something. Arbitrary.
+_LONGEST_REFUSED_S: Final = 30.0
+#: Seconds at most that are waited because the API server asks to. Arbitrary.
+_LONGEST_ASKED_S: Final = 300.0
+#: Objects left out and odd events that are told one by one. Arbitrary.
+_MAX_TOLD: Final = 20
+#: Refusals that say nothing about the version that a watch goes on from.
+_PASSING: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
+
+
+@dataclass(slots=True)
+class Backoff:
+    """Pauses that double, a random half of each left out, until something went well for longer than one.
+
+    Attributes:
+        first_s: The first pause.
+        longest_s: The longest.
+        longest_refused_s: The longest while the API server answers and refuses.
+        random: Returns numbers from 0 to 1.
+    """
+
+    first_s: float = _FIRST_S
+    longest_s: float = _LONGEST_S
+    longest_refused_s: float = _LONGEST_REFUSED_S
+    random: Callable[[], float] = field(default_factory=lambda: SystemRandom().random)
+    _next_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._next_s = self.first_s
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the next pause is the longest."""
+        return self._next_s >= self.longest_s
+
+    def restart(self) -> None:
+        """Begin with the first pause again: what went wrong has changed, and may be over soon."""
+        self._next_s = self.first_s
+
+    def pause_s(self, *, well_s: float, least_s: float = 0.0, refused: bool = False) -> float:
+        """Return the seconds to wait before the next attempt.
+
+        Args:
+            well_s: For how many seconds the last one went well; below 0 if it did not.
+            least_s: Seconds that somebody asked to wait.
+            refused: Whether the last one ended with a refusal.
+        """
+        if well_s > self._next_s:
+            self._next_s = self.first_s
+        pause = self._next_s * (0.5 + self.random() / 2)
+        self._next_s = min(2 * self._next_s, self.longest_refused_s if refused else self.longest_s)
+        return max(pause, least_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindStatus:
+    """How it goes with one kind.
+
+    Attributes:
+        kind: As the API names it.
+        synced: Whether all of its objects were seen once.
+        objects: How many the index holds.
+        events: How many a watch told.
+        lists: How many lists were read to their end.
+        errors: How many attempts failed, and objects and events were unusable.
+        last_error: Why it is not followed at the moment; empty if it is.
+    """
+
+    kind: str
+    synced: bool
+    objects: int
+    events: int
+    lists: int
+    errors: int
+    last_error: str
+
+
+class Reflector:
+    """Keeps the objects of one kind in an index as they are in the cluster.
+
+    Attributes:
+        synced: Whether all objects were seen once.
+        alive_at: When what is known was last known to be current, by the clock.
+    """
+
+    def __init__(
+        self,
+        api: ApiServer,
+        resource: Resource,
+        index: ClusterIndex,
+        *,
+        clock: Callable[[], float],
+        backoff: Backoff,
+        watch_s: float = WATCH_S,
+    ) -> None:
+        self.synced = False
+        self.alive_at = clock()
+        self._api = api
+        self._resource = resource
+        self._index = index
+        self._clock = clock
+        self._backoff = backoff
+        self._watch_s = watch_s
+        self._kind = (resource.api_version, resource.kind)
+        self._stopping = threading.Event()
+        self._watch: Watch | None = None
+        # When the watch of this attempt was opened; infinite if it was not.
+        self._opened_at = math.inf
+        # How long it was asked to last.
+        self._asked_for_s = watch_s
+        # Where a watch goes on; empty if only a list says what there is.
+        self._version = ""
+        # The list that is being read, when it began, what is known but was not in it yet, and its version.
+        self._listing: Listing | None = None
+        self._listed_at = 0.0
+        self._missing: set[tuple[str, str]] = set()
+        self._listed_version = ""
+        self._events = self._lists = self._errors = self._told = 0
+        self._last_error = ""
+        # Since when the API server has refused; infinite if it does not. Whether the last attempt ended so.
+        self._refused_at = math.inf
+        self._refused_last = False
+
+    @property
+    def kind(self) -> str:
+        """The kind, as the API names it."""
+        return self._resource.kind
+
+    def status(self) -> KindStatus:
+        """Return how it goes."""
+        return KindStatus(
+            kind=self.kind,
+            synced=self.synced,
+            objects=self._index.count(self._kind),
+            events=self._events,
+            lists=self._lists,
+            errors=self._errors,
+            last_error=self._last_error,
+        )
+
+    def refused_s(self) -> float:
+        """Return for how many seconds the API server has refused to let it be followed; 0 if it does not."""
+        return max(0.0, self._clock() - self._refused_at)
+
+    def told(self) -> str:
+        """Return the kind, and why it is not followed if it is not; without the index, so without waiting."""
+        return f"{self.kind} ({self._last_error})" if self._last_error else self.kind
+
+    def run(self) -> None:
+        """Follow until ``stop``."""
+        pause_s = 0.0
+        while not self._stopping.wait(pause_s):
+            pause_s = self._attempt()
+
+    def stop(self) -> None:
+        """End ``run``, from any thread."""
+        self._stopping.set()
+        if (watch := self._watch) is not None:
+            watch.cancel()
+
+    def _attempt(self) -> float:
+        """List if there is need to, and watch until the watch ends; return how long to pause."""
+        asked_s, refused = 0.0, False
+        resumed = bool(self._version)
+        self._opened_at = math.inf
+        try:
+            if not resumed and not self._list():
+                return 0.0
+            self._follow()
+        except ApiError as error:
+            self._refused(error)
+            if resumed and error.gone:
+                # Nothing is wrong with the API server, and a list is needed soon.
+                return 0.0
+            asked_s = min(error.retry_after_s or 0.0, _LONGEST_ASKED_S)
+            refused = True
+            if not self._refused_last:
+                # An API server that has just started refuses for a second or two what it will allow.
+                self._backoff.restart()
+        except ClusterError as error:
+            # Watches break off now and then; whether something is wrong, the next attempt tells.
+            broke_off = bool(self._version) and self._opened_at < math.inf
+            self._failed(str(error), told=not broke_off)
+        except Exception as error:  # noqa: BLE001  # nobody would begin this thread anew
+            self._forget()
+            self._failed(f"{type(error).__name__}: {error}", trace=error)
+        well_s = self._clock() - self._opened_at
+        # However short watches are, one that lasted was no misbehavior.
+        lasted = well_s >= self._asked_for_s / 2
+        self._refused_last = refused
+        return self._backoff.pause_s(well_s=math.inf if lasted else well_s, least_s=asked_s, refused=refused)
+
+    def _list(self) -> bool:
+        """Read the list to its end; what it does not show is gone. Return whether there was time to."""
+        if self._listing is None:
+            self._listing = Listing(self._api, self._resource)
+        asked_at = self._clock()
+        while page := self._listing.next():
+            if page.first:
+                self._listed_at, self._listed_version = asked_at, page.version
+                self._missing = self._index.names(self._kind)
+            for obj in page.items:
+                if self._stopping.is_set():
+                    return False
+                if self._missing:
+                    self._missing.discard(identity(obj))
+                self._apply(obj)
+            asked_at = self._clock()
+        for namespace, name in self._missing:
+            self._index.remove(*self._kind, namespace, name)
+        self._version, self.alive_at = self._listed_version, self._listed_at
+        self._forget_list()
+        self._lists += 1
+        self.synced = True
+        fields = {"kind": self.kind, "objects": self._index.count(self._kind), "lists": self._lists}
+        LOGGER.info("cluster_listed", extra={"fields": fields})
+        return True
+
+    def _follow(self) -> None:
+        """Watch until the API server ends the watch."""
+        silent_s = self._watch_s * (1 + self._backoff.random() / 2)
+        # To an API server 0 means half an hour or more.
+        self._asked_for_s = max(1, int(silent_s))
+        params = self._resource.params | {
+            "resourceVersion": self._version,
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(self._asked_for_s),
+        }
+        with self._api.watch(self._resource.path, params, idle_s=silent_s + _GRACE_S) as watch:
+            self._watch = watch
+            try:
+                # Whoever stops may have come too early to see the watch.
+                if not self._stopping.is_set():
+                    self._read(watch)
+            finally:
+                self._watch = None
+
+    def _read(self, watch: Watch) -> None:
+        before, opened_at = self.alive_at, self._clock()
+        self.alive_at = self._opened_at = opened_at
+        self._refused_at = math.inf
+        if self._last_error:
+            LOGGER.info("cluster_followed_again", extra={"fields": {"kind": self.kind}})
+        self._last_error = ""
+        try:
+            for line in watch:
+                if self._stopping.is_set():
+                    return
+                self._take(line)
+        except ApiError:
+            if self.alive_at == opened_at:
+                # The version was too old after all: what happened since then is not known.
+                self.alive_at = before
+            raise
+
+    def _take(self, line: bytes) -> None:
+        verb, obj = self._event(line)
+        match verb:
+            case "ADDED" | "MODIFIED":
+                self._events += 1
+                self._apply(obj)
+            case "DELETED":
+                self._events += 1
+                self._remove(obj)
+            case "BOOKMARK":
+                pass
+            case "ERROR":
+                code = obj.get("code")
+                status = code if isinstance(code, int) else HTTPStatus.INTERNAL_SERVER_ERROR
+                if status not in _PASSING:
+                    self._forget()
+                raise status_error(status, orjson.dumps(obj))
+            case _:
+                self._odd(f"an event of an unknown type: {verb[:40]!r}")
+        self.alive_at = self._clock()
+        metadata = obj.get("metadata")
+        version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
+        if isinstance(version, str) and version:
+            self._version = version
+
+    def _event(self, line: bytes) -> tuple[str, dict[str, Any]]:
+        """Return the type and the object of an event.
+
+        Raises:
+            UnreachableError: It is none; nobody knows what it should have been, so a list must tell.
+        """
+        try:
+            event = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            event = None
+        if isinstance(event, dict):
+            verb, obj = event.get("type"), event.get("object")
+            if isinstance(verb, str) and isinstance(obj, dict):
+                return verb, obj
+        self._forget()
+        text = line[:40].decode(errors="replace")
+        raise UnreachableError(f"{self._api.url}{self._resource.path}: no event of a watch: {text!r}")
+
+    def _apply(self, obj: dict[str, Any]) -> None:
+        # A server that sends another kind must not reach what another thread keeps.
+        obj["apiVersion"], obj["kind"] = self._kind
+        if errors := self._index.apply(obj):
+            namespace, name = identity(obj)
+            self._odd(
+                f"{namespace}/{name}: {errors[0]}" if namespace else f"{name or 'no name'}: {errors[0]}"
+            )
+
+    def _remove(self, obj: dict[str, Any]) -> None:
+        namespace, name = identity(obj)
+        if not name:
+            self._odd("an object without a name is gone")
+        self._index.remove(*self._kind, namespace, name)
+
+    def _odd(self, problem: str) -> None:
+        """Count what cannot be used, and tell the first."""
+        self._errors += 1
+        self._told += 1
+        if self._told <= _MAX_TOLD:
+            fields = {"kind": self.kind, "problem": problem}
+            LOGGER.warning("cluster_object_left_out", extra={"fields": fields})
+
+    def _refused(self, error: ApiError) -> None:
+        if error.gone and (self._version or self._opened_at < math.inf):
+            # Nothing is wrong: it took too long to come back.
+            self._forget()
+            LOGGER.info("cluster_version_expired", extra={"fields": {"kind": self.kind}})
+            return
+        self._refused_at = min(self._refused_at, self._clock())
+        if error.status not in _PASSING and (
+            error.status < HTTPStatus.INTERNAL_SERVER_ERROR or self._backoff.exhausted
+        ):
+            # A list heals what a watch from this version may never do.
+            self._forget()
+        self._failed(
+            f"{error.status} {error.reason}: {error}" if error.reason else f"{error.status}: {error}"
+        )
+
+    def _failed(self, problem: str, *, told: bool = True, trace: Exception | None = None) -> None:
+        if self._stopping.is_set():
+            return
+        self._errors += 1
+        if not told:
+            return
+        if problem != self._last_error:
+            fields = {"kind": self.kind, "problem": problem}
+            LOGGER.warning("cluster_not_followed", extra={"fields": fields}, exc_info=trace)
+        self._last_error = problem
+
+    def _forget(self) -> None:
+        """Have the objects listed anew; meanwhile those that are known stay."""
+        self._version = ""
+        self._forget_list()
+
+    def _forget_list(self) -> None:
+        self._listing = None
+        self._missing = set()

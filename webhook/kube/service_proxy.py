@@ -1,0 +1,152 @@
+"""Asks the Evenkeel of a cluster, through the API server's proxy of its Service.
+
+Nobody needs a port-forward, and nobody's own credentials go to Evenkeel: the API server takes them for
+itself, and makes a token that says no more than "may ask Evenkeel", for ten minutes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Final
+
+from policies.manifests.errors import DocumentError
+from webhook.access.credential import PROXIED_HEADER
+from webhook.access.reviews import AUDIENCE
+from webhook.kube.api_server import TIMEOUT_S, Answer, ApiError, ApiServer, ClusterError
+
+#: The namespace where Evenkeel is if nobody says otherwise.
+DEFAULT_NAMESPACE: Final = "evenkeel"
+#: The Service of Evenkeel if nobody says otherwise.
+DEFAULT_SERVICE: Final = "evenkeel"
+#: Seconds for which a token is asked for; the API server gives none for less.
+TOKEN_S: Final = 600
+#: Seconds after which another is asked for. Arbitrary; half of its time, whatever the clocks say.
+_RENEW_AFTER_S: Final = TOKEN_S / 2
+#: Seconds for an answer: an explanation on 150,000 pods takes some, a queue before it as many.
+_TIMEOUT_S: Final = 60.0
+
+
+def proxied(service: str) -> str:
+    """Return a Service as the proxy names it: scheme, name, port. Rights are granted on all of it."""
+    return f"https:{service}:https"
+
+
+def account_of(service: str) -> str:
+    """Return the service account in whose name people ask the Evenkeel behind a Service."""
+    return f"{service}-client"
+
+
+class NotInstalledError(ClusterError):
+    """There is no Evenkeel in the namespace."""
+
+
+def request_token(api: ApiServer, namespace: str, account: str, *, timeout_s: float = TIMEOUT_S) -> str:
+    """Have a token made in the name of a service account that Evenkeel takes and the API server does not.
+
+    Raises:
+        ApiError: The API server refuses.
+        UnreachableError: There is no answer.
+    """
+    spec = {"audiences": [AUDIENCE], "expirationSeconds": TOKEN_S}
+    made = api.call(
+        "POST",
+        f"/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token",
+        body={"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec},
+        timeout_s=timeout_s,
+    )
+    return str((made.get("status") or {}).get("token") or "")
+
+
+class Installation:
+    """The Evenkeel of a cluster, asked with a token of its own."""
+
+    def __init__(
+        self,
+        api: ApiServer,
+        namespace: str,
+        *,
+        service: str = DEFAULT_SERVICE,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Take the way there; nothing is sent yet.
+
+        Args:
+            api: The cluster's API server.
+            namespace: Where Evenkeel is.
+            service: Its Service.
+            now: The clock, in seconds.
+        """
+        self._api = api
+        self._namespace = namespace
+        self._service = service
+        self._now = now
+        self._token = ""
+        self._renew_at = 0.0
+
+    def post(self, route: str, body: bytes, *, accept: str, query: Mapping[str, str] | None = None) -> Answer:
+        """Send a request to a route and return the answer, which is one of success.
+
+        Args:
+            route: The path of the route, such as ``/v1/explain``.
+            body: JSON.
+            accept: The media type of the answer.
+            query: The query of the URL.
+
+        Raises:
+            NotInstalledError: There is no Evenkeel.
+            DocumentError: Evenkeel cannot answer such a request; every problem is a line.
+            ApiError: Somebody on the way refuses; says what to do about it.
+            UnreachableError: There is no answer.
+        """
+        path = f"/api/v1/namespaces/{self._namespace}/services/{proxied(self._service)}/proxy{route}"
+        headers = {
+            "Accept": accept,
+            "Content-Type": "application/json",
+            PROXIED_HEADER: f"Bearer {self._fresh_token()}",
+        }
+        answer = self._api.send("POST", path, params=query, body=body, headers=headers, timeout_s=_TIMEOUT_S)
+        if not answer.ok:
+            raise self._error(answer)
+        if answer.headers.get("content-type", "").partition(";")[0] != accept:
+            text = f"answers no {accept}: is it of another release?"
+            raise ApiError(answer.status, f"{self._title}: {text}")
+        return answer
+
+    @property
+    def _title(self) -> str:
+        return f"Evenkeel in namespace {self._namespace}"
+
+    def _fresh_token(self) -> str:
+        if not self._token or self._now() >= self._renew_at:
+            try:
+                self._token = request_token(self._api, self._namespace, account_of(self._service))
+            except ApiError as error:
+                raise self._refused(error) from error
+            self._renew_at = self._now() + _RENEW_AFTER_S
+        return self._token
+
+    def _error(self, answer: Answer) -> Exception:
+        """Return what an answer means, which is the API server's or Evenkeel's."""
+        told = answer.json_object()
+        if told.get("kind") == "Status" or "error" not in told:
+            return self._refused(answer.error())
+        if answer.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE):
+            details = [f"{entry['field']}: {entry['message']}" for entry in told.get("details") or ()]
+            return DocumentError(f"{self._title}: {line}" for line in details or [told["error"]])
+        return ApiError(answer.status, f"{self._title}: {told['error']}")
+
+    def _refused(self, error: ApiError) -> ClusterError:
+        """Return what the API server's own refusal means."""
+        if error.not_found:
+            return NotInstalledError(f"{self._title} is not installed: {error}")
+        if error.forbidden:
+            text = (
+                f"to ask {self._title}, have create granted there on serviceaccounts/token "
+                f"{account_of(self._service)} and on services/proxy {proxied(self._service)}, as its Role "
+                f"{account_of(self._service)} does; if you may read the cluster yourself: "
+                "evenkeel snapshot -o cluster.json, and --cluster cluster.json"
+            )
+            return ApiError(error.status, f"{error}; {text}", reason=error.reason)
+        return ApiError(error.status, f"{self._title} does not answer: {error}", reason=error.reason)

@@ -1,0 +1,176 @@
+"""Which charts are rendered, and how: as evenkeel.yaml says, as the repository installs them, or as is."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from policies.config.lint_config import Rendering
+from policies.manifests.findings import Location
+from policies.manifests.skipped import Skipped, SkipReason, SourceKind
+from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from webhook.lint.chart_files import is_library
+from webhook.lint.charts import Helm, Release, render_chart
+from webhook.lint.discovery import CHART, Found
+from webhook.lint.external_tools import ToolError
+from webhook.lint.gitops_charts import Deployed, find_deployed
+from webhook.lint.kustomizations import absolute
+from webhook.lint.texts import Text, shown_file
+
+#: How often charts may install charts that install charts. Arbitrary; an app of apps of apps is deep.
+MAX_ROUNDS: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charts:
+    """How charts are rendered.
+
+    Attributes:
+        helm: Whether helm may be run.
+        version: The release of Kubernetes that charts are told.
+        given: How charts are installed that were given by name; None if nothing is said.
+        releases: How charts are installed, by their absolute folders.
+    """
+
+    helm: Rendering = Rendering.AUTO
+    version: KubernetesVersion = KNOWN_VERSION
+    given: Release | None = None
+    releases: Mapping[Path, tuple[Release, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rendering:
+    """One rendering of a chart.
+
+    Attributes:
+        folder: The chart.
+        release: How it is installed.
+        source: What is skipped if it fails, but for the reason.
+    """
+
+    folder: str
+    release: Release
+    source: Skipped
+
+    @property
+    def key(self) -> tuple[str, Release]:
+        """What makes two renderings the same."""
+        return self.folder, self.release
+
+
+def render_charts(found: Found, texts: Iterable[Text], charts: Charts) -> tuple[list[Text], list[Skipped]]:
+    """Return what charts render to, and what of them was skipped.
+
+    Args:
+        found: Which charts there are, and which of them were given by name.
+        texts: The texts that may deploy charts.
+        charts: How they are rendered.
+    """
+    renderer = _Renderer(charts)
+    own = [] if charts.helm is Rendering.OFF else list(find_deployed(texts))
+    deployed, renderings = own, list(_renderings(found, own, charts))
+    for _ in range(MAX_ROUNDS):
+        # What a chart renders to may install other charts, with other values than their own.
+        made = (text for each in renderings for text in renderer.texts(each))
+        deployed = [*own, *find_deployed(made)]
+        further = list(_renderings(found, deployed, charts))
+        is_settled = {each.key for each in further} == {each.key for each in renderings}
+        renderings = further
+        if is_settled:
+            break
+    skipped = [entry for each in deployed for entry in _unread(each)]
+    skipped += (entry for each in renderings for entry in renderer.skipped(each))
+    return [text for each in renderings for text in renderer.texts(each)], skipped
+
+
+@dataclass(slots=True)
+class _Renderer:
+    """Renders charts, each with the same release once."""
+
+    charts: Charts
+    _done: dict[tuple[str, Release], list[Text] | ToolError] = field(default_factory=dict)
+    _program: str | None = None
+
+    def __post_init__(self) -> None:
+        self._program = shutil.which("helm")
+
+    def texts(self, rendering: _Rendering) -> list[Text]:
+        """Return what a chart renders to, nothing if it does not."""
+        outcome = self._outcome(rendering)
+        return outcome if isinstance(outcome, list) else []
+
+    def skipped(self, rendering: _Rendering) -> Iterator[Skipped]:
+        """Yield why a chart does not render, if it does not."""
+        outcome = self._outcome(rendering)
+        if isinstance(outcome, ToolError):
+            source = rendering.source
+            message = f"{source.message}{outcome}"
+            yield replace(source, reason=outcome.reason, message=message, needs=outcome.needs)
+
+    def _outcome(self, rendering: _Rendering) -> list[Text] | ToolError:
+        if rendering.key not in self._done:
+            self._done[rendering.key] = self._render(rendering)
+        return self._done[rendering.key]
+
+    def _render(self, rendering: _Rendering) -> list[Text] | ToolError:
+        if self.charts.helm is Rendering.OFF:
+            return ToolError("--helm=off", SkipReason.SWITCHED_OFF)
+        if self._program is None:
+            return ToolError("helm is not on the PATH", SkipReason.TOOL_MISSING)
+        helm = Helm(program=self._program, kube_version=f"{self.charts.version}.0")
+        try:
+            return render_chart(rendering.folder, rendering.release, helm)
+        except ToolError as error:
+            return error
+
+
+def _renderings(found: Found, deployed: list[Deployed], charts: Charts) -> Iterator[_Rendering]:
+    """Yield every rendering of a chart once; one that nothing is said of is rendered with its own values."""
+    by_chart: dict[Path, list[Deployed]] = {}
+    for each in deployed:
+        if each.chart.folder:
+            by_chart.setdefault(absolute(each.chart.folder), []).append(each)
+    for folder in found.charts:
+        path = absolute(folder)
+        objects = by_chart.pop(path, [])
+        if is_library(folder):
+            continue
+        named = path in found.given
+        told = (charts.given,) if named and charts.given else charts.releases.get(path, ())
+        if told or not objects:
+            releases = told or (Release(),)
+            yield from (_of_chart(folder, each, named=named or bool(told)) for each in releases)
+        else:
+            yield from _of_objects(objects)
+    for objects in by_chart.values():
+        yield from _of_objects(objects)
+
+
+def _of_chart(folder: str, release: Release, *, named: bool) -> _Rendering:
+    source = Skipped(
+        location=Location(shown_file(str(Path(folder, CHART)))),
+        kind=SourceKind.CHART,
+        reason=SkipReason.TOOL_FAILED,
+        message=f"release {release.name}: " if release.name != Release().name else "",
+        named=named,
+    )
+    return _Rendering(folder=folder, release=release, source=source)
+
+
+def _of_objects(objects: list[Deployed]) -> Iterator[_Rendering]:
+    for each in {(each.chart.folder, each.chart.release): each for each in reversed(objects)}.values():
+        source = each.skipped(SkipReason.TOOL_FAILED, f"chart {each.chart.folder}: ")
+        yield _Rendering(folder=each.chart.folder, release=each.chart.release, source=source)
+
+
+def _unread(deployed: Deployed) -> Iterator[Skipped]:
+    """Yield what of a deployed chart is not here."""
+    if not deployed.chart.folder:
+        text = "chart not in this repository"
+        yield deployed.skipped(SkipReason.DOWNLOAD_NEEDED, text, deployed.chart.needs)
+    if deployed.chart.unread:
+        text = f"rendered without {', '.join(deployed.chart.unread)}"
+        yield deployed.skipped(SkipReason.VALUES_MISSING, text)

@@ -1,0 +1,109 @@
+"""Render Helm charts with the ``helm`` of the machine. Installs and downloads nothing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from policies.manifests.skipped import SkipReason
+from webhook.lint.chart_files import Complete, complete_chart
+from webhook.lint.external_tools import ToolError, run_tool
+from webhook.lint.texts import Text, shown_file
+
+#: How helm marks where a document comes from: ``# Source: chart/templates/web.yaml``.
+_SOURCE = re.compile(rb"^---[ \t]*\n# Source: (.+)\n", re.MULTILINE)
+#: How helm is told that values come on standard input.
+_STDIN: Final = "-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """One way in which a chart is installed.
+
+    Attributes:
+        name: The release's name; by default an arbitrary one, since many charts build their names from it.
+        namespace: Where it is installed; empty if that is not known.
+        values: Files with values, the later ones first in rank.
+        inline: A YAML document with values that come before those of the files; empty for none.
+        settings: Options of helm with single values, which come before all others.
+        api_versions: APIs that the cluster has besides those of Kubernetes.
+    """
+
+    name: str = "release"
+    namespace: str = ""
+    values: tuple[str, ...] = ()
+    inline: bytes = b""
+    settings: tuple[str, ...] = ()
+    api_versions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Helm:
+    """The program, and the release of Kubernetes that charts are told."""
+
+    program: str
+    kube_version: str
+
+
+def render_chart(folder: str, release: Release, helm: Helm) -> list[Text]:
+    """Return what a chart renders to, a text for each of its templates.
+
+    Args:
+        folder: The chart's folder.
+        release: The values and names to render it with.
+        helm: What renders it.
+
+    Raises:
+        ToolError: helm cannot render it, or would have to download something.
+    """
+    options = _options(release, helm)
+    with complete_chart(folder) as chart:
+        # A folder may be named like an option, and there are some that run programs.
+        command = [helm.program, "template", *options, "--", release.name, chart.folder]
+        try:
+            output = run_tool(command, stdin=release.inline)
+        except ToolError as error:
+            raise ToolError(str(error).replace(chart.folder, folder), error.reason) from error
+    parts = _SOURCE.split(output)
+    if len(parts) == 1 and output.strip():
+        raise ToolError("helm template: printed documents without their source")
+    return [
+        Text(
+            shown_file(_template(folder, chart, source.decode(errors="replace"))),
+            content,
+            rendered=True,
+            namespace=release.namespace,
+        )
+        for source, content in zip(parts[1::2], parts[2::2], strict=True)
+    ]
+
+
+def _options(release: Release, helm: Helm) -> list[str]:
+    remote = tuple(file for file in release.values if "://" in file)
+    if remote:
+        raise ToolError("values not in this repository", SkipReason.DOWNLOAD_NEEDED, remote)
+    options = [f"--kube-version={helm.kube_version}"]
+    if release.namespace:
+        options.append(f"--namespace={release.namespace}")
+    # With the whole path, what helm would take for standard input or an address is a file.
+    options += (f"--values={_listed(str(Path(file).absolute()))}" for file in release.values)
+    if release.inline:
+        options.append(f"--values={_STDIN}")
+    options += (f"--api-versions={_listed(version)}" for version in release.api_versions)
+    return [*options, *release.settings]
+
+
+def _listed(text: str) -> str:
+    """Return a text as the one entry of a list of comma-separated values, which helm reads."""
+    return '"' + text.replace('"', '""') + '"' if {",", '"', "\n"} & set(text) else text
+
+
+def _template(folder: str, chart: Complete, source: str) -> str:
+    """Return a template's file: its source starts with the chart's name, which need not be the folder's."""
+    path = source.strip().partition("/")[2]
+    for place in sorted(chart.linked, key=len, reverse=True):
+        if path.startswith(f"{place}/"):
+            return str(Path(chart.linked[place], path.removeprefix(f"{place}/")))
+    return str(Path(folder, path))

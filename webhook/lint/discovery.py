@@ -1,0 +1,191 @@
+"""Find what there is to read below folders, in an order that is always the same. Reads no manifest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from webhook.lint.gitignore import Ignored, ignored_in
+from webhook.lint.repository import is_below, repository_root
+
+#: The name that means standard input.
+STDIN: Final = "-"
+#: What is read of a folder.
+SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
+#: The file that makes a folder a Helm chart.
+CHART: Final = "Chart.yaml"
+#: The files that make a folder a kustomization.
+KUSTOMIZATIONS: Final = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
+#: Folders of a chart that hold no manifests: templates, and further charts that the outer one renders.
+_OF_CHART: Final = frozenset({"templates", "charts"})
+
+
+@dataclass(slots=True)
+class Found:
+    """What there is to read.
+
+    Attributes:
+        files: The files, and ``-``; without repeats.
+        named: Those of them that were given by name.
+        charts: The folders of Helm charts.
+        kustomizations: The kustomization files.
+        given: The folders that were given by name, or by the file that makes them what they are.
+        empty: Folders without any file to read.
+        outside: Links that lead out of the repository.
+        special: What has the name of a file to read and is none, such as a named pipe.
+    """
+
+    files: dict[str, None] = field(default_factory=dict)
+    named: set[str] = field(default_factory=set)
+    charts: list[str] = field(default_factory=list)
+    kustomizations: list[str] = field(default_factory=list)
+    given: set[Path] = field(default_factory=set)
+    empty: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+    special: list[str] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """How much was found."""
+        every = (self.files, self.charts, self.kustomizations, self.outside, self.special)
+        return sum(map(len, every))
+
+
+def find(paths: Iterable[str], *, exclude: tuple[Path, tuple[str, ...]] | None = None) -> Found:
+    """Find the files that paths stand for.
+
+    Hidden files and folders, and what Git ignores, are left out of folders; a path that is given is always
+    meant. A link to a folder is not followed, nor is one that leads out of the repository.
+
+    Args:
+        paths: Files, folders or ``-``, in the order in which they are read; ``Chart.yaml`` and
+            ``kustomization.yaml`` stand for their folders.
+        exclude: Patterns as in ``.gitignore`` for what else is left out, and the folder they count from.
+    """
+    found = Found()
+    for path in dict.fromkeys(paths):
+        if path == STDIN or not _is_folder(path):
+            _take_file(path, found)
+            continue
+        folder = Path(os.path.normpath(Path(path).absolute()))
+        found.given.add(folder)
+        ignored = ignored_in(folder)
+        if exclude is not None and exclude[1]:
+            ignored = ignored.with_patterns(*exclude)
+        below = Found()
+        _Walk(below, (folder, repository_root(folder))).take(path, folder, ignored)
+        if not below.count:
+            found.empty.append(path)
+        found.files |= below.files
+        found.charts += below.charts
+        found.kustomizations += below.kustomizations
+        found.outside += below.outside
+        found.special += below.special
+    found.files = dict.fromkeys(_once(found.files))
+    found.charts, found.kustomizations = _once(found.charts), _once(found.kustomizations)
+    found.outside, found.special = _once(found.outside), _once(found.special)
+    return found
+
+
+def _take_file(path: str, found: Found) -> None:
+    """Take in a file that was given; one that makes a folder a chart or a kustomization stands for it."""
+    folder, name = os.path.split(path)
+    if name not in {CHART, *KUSTOMIZATIONS} or not Path(path).is_file():
+        found.files[path] = None
+        found.named.add(path)
+        return
+    found.given.add(Path(os.path.normpath(Path(folder).absolute())))
+    if name == CHART:
+        found.charts.append(folder or ".")
+    else:
+        found.kustomizations.append(path)
+
+
+def _once(paths: Iterable[str]) -> list[str]:
+    """Return each path as it was first reached: what is given may lie in what else is given."""
+    first: dict[str, str] = {}
+    for path in paths:
+        key = path if path == STDIN else os.path.abspath(path)  # noqa: PTH100  # a link has its own place
+        first.setdefault(key, path)
+    return list(first.values())
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """Goes through a folder.
+
+    Attributes:
+        found: Takes the files.
+        roots: The folders that links may lead into.
+    """
+
+    found: Found
+    roots: tuple[Path, ...]
+
+    def take(self, shown: str, folder: Path, ignored: Ignored) -> None:
+        """Take in a folder.
+
+        Args:
+            shown: The folder as it was given, which is what messages use.
+            folder: The same as an absolute path.
+            ignored: The patterns in force.
+        """
+        try:
+            with os.scandir(folder) as scan:
+                entries = sorted(scan, key=lambda entry: entry.name)
+        except OSError:
+            # A folder that may not be read is a file that cannot be read: it is told when that is tried.
+            self.found.files[shown] = None
+            return
+        names = {entry.name for entry in entries}
+        is_chart = CHART in names
+        if is_chart:
+            self.found.charts.append(shown)
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            path = folder / entry.name
+            below = _joined(shown, entry.name)
+            if entry.is_dir(follow_symlinks=False):
+                if (is_chart and entry.name in _OF_CHART) or ignored.holds(path, is_folder=True):
+                    continue
+                self.take(below, path, ignored.below(path))
+            elif _is_wanted(entry) and not (ignored.specs and ignored.holds(path)):
+                self._take_file(entry, below)
+
+    def _take_file(self, entry: os.DirEntry[str], shown: str) -> None:
+        if entry.is_symlink() and not self._is_inside(entry.path):
+            self.found.outside.append(shown)
+        elif not entry.is_file():
+            self.found.special.append(shown)
+        elif entry.name in KUSTOMIZATIONS:
+            self.found.kustomizations.append(shown)
+        else:
+            self.found.files[shown] = None
+
+    def _is_inside(self, link: str) -> bool:
+        return any(is_below(Path(link), root) for root in self.roots)
+
+
+def _is_wanted(entry: os.DirEntry[str]) -> bool:
+    """Tell whether something may be a file to read; a link that leads nowhere, or to a folder, is none."""
+    if entry.name not in KUSTOMIZATIONS and os.path.splitext(entry.name)[1] not in SUFFIXES:  # noqa: PTH122  # half the time
+        return False
+    try:
+        return entry.is_file() or (not entry.is_dir() and bool(entry.stat()))
+    except OSError:
+        return False
+
+
+def _joined(folder: str, name: str) -> str:
+    return name if folder == "." else os.path.join(folder, name)  # noqa: PTH118  # keeps "./" and "..", as given

@@ -1,0 +1,154 @@
+"""From the paths of a command to the texts that it reads: charts rendered, kustomizations built."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from policies.config.lint_config import Rendering
+from policies.manifests.errors import DocumentError
+from policies.manifests.findings import Finding, Location
+from policies.manifests.skipped import Skipped, SkipReason, SourceKind
+from webhook.lint.chart_rendering import Charts, render_charts
+from webhook.lint.discovery import Found, find
+from webhook.lint.external_tools import ToolError
+from webhook.lint.field_origins import FieldOrigins
+from webhook.lint.kustomizations import Kustomization, absolute, check, reached, read_kustomization, roots
+from webhook.lint.texts import Text, read_text, shown_file, unreadable
+
+#: What becomes of a kustomization that is skipped.
+_UNBUILT = "not built, so its files are read without patches"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What may be run.
+
+    Attributes:
+        charts: How charts are rendered.
+        kustomize: For kustomizations, ``kustomize`` or else ``kubectl kustomize``.
+    """
+
+    charts: Charts = field(default_factory=Charts)
+    kustomize: Rendering = Rendering.AUTO
+
+
+@dataclass(slots=True)
+class Texts:
+    """What there is to read.
+
+    Attributes:
+        texts: By their files' names.
+        skipped: What was left out and why.
+        problems: What cannot be read.
+        missing: The files that were given and cannot be opened; they are among the problems, too.
+        sources: What kustomizations were built from.
+    """
+
+    texts: list[Text] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    problems: list[Finding] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    sources: FieldOrigins = field(default_factory=FieldOrigins)
+
+
+def gather_texts(
+    paths: Iterable[str], *, tools: Tools, exclude: tuple[Path, tuple[str, ...]] | None = None
+) -> Texts:
+    """Read everything that paths stand for.
+
+    Args:
+        paths: Files, folders or ``-``.
+        tools: Which programs may be run.
+        exclude: Patterns as in ``.gitignore`` for what is left out, and the folder they count from.
+    """
+    found = find(paths, exclude=exclude)
+    gathered = Texts()
+    covered = _build_all(found, tools.kustomize, gathered)
+    for file in found.files:
+        named = file in found.named
+        if not named and covered and absolute(file) in covered:
+            continue
+        try:
+            gathered.texts.append(read_text(file, named=named))
+        except DocumentError as error:
+            gathered.problems += (unreadable(shown_file(file), problem) for problem in error.problems)
+            if named or absolute(file) in found.given:
+                gathered.missing.append(file)
+    texts, skipped = render_charts(found, gathered.texts, tools.charts)
+    gathered.texts += texts
+    gathered.skipped += skipped
+    gathered.skipped += _unread(found)
+    gathered.texts.sort(key=lambda text: text.file)
+    return gathered
+
+
+def _unread(found: Found) -> Iterator[Skipped]:
+    """Yield what was found and is not opened."""
+    for path in found.empty:
+        why = "no YAML or JSON file in it"
+        yield replace(_skipped(path, SkipReason.NO_OBJECTS, why), kind=SourceKind.FOLDER, named=True)
+    for path in found.outside:
+        yield _skipped(path, SkipReason.OUTSIDE_REPOSITORY, "link that leads out of the repository")
+    for path in found.special:
+        yield _skipped(path, SkipReason.NOT_A_FILE, "not a regular file")
+
+
+def _skipped(path: str, reason: SkipReason, why: str) -> Skipped:
+    return Skipped(location=Location(shown_file(path)), kind=SourceKind.FILE, reason=reason, message=why)
+
+
+def _build_all(found: Found, rendering: Rendering, gathered: Texts) -> set[Path]:
+    """Build every kustomization that no other one uses; return the files that need no look of their own."""
+    known = [read_kustomization(file) for file in found.kustomizations]
+    by_folder = {each.folder: each for each in known}
+    gathered.sources = FieldOrigins(by_folder)
+    program = _kustomize(rendering) if known else None
+    # A patch is a part of a manifest: alone it would lack what the manifest has.
+    covered = {path for each in known for path in each.parts}
+    for root in roots(known):
+        made_from = reached(root, by_folder)
+        try:
+            text = _build(root, made_from, program, rendering)
+        except ToolError as error:
+            gathered.skipped.append(_unbuilt(root, error, named=root.folder in found.given))
+            continue
+        gathered.texts.append(replace(text, built=partial(gathered.sources.built, root)))
+        gathered.sources.count(made_from)
+        covered |= {path for each in made_from for path in each.resources}
+    return covered
+
+
+def _unbuilt(root: Kustomization, error: ToolError, *, named: bool) -> Skipped:
+    return Skipped(
+        location=Location(shown_file(root.file)),
+        kind=SourceKind.KUSTOMIZATION,
+        reason=error.reason,
+        message=f"{_UNBUILT}: {error}",
+        needs=error.needs,
+        named=named,
+    )
+
+
+def _build(
+    root: Kustomization, made_from: list[Kustomization], program: list[str] | None, rendering: Rendering
+) -> Text:
+    if program is None:
+        if rendering is Rendering.OFF:
+            raise ToolError("--kustomize=off", SkipReason.SWITCHED_OFF)
+        raise ToolError("neither kustomize nor kubectl is on the PATH", SkipReason.TOOL_MISSING)
+    check(made_from)
+    return root.build(program)
+
+
+def _kustomize(rendering: Rendering) -> list[str] | None:
+    if rendering is Rendering.OFF:
+        return None
+    if kustomize := shutil.which("kustomize"):
+        return [kustomize, "build"]
+    if kubectl := shutil.which("kubectl"):
+        return [kubectl, "kustomize"]
+    return None

@@ -1,0 +1,242 @@
+"""What a kustomization has kustomize open: its fields, exactly as they must be written.
+
+Kustomize reads fields whatever their case, and opens what entries of some of them name: files, folders, and
+addresses. What is built is only what is understood here; any other field might open more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, Final
+
+from policies.manifests.documents import Document, load
+from policies.manifests.errors import DocumentError
+from policies.manifests.fields import UNKNOWN_FIELD, ErrorKind, FieldError, FieldPath, shown, shown_name
+
+#: The rule that a value breaks which its field cannot have.
+VALUE_INVALID: Final = "value-invalid"
+#: Fields that list other kustomizations and whole manifests.
+_RESOURCES: Final = ("resources", "bases", "components")
+#: Fields that list files with what is no manifest.
+_FILES: Final = ("configurations", "crds")
+#: Fields that list files with objects that steer kustomize, or such objects themselves.
+_PLUGINS: Final = ("generators", "transformers", "validators")
+#: Fields that list patches, by their files or themselves.
+_TEXTS: Final = ("patchesStrategicMerge",)
+_PATCH: Final = frozenset({"path", "patch", "target", "options"})
+_GENERATOR: Final = frozenset(
+    {"name", "namespace", "behavior", "files", "envs", "env", "literals", "options", "type"}
+)
+#: Fields that list objects, and what these may have.
+_ENTRIES: Final[Mapping[str, frozenset[str]]] = {
+    "patches": _PATCH,
+    "patchesJson6902": _PATCH,
+    "replacements": frozenset({"path", "source", "targets"}),
+    "configMapGenerator": _GENERATOR,
+    "secretGenerator": _GENERATOR,
+}
+#: Fields of charts, which kustomize has helm download.
+_CHARTS: Final = ("helmCharts", "helmChartInflationGenerator")
+#: Fields that open nothing.
+_PLAIN: Final = frozenset(
+    {
+        "apiVersion", "kind", "metadata", "namePrefix", "nameSuffix", "namespace", "commonLabels", "labels",
+        "commonAnnotations", "images", "replicas", "vars", "sortOptions", "generatorOptions", "buildMetadata",
+        "helmGlobals", "openapi",
+    }
+)  # fmt: skip
+_KNOWN: Final = _PLAIN | {*_RESOURCES, *_FILES, *_PLUGINS, *_TEXTS, *_ENTRIES, *_CHARTS}
+_KINDS: Final = (None, "Kustomization", "Component")
+#: What kustomize writes anew in the text before it reads it, wherever it stands.
+_REWRITTEN: Final = b"imageTags:"
+#: Breaks of lines for some readers of YAML, and not for others.
+_BREAKS: Final = ("\x85", "\u2028", "\u2029")
+#: Fields of objects that steer kustomize whose texts are opened, in small letters.
+_OPENED: Final = frozenset({"path", "paths", "file", "files", "env", "envs"})
+#: The version of such objects that are part of kustomize, and the one that has helm render a chart.
+_BUILTIN: Final = "builtin"
+INFLATION: Final = "HelmChartInflationGenerator"
+
+
+@dataclass(slots=True)
+class Listed:
+    """What a kustomization lists, as it is written.
+
+    Attributes:
+        resources: Files and folders, or addresses, with manifests.
+        parts: Files with patches and the like.
+        plugins: Those of them whose objects steer kustomize.
+        sources: Files that objects are made of.
+        inline: Objects that steer kustomize and stand in the kustomization itself.
+        charts: Charts, each by its name, its version, and where it comes from.
+        errors: Why it must not be built.
+    """
+
+    resources: list[str] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)
+    plugins: list[str] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+    inline: list[str] = field(default_factory=list)
+    charts: list[str] = field(default_factory=list)
+    errors: list[FieldError] = field(default_factory=list)
+
+    def every(self) -> Iterator[str]:
+        """Yield every name that kustomize would open."""
+        yield from (*self.resources, *self.parts, *self.sources)
+
+
+def listed_by(document: Document) -> Listed:
+    """Return what a kustomization lists."""
+    value, listed = document.value, Listed()
+    if not isinstance(value, dict):
+        listed.errors.append(_invalid(FieldPath(), "must be an object"))
+        return listed
+    listed.errors += _unknown(value, _KNOWN, FieldPath())
+    listed.errors += (_invalid(key.path, "duplicate key") for key in document.repeated)
+    if value.get("kind") not in _KINDS:
+        listed.errors.append(_invalid(FieldPath(("kind",)), "must be Kustomization or Component"))
+    for name in (*_RESOURCES, *_FILES, *_PLUGINS, *_TEXTS):
+        _take_texts(name, value.get(name), listed)
+    for name in _ENTRIES:
+        _take_entries(name, value.get(name), listed)
+    _take_openapi(value.get("openapi"), listed)
+    for name in _CHARTS:
+        listed.charts += map(chart_words, _list(value.get(name), FieldPath((name,)), listed))
+    return listed
+
+
+def chart_words(chart: object) -> str:
+    """Return what a chart is told by: its name, its version, and where it comes from."""
+    fields = chart if isinstance(chart, dict) else {}
+    words = [str(fields[name]) for name in ("name", "chartName", "version") if fields.get(name)]
+    if fields.get("repo"):
+        words.append(f"from {fields['repo']}")
+    return " ".join(words) or "a chart"
+
+
+def text_errors(content: bytes) -> Iterator[FieldError]:
+    """Yield why a text may mean something else to kustomize than to us."""
+    if _REWRITTEN in content:
+        yield _invalid(FieldPath(), "imageTags is not read here, use images")
+    text = content.decode(errors="replace")
+    if "\0" in text or any(mark in text for mark in _BREAKS):
+        yield _invalid(FieldPath(), "must be UTF-8 without rare line breaks")
+
+
+def plugin_names(content: str | bytes, file: str) -> tuple[list[str], list[str]]:
+    """Return what the objects that steer kustomize open, and the charts that they have helm render.
+
+    Raises:
+        DocumentError: They cannot be read, or are not part of kustomize.
+    """
+    opened: list[str] = []
+    charts: list[str] = []
+    for document in load(content, file):
+        value = document.value
+        if not isinstance(value, dict) or value.get("apiVersion") != _BUILTIN or document.repeated:
+            raise DocumentError([f"{document.location(FieldPath())}: not a built-in plugin of kustomize"])
+        if value.get("kind") == INFLATION:
+            charts.append(chart_words(value))
+        opened += _opened(value)
+    return opened, charts
+
+
+def _opened(value: object) -> Iterator[str]:
+    """Yield every text below a field that may be opened."""
+    waiting: list[tuple[object, bool]] = [(value, False)]
+    while waiting:
+        node, is_opened = waiting.pop()
+        if isinstance(node, dict):
+            waiting += ((inner, key.casefold() in _OPENED) for key, inner in node.items())
+        elif isinstance(node, list):
+            waiting += ((inner, is_opened) for inner in node)
+        elif isinstance(node, str) and is_opened:
+            yield node
+
+
+def _take_texts(name: str, value: object, listed: Listed) -> None:
+    for number, entry in enumerate(_list(value, FieldPath((name,)), listed)):
+        path = FieldPath((name, number))
+        if not isinstance(entry, str):
+            listed.errors.append(_invalid(path, "must be a string"))
+        elif name in (*_TEXTS, *_PLUGINS) and "\n" in entry:
+            _take_inline(name, entry, path, listed)
+        else:
+            _take_name(entry, path, listed.resources if name in _RESOURCES else listed.parts, listed)
+            if name in _PLUGINS:
+                listed.plugins.append(entry)
+
+
+def _take_inline(name: str, text: str, path: FieldPath, listed: Listed) -> None:
+    """Take in an object that stands where a file might be named: only an object is surely none."""
+    try:
+        documents = load(text, "")
+    except DocumentError:
+        documents = []
+    if not documents or not all(isinstance(document.value, dict) for document in documents):
+        listed.errors.append(_invalid(path, "must be a file or an object"))
+    elif name in _PLUGINS:
+        listed.inline.append(text)
+
+
+def _take_entries(name: str, value: object, listed: Listed) -> None:
+    for number, entry in enumerate(_list(value, FieldPath((name,)), listed)):
+        path = FieldPath((name, number))
+        if isinstance(entry, str) and name == "patches":
+            # Before there were targets, the list was one of files.
+            _take_texts("patchesStrategicMerge", [entry], listed)
+        elif not isinstance(entry, dict):
+            listed.errors.append(_invalid(path, "must be an object"))
+        else:
+            listed.errors += _unknown(entry, _ENTRIES[name], path)
+            if "path" in entry:
+                _take_name(entry["path"], path.child("path"), listed.parts, listed)
+            for key in ("files", "envs"):
+                names = _list(entry.get(key), path.child(key), listed)
+                for position, each in enumerate(names):
+                    _take_name(each, path.child(key).index(position), listed.sources, listed)
+            if entry.get("env"):
+                _take_name(entry["env"], path.child("env"), listed.sources, listed)
+
+
+def _take_openapi(value: object, listed: Listed) -> None:
+    path = FieldPath(("openapi",))
+    if isinstance(value, dict):
+        listed.errors += _unknown(value, frozenset({"path", "version"}), path)
+        if "path" in value:
+            _take_name(value["path"], path.child("path"), listed.sources, listed)
+    elif value is not None:
+        listed.errors.append(_invalid(path, "must be an object"))
+
+
+def _take_name(name: object, path: FieldPath, into: list[str], listed: Listed) -> None:
+    if not isinstance(name, str):
+        listed.errors.append(_invalid(path, "must be a string"))
+    elif not name.isprintable():
+        listed.errors.append(_invalid(path, f"must be printable, got {shown(name)}"))
+    elif name:
+        into.append(name)
+
+
+def _list(value: object, path: FieldPath, listed: Listed) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    if value is not None:
+        listed.errors.append(_invalid(path, "must be an array"))
+    return []
+
+
+def _unknown(value: Mapping[str, Any], known: frozenset[str], path: FieldPath) -> Iterator[FieldError]:
+    for name in value:
+        if name not in known:
+            close = get_close_matches(name[:100].casefold(), known, 1)
+            hint = f", did you mean {shown(close[0])}?" if close else ""
+            yield FieldError(
+                path.child(shown_name(name)), f"unknown field{hint}", ErrorKind.NOT_SUPPORTED, UNKNOWN_FIELD
+            )
+
+
+def _invalid(path: FieldPath, problem: str) -> FieldError:
+    return FieldError(path, problem, ErrorKind.INVALID, VALUE_INVALID)

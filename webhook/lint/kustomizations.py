@@ -1,0 +1,259 @@
+"""Build kustomizations with the ``kustomize`` or ``kubectl`` of the machine; know which files they use."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from policies.manifests.documents import Document, load
+from policies.manifests.errors import DocumentError
+from policies.manifests.fields import FieldError, shown
+from policies.manifests.skipped import SkipReason
+from webhook.lint.discovery import KUSTOMIZATIONS
+from webhook.lint.external_tools import ToolError, run_tool
+from webhook.lint.kustomization_fields import Listed, listed_by, plugin_names, text_errors
+from webhook.lint.repository import is_file, is_within, shown_path
+from webhook.lint.texts import Text, read_text, shown_file
+
+#: What kustomize would download whatever there is.
+_SCHEME: Final = re.compile(r"(https?|ssh|file|gh|git|[\w-]+@[^/]+):|git::", re.IGNORECASE)
+#: What it would fetch with Git even if there is a folder of that name.
+_ADDRESS: Final = re.compile(r"[:@?]|//|^(www\.)?github\.com", re.IGNORECASE)
+#: What it would download if there is nothing of that name: ``example.com/team/repo``, ``team.git/deploy``.
+_HOST: Final = re.compile(r"[\w-]+(\.[\w-]+)+(:\d+)?[/:]|.*\.git(/|$)")
+#: What may stand in a text that is YAML of an object, and so is not taken for the name of a file.
+_LIKE_OBJECT: Final = re.compile(r"[{}\[\]:]")
+#: Problems that are told of one kustomization. Arbitrary; more than anyone fixes at once.
+_MAX_TOLD: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class BuildRefusal:
+    """Why a kustomization must not be built."""
+
+    reason: SkipReason
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kustomization:
+    """A kustomization file.
+
+    Attributes:
+        file: The file.
+        resources: The files and folders that it lists, with their absolute paths.
+        parts: The files of patches and the like, with their absolute paths.
+        remote: What it lists that would have to be downloaded.
+        is_component: Whether it is only of use in another one.
+        document: What it says; None for one that cannot be read.
+        refusals: Why else it must not be built.
+    """
+
+    file: str
+    resources: frozenset[Path] = frozenset()
+    parts: frozenset[Path] = frozenset()
+    remote: tuple[str, ...] = ()
+    is_component: bool = False
+    document: Document | None = None
+    refusals: tuple[BuildRefusal, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """Its folder's absolute path."""
+        return absolute(Path(self.file).parent)
+
+    def build(self, program: list[str]) -> Text:
+        """Return what it builds, as a text that is named after its file.
+
+        Only what ``check`` lets pass may be built.
+
+        Raises:
+            ToolError: The program cannot build it.
+        """
+        # A folder may be named like an option.
+        content = run_tool([*program, "--", str(Path(self.file).parent)])
+        return Text(shown_file(self.file), content, rendered=True)
+
+
+def read_kustomization(file: str) -> Kustomization:
+    """Read which files a kustomization uses; one that cannot be read uses none, and must not be built."""
+    try:
+        content = read_text(file, named=False).content
+        documents = load(content, shown_file(file))
+    except DocumentError as error:
+        return Kustomization(file, refusals=(BuildRefusal(SkipReason.UNSUPPORTED, str(error)),))
+    if len(documents) != 1:
+        problem = f"{shown_file(file)}: must hold one document, got {len(documents)}"
+        return Kustomization(file, refusals=(BuildRefusal(SkipReason.UNSUPPORTED, problem),))
+    listed = listed_by(documents[0])
+    listed.errors += text_errors(content)
+    return _Reader(Path(file), listed, documents[0]).read()
+
+
+def check(made_from: Iterable[Kustomization]) -> None:
+    """Make sure that kustomizations may be built: they open what was read, and nothing else.
+
+    Raises:
+        ToolError: They may not.
+    """
+    every = list(made_from)
+    remote = tuple(dict.fromkeys(entry for each in every for entry in each.remote))
+    if remote:
+        raise ToolError("it would have to download", SkipReason.DOWNLOAD_NEEDED, remote)
+    refusals = [refusal for each in every for refusal in each.refusals]
+    if refusals:
+        told = "; ".join(dict.fromkeys(refusal.problem for refusal in refusals[:_MAX_TOLD]))
+        raise ToolError(told, refusals[0].reason)
+
+
+def roots(kustomizations: Iterable[Kustomization]) -> Iterator[Kustomization]:
+    """Yield those that no other one is made from: building these builds all."""
+    every = list(kustomizations)
+    used = {path for each in every for path in each.resources}
+    return (each for each in every if each.folder not in used and not each.is_component)
+
+
+def reached(root: Kustomization, by_folder: dict[Path, Kustomization]) -> list[Kustomization]:
+    """Return a kustomization and those that it is made from, wherever they are.
+
+    Args:
+        root: The kustomization.
+        by_folder: Those that have been read.
+    """
+    found: dict[Path, Kustomization] = {}
+    waiting = [root]
+    while waiting:
+        each = waiting.pop()
+        if each.folder not in found:
+            found[each.folder] = each
+            listed = sorted(each.resources)
+            used = (by_folder.get(path) or kustomization_in(path, beside=each.folder) for path in listed)
+            waiting += (kustomization for kustomization in used if kustomization is not None)
+    return list(found.values())
+
+
+def kustomization_in(folder: Path, *, beside: Path) -> Kustomization | None:
+    """Return the kustomization of a folder, None where there is none.
+
+    Args:
+        folder: The folder.
+        beside: A folder of the repository that it must be in; else it is not opened.
+    """
+    for file in (folder / name for name in sorted(KUSTOMIZATIONS)):
+        if is_file(file) and not is_within(file, beside):
+            problem = f"{shown_file(shown_path(file))}: outside of the repository"
+            return Kustomization(str(file), refusals=(BuildRefusal(SkipReason.OUTSIDE_REPOSITORY, problem),))
+        if is_file(file):
+            return read_kustomization(str(file))
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Makes of what a kustomization lists what is there."""
+
+    file: Path
+    listed: Listed
+    document: Document
+
+    def read(self) -> Kustomization:
+        """Return the kustomization."""
+        opened, charts, refusals = self._plugins()
+        parts = [*self.listed.parts, *self.listed.sources, *opened]
+        remote = dict.fromkeys(entry for entry in self.listed.resources if self._is_remote_resource(entry))
+        remote |= dict.fromkeys(entry for entry in parts if self._is_remote(entry))
+        resources = [entry for entry in self.listed.resources if entry not in remote]
+        refusals += map(self._told, self.listed.errors)
+        refusals += (refusal for entry in resources for refusal in self._refusals(entry))
+        is_read = isinstance(self.document.value, dict)
+        return Kustomization(
+            str(self.file),
+            frozenset(absolute(self._path(entry)) for entry in resources),
+            frozenset(absolute(self._path(entry)) for entry in self.listed.parts if entry not in remote),
+            tuple(dict.fromkeys((*remote, *self.listed.charts, *charts))),
+            is_read and self.document.value.get("kind") == "Component",
+            self.document if is_read else None,
+            tuple(refusals),
+        )
+
+    def _plugins(self) -> tuple[list[str], list[str], list[BuildRefusal]]:
+        """Return what objects that steer kustomize open, the charts that they render, and what is no such."""
+        opened: list[str] = []
+        charts: list[str] = []
+        refusals: list[BuildRefusal] = []
+        texts = [Text(self._shown, text.encode()) for text in self.listed.inline]
+        for entry in self.listed.plugins:
+            try:
+                texts += self._plugin(entry)
+            except DocumentError as error:
+                refusals.append(BuildRefusal(SkipReason.UNSUPPORTED, str(error)))
+        for text in texts:
+            try:
+                names = plugin_names(text.content, text.file)
+            except DocumentError as error:
+                refusals.append(BuildRefusal(SkipReason.UNSUPPORTED, str(error)))
+            else:
+                opened += names[0]
+                charts += names[1]
+        return opened, charts, refusals
+
+    def _plugin(self, entry: str) -> Iterator[Text]:
+        """Yield a file with objects that steer kustomize, if it need not be downloaded."""
+        if _LIKE_OBJECT.search(entry):
+            # It might be taken for an object itself; no name that people give a file is.
+            raise DocumentError([f"{self._shown}: {shown(entry)} is not the name of a file"])
+        if not is_within(self._path(entry), self.file.parent):
+            raise DocumentError([f"{self._shown}: {shown(entry)} is outside of the repository"])
+        if not self._is_remote(entry):
+            yield read_text(str(self._path(entry)), named=False)
+
+    def _refusals(self, entry: str) -> Iterator[BuildRefusal]:
+        """Yield why a resource must not be used: kustomize would go another way from it."""
+        path = self._path(entry)
+        if path.is_dir() and path.resolve() != _normal(self.file.parent.resolve() / entry):
+            # What it lists counts from where the link leads, and was not read from there.
+            yield self._unsupported(f"{shown_file(entry)} is reached by a link")
+
+    def _is_remote_resource(self, entry: str) -> bool:
+        """Tell whether kustomize might fetch a resource: it tries to if the file is no manifest, too."""
+        return bool(_ADDRESS.search(entry)) or self._is_remote(entry)
+
+    def _is_remote(self, entry: str) -> bool:
+        # Files may stand behind the names that they get.
+        names = {entry, entry.rpartition("=")[2]}
+        if "://" in entry or any(map(_SCHEME.match, names)):
+            return True
+        return any(map(_HOST.match, names)) and not any(_exists(self._path(name)) for name in names)
+
+    def _path(self, entry: str) -> Path:
+        return self.file.parent / entry
+
+    @property
+    def _shown(self) -> str:
+        return shown_file(str(self.file))
+
+    def _told(self, error: FieldError) -> BuildRefusal:
+        return BuildRefusal(SkipReason.UNSUPPORTED, self.document.problems([error])[0])
+
+    def _unsupported(self, problem: str) -> BuildRefusal:
+        return BuildRefusal(SkipReason.UNSUPPORTED, f"{self._shown}: {problem}")
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _normal(path: Path) -> Path:
+    return Path(os.path.normpath(path))
+
+
+def absolute(path: str | Path) -> Path:
+    """Return a path from the root, without ``..`` in it; links are not followed."""
+    return Path(os.path.normpath(Path(path).absolute()))

@@ -1,0 +1,73 @@
+"""Where reports go: one to standard output, any number to files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Final
+
+from policies.manifests.errors import UsageError
+from policies.reports.lint_run import LintRun
+from policies.reports.lint_text import Details
+from webhook.whole_file import whole_file
+
+#: The formats, and the module of ``policies.reports`` that renders each.
+FORMATS: Final = {
+    "text": "lint_text",
+    "json": "lint_json",
+    "sarif": "sarif",
+    "junit": "junit",
+    "github": "github",
+    "markdown": "markdown",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One report: its format, and the file that it goes to, empty for standard output."""
+
+    form: str
+    file: str = ""
+
+
+def parse_outputs(texts: Iterable[str]) -> tuple[Output, ...]:
+    """Read ``FORMAT`` and ``FORMAT=FILE``; without any, text is printed.
+
+    Raises:
+        UsageError: An unknown format, a file twice, or two formats for standard output.
+
+    >>> parse_outputs(["text", "sarif=lint.sarif"])
+    (Output(form='text', file=''), Output(form='sarif', file='lint.sarif'))
+    """
+    outputs = []
+    for text in texts:
+        form, _, file = text.partition("=")
+        outputs.append(output := Output(form, file))
+        if output.form not in FORMATS:
+            raise UsageError(f"--format: must be one of {', '.join(FORMATS)}, got {output.form[:60]!r}")
+        if text.endswith("="):
+            raise UsageError(f"--format: {text} names no file; write {output.form}=FILE, or {output.form}")
+    files = [output.file for output in outputs]
+    for file in dict.fromkeys(files):
+        if files.count(file) > 1:
+            where = f"{file} is" if file else "standard output is"
+            raise UsageError(f"--format: {where} given two reports; write FORMAT=FILE for all but one")
+    return tuple(outputs) or (Output("text"),)
+
+
+def render(output: Output, run: LintRun, details: Details) -> str:
+    """Return a report; only that for people has details."""
+    report = import_module(f"policies.reports.{FORMATS[output.form]}")
+    text: str = report.render(run, details) if output.form == "text" else report.render(run)
+    return text
+
+
+def write_file(file: str, text: str) -> None:
+    """Write a file as a whole or not at all.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    with whole_file(file) as stream:
+        stream.write(text.encode("utf-8", errors="backslashreplace"))

@@ -1,0 +1,147 @@
+"""From texts to Kubernetes objects. What is no manifest is passed over, what is broken is told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from policies.manifests.documents import Document, ManifestObject, load, objects
+from policies.manifests.errors import DocumentError
+from policies.manifests.fields import FieldPath
+from policies.manifests.findings import Finding, Location
+from policies.manifests.skipped import Skipped, SkipReason, SourceKind
+from webhook.lint.discovery import STDIN
+from webhook.lint.encryption import encrypted_with, is_sops
+from webhook.lint.texts import Text, unreadable
+
+#: Bytes of a stream of documents that are read at once. Arbitrary; a progress bar moves at each.
+PIECE: Final = 2**19
+#: Where a document of a stream starts; nothing else may start a line so.
+_DOCUMENT_START: Final = re.compile(rb"^---(?=[\s])", re.MULTILINE)
+#: What comes before the first document of a stream and holds for what is after it.
+_DIRECTIVE: Final = re.compile(rb"^%", re.MULTILINE)
+#: What templates have in brackets.
+_BRACKETS: Final = ((b"{{", b"}}"), (b"{%", b"%}"))
+
+
+@dataclass(slots=True)
+class Parsed:
+    """The objects of one text.
+
+    Attributes:
+        objects: Its Kubernetes objects.
+        skipped: What was passed over and why.
+        problems: Why it cannot be read.
+    """
+
+    objects: list[ManifestObject] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    problems: list[Finding] = field(default_factory=list)
+
+
+def parse(text: Text) -> Parsed:
+    """Read the objects of a text; one of a folder may hold none without a word."""
+    if tool := encrypted_with(text.content):
+        return Parsed(skipped=[_skipped(text, SkipReason.ENCRYPTED, f"encrypted with {tool}")])
+    if not text.named and not text.first_line and not _may_hold_objects(text.content):
+        return Parsed()
+    try:
+        documents = load(text.content, text.file, lines_before=text.first_line)
+    except DocumentError as error:
+        if text.rendered:
+            told = [unreadable(text.file, problem) for problem in error.problems]
+            return Parsed(problems=list(map(_without_line, told)))
+        if _is_template(text.content):
+            first = error.problems[0].removeprefix(f"{text.file}:").partition(":")[0]
+            why = f"a template by its {{{{ }}}}, and no YAML in line {first}; render it"
+            return Parsed(skipped=[_skipped(text, SkipReason.TEMPLATE, why)])
+        return Parsed(problems=[unreadable(text.file, problem) for problem in error.problems])
+    if text.rendered:
+        documents = [document.without_lines() for document in documents]
+    readable = [document for document in documents if not is_sops(document.value)]
+    skipped = [_encrypted(text, document) for document in documents if is_sops(document.value)]
+    found = [entry for document in readable for entry in objects(document) if _is_object(entry)]
+    if not found and not skipped and text.named and not text.first_line:
+        if text.path == STDIN and not text.content.strip():
+            # Most likely what should have written to the pipe has failed.
+            return Parsed(skipped=[_skipped(text, SkipReason.EMPTY, "empty")])
+        return Parsed(skipped=[_skipped(text, SkipReason.NO_OBJECTS, "no Kubernetes object in it")])
+    if text.built:
+        found = [text.built(entry) for entry in found]
+    return Parsed([_placed(entry, text.namespace) for entry in found] if text.namespace else found, skipped)
+
+
+def _skipped(text: Text, reason: SkipReason, why: str) -> Skipped:
+    kind = SourceKind.STDIN if text.path == STDIN else SourceKind.FILE
+    return Skipped(location=Location(text.file), kind=kind, reason=reason, message=why, named=text.named)
+
+
+def _encrypted(text: Text, document: Document) -> Skipped:
+    """Return a document that is encrypted: who it is can be read, what it says cannot."""
+    kind, metadata = document.value.get("kind"), document.value.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return replace(
+        _skipped(text, SkipReason.ENCRYPTED, "encrypted with SOPS"),
+        location=document.location(FieldPath()),
+        title=f"{kind} {name}" if isinstance(kind, str) and isinstance(name, str) else "",
+    )
+
+
+def _placed(entry: ManifestObject, namespace: str) -> ManifestObject:
+    """Return an object in the namespace that it is applied to, if it names none itself."""
+    metadata = entry.value.get("metadata")
+    if not isinstance(metadata, dict) or "namespace" in metadata:
+        return entry
+    return replace(entry, value={**entry.value, "metadata": {**metadata, "namespace": namespace}})
+
+
+def _is_template(content: bytes) -> bool:
+    """Tell whether a text has something in a template's brackets."""
+    for opening, closing in _BRACKETS:
+        start = content.find(opening)
+        if start >= 0 and content.find(closing, start + len(opening)) >= 0:
+            return True
+    return False
+
+
+def pieces(text: Text, *, size: int | None = None) -> Iterator[Text]:
+    """Yield a text in parts that can be read alone: a long stream of YAML is cut between documents.
+
+    Args:
+        text: The text.
+        size: Bytes that a part should have; 1 for a part a document, None for long ones.
+    """
+    content, size = text.content, PIECE if size is None else size
+    if len(content) <= size or b"\0" in content or content.lstrip()[:1] in {b"{", b"["}:
+        yield text
+        return
+    if _DIRECTIVE.search(content):
+        yield text
+        return
+    start, line = 0, text.first_line
+    while start < len(content):
+        cut = _DOCUMENT_START.search(content, start + size)
+        end = cut.start() if cut else len(content)
+        part = content[start:end]
+        yield replace(text, content=part, first_line=line)
+        line += part.count(b"\n")
+        start = end
+
+
+def _may_hold_objects(content: bytes) -> bool:
+    """Tell whether a text may have the field that every object has; one in UTF-16 hides it."""
+    return b"kind" in content or b"\0" in content
+
+
+def _without_line(problem: Finding) -> Finding:
+    """Return a problem of what a tool made: its line is none of the file that it was made from."""
+    where = f"line {problem.location.line} of " if problem.location.line else ""
+    message = f"{where}what it renders to: {problem.message}"
+    return replace(problem, location=Location(problem.location.file), message=message)
+
+
+def _is_object(entry: ManifestObject) -> bool:
+    value = entry.value
+    return isinstance(value.get("apiVersion"), str) and isinstance(value.get("kind"), str)

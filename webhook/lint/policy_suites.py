@@ -1,0 +1,177 @@
+"""Read the folders of ``evenkeel policy test``: policies, a cluster if there is one, and samples.
+
+A suite is a folder with ``policy.yaml``, the policies under test, or ``suite.yaml``, which names them. A
+sample's file name starts with the verdict that it must get: ``denied.too-tight.yaml``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from policies.admission.decision import AdmissionVerdict
+from policies.config.context import AdmissionContext
+from policies.config.loader import BUILTIN_PREFIX, load_policies
+from policies.manifests.documents import ManifestObject, load, objects
+from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.fields import ErrorList, FieldPath, field_names
+from policies.model.snapshot import kind_of
+from policies.model.version import KNOWN_VERSION
+from policies.model.workload import WorkloadKind, WorkloadKinds, parse_workload_kind
+from policies.scheduler.configuration import load_scheduler_config
+from policies.scheduler.index import INDEXED_KINDS, ClusterIndex
+from policies.scheduler.releases import parse_release
+from webhook.lint.discovery import SUFFIXES
+from webhook.lint.texts import read_text
+
+#: The files of a suite that are no samples: the policies, what names them, and the cluster.
+POLICY: Final = "policy.yaml"
+SUITE: Final = "suite.yaml"
+CLUSTER: Final = "cluster.yaml"
+#: The verdicts that a sample may have to get.
+VERDICTS: Final = (
+    AdmissionVerdict.ALLOWED,
+    AdmissionVerdict.WARNED,
+    AdmissionVerdict.DENIED,
+    AdmissionVerdict.INJECTED,
+)
+#: Every field of ``suite.yaml``.
+FIELDS: Final = field_names("policies", "schedulerConfig", "kubernetesVersion", "workloadKinds")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One file with a verdict in its name.
+
+    Attributes:
+        file: Its path.
+        expected: The verdict.
+        workloads: The objects that are judged, each with where its kind keeps things.
+        context: What they are judged by: the suite's cluster has the file's other objects, too.
+    """
+
+    file: str
+    expected: AdmissionVerdict
+    workloads: tuple[tuple[ManifestObject, WorkloadKind], ...]
+    context: AdmissionContext
+
+
+def find_suites(folder: str) -> list[Path]:
+    """Return the folders that are suites: this one and those below it.
+
+    Raises:
+        DocumentError: There is none.
+    """
+    root = Path(folder)
+    marks = {path.parent for name in (POLICY, SUITE) for path in root.rglob(name)}
+    if not marks:
+        raise DocumentError([f"{folder}: no folder with a {POLICY} or {SUITE} in or below it"])
+    return sorted(marks)
+
+
+def read_suite(folder: Path) -> list[Sample]:
+    """Return the samples of a suite, by their names.
+
+    Raises:
+        DocumentError: A file cannot be read, or its name or content is not what it should be.
+    """
+    settings = _settings(folder)
+    context, cluster = _context(folder, settings), list[ManifestObject]()
+    if (folder / CLUSTER).exists():
+        cluster = list(_objects(folder / CLUSTER))
+    others = {POLICY, SUITE, CLUSTER, *settings["policies"], settings.get("schedulerConfig")}
+    files = [path for path in sorted(folder.iterdir()) if path.suffix in SUFFIXES and path.is_file()]
+    samples = [_sample(path, context, cluster) for path in files if path.name not in others]
+    if not samples:
+        raise DocumentError([f"{folder}: holds no sample, such as {AdmissionVerdict.DENIED}.why.yaml"])
+    return samples
+
+
+def _context(folder: Path, settings: dict[str, Any]) -> AdmissionContext:
+    """Return what the samples of a folder are judged by, but for the cluster."""
+    names = [name if name.startswith(BUILTIN_PREFIX) else str(folder / name) for name in settings["policies"]]
+    scheduler = None
+    if settings.get("schedulerConfig"):
+        file = str(folder / settings["schedulerConfig"])
+        scheduler = load_scheduler_config(_read(file), file)
+    try:
+        version = parse_release(settings.get("kubernetesVersion") or str(KNOWN_VERSION))
+        kinds = WorkloadKinds(map(parse_workload_kind, settings.get("workloadKinds") or ()))
+    except UsageError as error:
+        raise DocumentError([f"{folder / SUITE}: {error}"]) from error
+    policies = load_policies(names, _read)
+    return AdmissionContext(policies=policies, scheduler=scheduler, kubernetes_version=version, kinds=kinds)
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    """Return what ``suite.yaml`` says, or would say where it is left out."""
+    settings, file = {"policies": [POLICY]}, folder / SUITE
+    if not file.exists():
+        return settings
+    documents = load(_read(str(file)), str(file))
+    if len(documents) != 1:
+        raise DocumentError([f"{file}: must hold one document, got {len(documents)}"])
+    found, (document,) = ErrorList(), documents
+    given = found.mapping(document.value, FieldPath())
+    found.unknown(given, FieldPath(), known=FIELDS)
+    for name in ("policies", "workloadKinds"):
+        path = FieldPath((name,))
+        for position, entry in enumerate(found.items(given.get(name), path)):
+            found.text(entry, path.index(position))
+    for name in ("schedulerConfig", "kubernetesVersion"):
+        found.text(given.get(name), FieldPath((name,)))
+    if found.errors:
+        raise DocumentError(document.problems(found.errors))
+    return settings | {name: value for name, value in given.items() if value}
+
+
+def _sample(path: Path, context: AdmissionContext, cluster: list[ManifestObject]) -> Sample:
+    verdict = path.name.partition(".")[0]
+    if verdict not in VERDICTS:
+        raise DocumentError([f"{path}: its name must start with {', '.join(VERDICTS)} and a dot"])
+    workloads, others = [], []
+    for manifest in _objects(path):
+        group = kind_of(manifest.value)[0].rpartition("/")[0]
+        kind = context.kinds.find(group, kind_of(manifest.value)[1])
+        if kind is None:
+            others.append(manifest)
+        else:
+            workloads.append((manifest, kind))
+    if not workloads:
+        raise DocumentError([f"{path}: holds no pod and no workload"])
+    objects_of_cluster = [*cluster, *others]
+    if objects_of_cluster:
+        context = replace(context, cluster=_index(objects_of_cluster))
+    return Sample(str(path), AdmissionVerdict(verdict), tuple(workloads), context)
+
+
+def _index(manifests: list[ManifestObject]) -> ClusterIndex:
+    """Return a cluster of objects.
+
+    Raises:
+        DocumentError: One is broken, or of a kind that is of no use to anybody here.
+    """
+    index, problems = ClusterIndex(), list[str]()
+    for manifest in manifests:
+        kind = kind_of(manifest.value)
+        if kind not in INDEXED_KINDS:
+            where = manifest.location(FieldPath().child("kind"))
+            problems.append(
+                f"{where}: {kind[1] or 'an object without a kind'} is neither judged nor looked at"
+            )
+        for error in index.apply(manifest.value):
+            problems.append(f"{manifest.location(error.path)}: {error}")
+    if problems:
+        raise DocumentError(problems)
+    return index
+
+
+def _objects(path: Path) -> Iterator[ManifestObject]:
+    for document in load(_read(str(path)), str(path)):
+        yield from objects(document)
+
+
+def _read(name: str) -> bytes:
+    return read_text(name, named=True).content

@@ -1,0 +1,108 @@
+"""A lint request: objects that are applied together, and the run of the linter over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from typing import Any, Final
+
+import orjson
+
+from policies.config.context import AdmissionContext
+from policies.lint.run import lint
+from policies.manifests.documents import Document, ManifestObject, objects
+from policies.manifests.errors import UsageError
+from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, field_names
+from policies.manifests.lines import LineMap
+from policies.model.topology import ClusterTopology
+from policies.model.version import KubernetesVersion
+from policies.reports.lint_run import LintRun
+from policies.scheduler.releases import parse_release
+from webhook.scoring.request import REQUEST_INCOMPLETE, VERSION, VERSION_UNKNOWN, RequestError
+
+#: Every field of a lint request.
+FIELDS: Final = field_names("objects", "kubernetesVersion")
+#: Where the objects stand.
+OBJECTS: Final = FieldPath(("objects",))
+
+
+def lint_request(body: bytes, server: AdmissionContext, *, today: date, tool_version: str) -> LintRun:
+    """Return what the rules find in the objects of a request, by the server's policies and cluster.
+
+    Args:
+        body: The request, JSON.
+        server: The policies, the cluster, and the release where the request names none.
+        today: The day by which exemptions expire.
+        tool_version: Evenkeel's own version.
+
+    Raises:
+        RequestError: The request is not what it should be; holds every error.
+    """
+    found = ErrorList()
+    request = _read(body, found)
+    manifests = list(_manifests(request.get("objects"), found))
+    version = _version(request.get("kubernetesVersion"), found) or server.kubernetes_version
+    if found.errors:
+        raise RequestError(tuple(found.errors))
+    known = server.known_cluster.rule_context(server).inventory
+    # A copy: what is derived from the nodes for so many objects need not be kept.
+    inventory = None if known is None else ClusterTopology(known.nodes, known.domains)
+    context = replace(server, kubernetes_version=version)
+    result = lint(manifests, context, inventory=inventory, today=today)
+    files = dict.fromkeys(manifest.document.file for manifest in manifests)
+    return LintRun(result=result, tool_version=tool_version, kubernetes_version=version, files=list(files))
+
+
+def _read(body: bytes, found: ErrorList) -> dict[str, Any]:
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise RequestError(message=f"the request is not JSON: {error}") from None
+    request = found.mapping(document, FieldPath())
+    if found.errors:
+        raise RequestError(message=f"the request {found.errors[0]}")
+    found.unknown(request, FieldPath(), known=FIELDS)
+    return request
+
+
+def _manifests(raw: object, found: ErrorList) -> Iterator[ManifestObject]:
+    """Yield the objects of a list, or of a List; each counts as a file of its own, named by its path."""
+    if raw is None:
+        text = "is required: API objects, or a List of them"
+        found.add(FieldError(OBJECTS, text, ErrorKind.REQUIRED, REQUEST_INCOMPLETE))
+        return
+    # A List counts as one object, and is taken apart like one.
+    whole = isinstance(raw, dict)
+    entries = [(OBJECTS, raw)] if isinstance(raw, dict) else found.objects(raw, OBJECTS)
+    for position, (path, obj) in enumerate(entries):
+        document = Document(obj, str(path), position, _no_lines)
+        for manifest in objects(document):
+            file = str(path + manifest.path) if whole else document.file
+            entry = replace(manifest, path=FieldPath(), document=Document(obj, file, position, _no_lines))
+            found.extend(_kind_errors(entry.value, path + manifest.path))
+            if found.full:
+                return
+            yield entry
+
+
+def _kind_errors(obj: dict[str, Any], path: FieldPath) -> Iterator[FieldError]:
+    for name in ("apiVersion", "kind"):
+        if not isinstance(obj.get(name), str) or not obj[name]:
+            yield FieldError(path.child(name), "is required", ErrorKind.REQUIRED, REQUEST_INCOMPLETE)
+
+
+def _no_lines() -> LineMap:
+    """Return lines that say that there are none: JSON of a program has no line anybody would open."""
+    return LineMap(None, 0)
+
+
+def _version(raw: object, found: ErrorList) -> KubernetesVersion | None:
+    text = found.text(raw, VERSION)
+    if not text:
+        return None
+    try:
+        return parse_release(text)
+    except UsageError as error:
+        found.add(FieldError(VERSION, str(error), ErrorKind.INVALID, VERSION_UNKNOWN))
+        return None
