@@ -5,14 +5,14 @@ BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e check bench generate constraints sbom clean
+.PHONY: help demo test e2e check docs bench generate constraints sbom clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(SETUP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
 	@touch $@
 
 demo: $(SETUP) ## Serve over TLS, send real reviews, show the answers
@@ -24,21 +24,24 @@ test: $(SETUP) ## Run the tests
 e2e: $(SETUP) ## Run the tests against a real control plane (KUBEBUILDER_ASSETS)
 	$(BIN)/python -m pytest tests/e2e
 
-check: $(SETUP) ## Format, lint, types, import contracts, generated files, tests
+check: $(SETUP) ## Check format, lint, types, import contracts, generated files and the documentation
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m policies.config.generate_schemas --check
-	$(BIN)/python -m policies.reports.rule_reference --check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m docs.generator --check
+	$(BIN)/zensical build --strict
+
+docs: $(SETUP) ## Build the documentation as a web site in site/
+	$(BIN)/zensical build --strict --clean
 
 bench: $(SETUP) ## Measure speed and memory as ratios
 	$(BIN)/python -m benchmarks
 
 generate: $(SETUP) ## Write the generated files anew
 	$(BIN)/python -m policies.config.generate_schemas
-	$(BIN)/python -m policies.reports.rule_reference
+	$(BIN)/python -m docs.generator
 
 constraints: $(SETUP) ## Pin what is installed, with hashes (UPGRADE=1: the newest releases)
 	echo setuptools | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -53,4 +56,4 @@ sbom: $(SETUP) ## Install as an image does and list it in dist/evenkeel.cdx.json
 	rm -rf build dist/image
 
 clean: ## Remove the environment and every cache
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist *.egg-info
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .cache site build dist *.egg-info

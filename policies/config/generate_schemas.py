@@ -38,6 +38,7 @@ def write_or_check(files: Mapping[Path, str], arguments: list[str], *, module: s
         if arguments:
             sys.stderr.write(f"{path}: stale; run `make generate` and commit the result\n")
         else:
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(files[path], encoding="utf-8")
     return 1 if stale and arguments else 0
 

@@ -1,0 +1,65 @@
+"""A stand-in for ``kubectl apply -f FILE``: reviews an object with the webhook's code.
+
+The cluster is ``cluster.yaml`` in the working folder, the policy is the built-in ``default``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from policies.config.context import AdmissionContext
+from policies.config.loader import load_policies
+from webhook.admission.budget import Budget, Pace
+from webhook.admission.respond import Phase, respond
+from webhook.kube.snapshot import SnapshotFile
+
+
+def run() -> None:
+    """Print what people see of one review."""
+    file = Path(sys.argv[sys.argv.index("-f") + 1])
+    obj = yaml.safe_load(file.read_text())
+    response = json.loads(
+        respond(_review(obj), Phase.VALIDATE, _context(), budget=_budget(), rules_budget=_budget()).body
+    )["response"]
+    for warning in response.get("warnings", ()):
+        print(f"Warning: {warning}")
+    if response["allowed"]:
+        print(f"{obj['kind'].lower()}.apps/{obj['metadata']['name']} created")
+    else:
+        print(
+            f'Error from server (Forbidden): error when creating "{file}": admission webhook '
+            f'"validate.evenkeel.dev" denied the request: {response["status"]["message"]}'
+        )
+
+
+def _review(obj: dict[str, Any]) -> bytes:
+    group, _, version = obj["apiVersion"].rpartition("/")
+    metadata = obj["metadata"]
+    request = {
+        "uid": "example",
+        "kind": {"group": group, "version": version, "kind": obj["kind"]},
+        "operation": "CREATE",
+        "namespace": metadata["namespace"],
+        "name": metadata["name"],
+        "userInfo": {"username": "jane"},
+        "object": obj,
+    }
+    return json.dumps(
+        {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    ).encode()
+
+
+def _budget() -> Budget:
+    """Return all the time that a review may take."""
+    return Budget(Pace(), query="timeout=30s", started=time.monotonic())
+
+
+def _context() -> AdmissionContext:
+    policies = load_policies(["builtin:default"], lambda name: Path(name).read_bytes())
+    return AdmissionContext(policies=policies, cluster=SnapshotFile(Path("cluster.yaml")).index)

@@ -1,0 +1,83 @@
+"""One page for each rule, from its docstring, and a table of all rules."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+
+from docs.generator.markdown import code, page, table
+from policies.rules.base import Rule, Subject, all_rules
+
+#: What a rule checks, in words.
+SUBJECTS = {
+    Subject.WORKLOAD: "pods and workloads",
+    Subject.MANIFEST: "every object",
+    Subject.FILE: "files and options",
+    Subject.NEXT_POD: "the next pod, at admission",
+    Subject.SCHEDULER_CONFIG: "KubeSchedulerConfiguration",
+    Subject.INJECTION: "policies of other tools that add constraints",
+}
+
+_INTRODUCTION = """\
+`evenkeel lint` runs these rules over manifests, and the webhook runs them at admission. Each page is the
+documentation of the rule's module, and its examples are run as tests.
+
+- **Severity** is that of most findings; a single finding can differ, and a SpreadPolicy can change it.
+- **Needs the cluster**: the rule needs nodes (`--cluster`, `--live`) or the `topology` of a SpreadPolicy.
+  Without them it does not run.
+- **Fix**: `evenkeel fix` can correct what the rule finds.
+- **Opt-in**: the rule runs only if `--enable` or `--select` names it, or if a SpreadPolicy sets its severity.
+
+`--select` and `--ignore` choose rules for one run, `evenkeel.dev/ignore` [exempts one
+object](../../lint.md#exempt-an-object), and `rules` of a [SpreadPolicy](../../policies.md) sets severity and
+parameters."""
+
+
+def pages() -> Mapping[str, str]:
+    """Return the text of each page by its file name."""
+    known = all_rules().values()
+    head = ("rule", "severity", "what it finds", "notes")
+    index = page("Rules", _INTRODUCTION, table(head, map(_row, known)))
+    return {"index.md": index, **{f"{rule.id}.md": _page(rule) for rule in known}}
+
+
+def _row(rule: Rule) -> tuple[str, ...]:
+    notes = [] if rule.subject is Subject.WORKLOAD else [SUBJECTS[rule.subject]]
+    notes += [text for text, holds in _traits(rule).items() if holds]
+    return f"[`{rule.id}`]({rule.id}.md)", str(rule.severity), rule.summary, ", ".join(notes)
+
+
+def _traits(rule: Rule) -> dict[str, bool]:
+    return {"needs the cluster": rule.needs_inventory, "fix": rule.fixable, "opt-in": rule.opt_in}
+
+
+def _page(rule: Rule) -> str:
+    facts = [f"**Severity:** {rule.severity}", f"**Checks:** {SUBJECTS[rule.subject]}"]
+    facts += [f"**{text.capitalize()}**" for text, holds in _traits(rule).items() if holds]
+    summary, _, sections = rule.manual.strip().partition("\n\n")
+    settings = "" if rule.params is None else "\n".join(_settings(rule.params))
+    link = f"## Seen in practice\n\n<{rule.see}>"
+    return page(rule.id, summary, " · ".join(facts), sections, settings, link)
+
+
+def _settings(params: type) -> Iterator[str]:
+    yield "## Settings\n"
+    described = _descriptions(params)
+    for field in dataclasses.fields(params):
+        default = getattr(params(), field.name)
+        yield f"- `{field.name}`: {described.get(field.name, '')} Default: {code(_shown(default))}."
+
+
+def _shown(default: object) -> str:
+    if isinstance(default, tuple | list | frozenset | set):
+        return "[" + ", ".join(map(str, default)) + "]"
+    return {True: "true", False: "false"}[default] if isinstance(default, bool) else str(default)
+
+
+def _descriptions(params: type) -> dict[str, str]:
+    """Return what a docstring says of each attribute, on one line each."""
+    text = inspect.cleandoc(params.__doc__ or "")
+    found = re.findall(r"^ {4}(\w+): (.+(?:\n {5,}.+)*)", text, flags=re.MULTILINE)
+    return {name: " ".join(words.split()) for name, words in found}
