@@ -1,24 +1,39 @@
-"""The README and the examples say what is true."""
+"""The documentation says what is true; ``python -m docs.generator --check`` compares what is generated."""
 
 from __future__ import annotations
 
+import ast
 import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import yaml
 
+from docs.generator import installation
+from policies.admission.decision import AdmissionVerdict
 from policies.config.exemptions import DOES_NOT_FIT, IGNORE_ANNOTATION, INJECT_ANNOTATION
+from policies.config.lint_config import load_lint_config
 from policies.config.loader import builtin_names, load_policies
 from policies.model.api_rules import ApiRule
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload import KNOWN_KINDS, WorkloadKind
+from webhook.cli.main import command as evenkeel
 from webhook.scoring.request import ScoreRequest
-from webhook.settings import Option, options
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text()
+#: The pages that people write, by their path.
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text()
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/decisions/*.md")]
+    if path.name != "CHANGELOG.md"
+}
+TEXT = "\n".join(PAGES.values())
 
 #: Rules that only KubeSchedulerConfiguration and SpreadPolicy documents can break.
 OF_DOCUMENTS = {
@@ -27,41 +42,206 @@ OF_DOCUMENTS = {
     ApiRule.SYSTEM_DEFAULTS_WITH_LIST,
     ApiRule.SELECTOR_IN_DEFAULT,
 }
+#: Options of other programs that pages name.
+OPTIONS_OF_OTHERS = {"--admission-control-config-file", "--dry-run", "--force", "--update-golden"}
+#: What a log event looks like.
+EVENT = re.compile(r"[a-z]+(?:_[a-z]+)*")
 
 
-@pytest.mark.parametrize("option", list(options()), ids=lambda option: option.flag)
-def test_every_setting_is_in_the_readme(option: Option) -> None:
-    """The table has each option with its environment variable, default and help, word for word."""
-    assert f"| `{option.flag}` | `{option.env}` | {option.default_text} | {option.help} |" in README
+def test_the_readme_is_short() -> None:
+    """People read a page, not a book."""
+    assert 150 >= len(PAGES["README.md"].splitlines())
 
 
 @pytest.mark.parametrize("rule", [*sorted(set(ApiRule) - OF_DOCUMENTS), DOES_NOT_FIT])
-def test_every_rule_is_in_the_readme(rule: str) -> None:
-    """A rule that an object can be exempt from is named."""
-    assert f"`{rule}`" in README
+def test_every_rule_of_the_api_is_documented(rule: str) -> None:
+    """A rule that an object can be exempt from is named where denials are explained."""
+    assert f"`{rule}`" in PAGES["docs/admission.md"]
+
+
+@pytest.mark.parametrize("annotation", [INJECT_ANNOTATION, IGNORE_ANNOTATION, INJECTED_ANNOTATION])
+def test_annotations_are_documented(annotation: str) -> None:
+    """Annotations that people write or find on their objects are explained."""
+    assert annotation in PAGES["docs/admission.md"]
+
+
+@pytest.mark.parametrize("name", builtin_names())
+def test_builtin_policies_are_documented(name: str) -> None:
+    """Every document that comes with Evenkeel is named."""
+    assert re.search(rf"\b{name}\b", PAGES["docs/policies.md"])
+
+
+def test_log_events_are_documented() -> None:
+    """The table has every event that the code logs, and no other."""
+    table = PAGES["docs/operate.md"].partition("| event |")[2].partition("\n\n")[0]
+    cells = [line.split("|")[1] for line in table.splitlines()[2:]]
+
+    assert sorted(_logged_events()) == sorted(
+        event for cell in cells for event in re.findall(r"`(\w+)`", cell)
+    )
+
+
+def _logged_events() -> set[str]:
+    found = set()
+    for module in (path.read_text() for path in (ROOT / "webhook").rglob("*.py")):
+        if "LOGGER" in module:
+            found |= set(_events_of(ast.parse(module)))
+    return found
+
+
+def _events_of(module: ast.Module) -> Iterator[str]:
+    """Yield what is handed to the logger, and snake_case names handed to functions that pass them on."""
+    for call in (node for node in ast.walk(module) if isinstance(node, ast.Call)):
+        name = ast.unparse(call.func)
+        if name.startswith("LOGGER."):
+            yield from _texts(call.args[0])
+        elif re.search(r"hold|line|log|report|tell|warn", name):
+            yield from (text for argument in call.args for text in _texts(argument) if "_" in text)
+
+
+def _texts(argument: ast.expr) -> Iterator[str]:
+    match argument:
+        case ast.Constant(value=str(text)) if EVENT.fullmatch(text):
+            yield text
+        case ast.IfExp():
+            yield from _texts(argument.body)
+            yield from _texts(argument.orelse)
+        case ast.JoinedStr(values=[ast.Constant(value="review_"), _]):
+            yield from (f"review_{verdict}" for verdict in AdmissionVerdict)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_metrics_alerts_and_options_exist(page: str) -> None:
+    """What a page names can be found under that name."""
+    text = PAGES[page]
+    metrics = set(re.findall(r"\bevenkeel_[a-z_]+\b", text))
+    alerts = set(re.findall(r"\bEvenkeel[A-Z]\w+", text))
+    options = set(re.findall(r"`(--[a-z][a-z-]*)", text))
+
+    assert set() == metrics - _metrics()
+    assert set() == alerts - {alert["alert"] for alert in installation.alerts()}
+    assert set() == options - set(_options(evenkeel)) - OPTIONS_OF_OTHERS
+
+
+@cache
+def _metrics() -> set[str]:
+    families = installation.metric_families()
+    return {family.name + ("_total" if family.type == "counter" else "") for family in families}
+
+
+@cache
+def _options(group: click.Command) -> list[str]:
+    names = [name for parameter in group.params for name in (*parameter.opts, *parameter.secondary_opts)]
+    if isinstance(group, click.Group):
+        context = click.Context(group)
+        children = (group.get_command(context, name) for name in group.list_commands(context))
+        names += [name for child in children if child for name in _options(child)]
+    return names
 
 
 @pytest.mark.parametrize(
-    "word", [INJECT_ANNOTATION, IGNORE_ANNOTATION, INJECTED_ANNOTATION, *builtin_names()]
+    "value",
+    sorted(
+        set(re.findall(r"`((?:certificates|monitoring|webhooks|policies|access)\.(?!yaml)[A-Za-z.]+)", TEXT))
+    ),
 )
-def test_annotations_and_builtin_documents_are_in_the_readme(word: str) -> None:
-    """What a person may write or meet is named."""
-    assert word in README
+def test_values_of_the_chart_exist(value: str) -> None:
+    """What a page sets with --set is a value."""
+    assert value in {name for name, _, _ in installation.values()}
 
 
-def test_the_policy_of_the_readme_loads() -> None:
-    """Every SpreadPolicy in the README is one."""
-    blocks = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
-    (policy,) = load_policies(["README.md"], lambda _: "\n---\n".join(blocks).encode())
+def test_every_value_of_the_chart_is_described() -> None:
+    """A value without a comment would be missing on its page."""
+    described = {name for name, _, _ in installation.values()}
+    defaults = yaml.safe_load(installation.VALUES.read_text())
 
-    assert "production" == policy.name
+    assert set() == {path for path in _paths(defaults) if _above(path).isdisjoint(described)}
 
 
-def test_the_score_request_of_the_readme_is_one() -> None:
-    """The JSON in the README is a score request without errors."""
-    (block,) = re.findall(r"```json\n(.*?)```", README, re.DOTALL)
+def _paths(value: Any, path: str = "") -> Iterator[str]:
+    if isinstance(value, dict) and value:
+        for name, child in value.items():
+            yield from _paths(child, f"{path}.{name}".lstrip("."))
+    else:
+        yield path
+
+
+def _above(path: str) -> set[str]:
+    names = path.split(".")
+    return {".".join(names[:count]) for count in range(1, len(names) + 1)}
+
+
+def _blocks(language: str, kind: str = "") -> list[str]:
+    blocks = re.findall(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
+    return [block for block in blocks if kind in block]
+
+
+def test_policies_load() -> None:
+    """Every SpreadPolicy that a page shows is one."""
+    text = "\n---\n".join(_blocks("yaml", "kind: SpreadPolicy"))
+    policies = load_policies(["pages"], lambda _: text.encode())
+
+    assert ["production"] == [policy.name for policy in policies]
+
+
+def test_lint_configs_load() -> None:
+    """Every LintConfig that a page shows is one."""
+    configs = [load_lint_config(block.encode(), "page") for block in _blocks("yaml", "kind: LintConfig")]
+
+    assert 1 == len(configs)
+
+
+def test_score_requests_are_complete() -> None:
+    """Every request that a page shows is answered."""
+    (block,) = _blocks("json", '"pod"')
 
     assert () == ScoreRequest.parse(block.encode()).errors
+
+
+def _command_lines() -> list[str]:
+    """Return every command line of Evenkeel in the pages and in the examples, without pipes and comments."""
+    files = [path.read_text() for path in (ROOT / "deploy/examples").iterdir()]
+    pattern = r"(?:^ *|\| |- |&& |[$] (?:kubectl )?)(evenkeel [a-z]+\b[^|>&;#\n`]*)"
+    consoles = "\n".join(_blocks("(?:console|bash)"))
+    return sorted({line for text in [consoles, *files] for line in re.findall(pattern, text, re.MULTILINE)})
+
+
+@pytest.mark.parametrize("line", _command_lines())
+def test_command_lines_are_real(line: str) -> None:
+    """The commands and options that people copy exist."""
+    _, name, *arguments = shlex.split(line)
+    parent = click.Context(evenkeel)
+    found = evenkeel.get_command(parent, name)
+    assert found is not None
+
+    found.make_context(name, arguments, parent=parent)
+
+
+@pytest.mark.parametrize("page", [name for name in PAGES if "/" not in name])
+def test_links_lead_somewhere(page: str) -> None:
+    """The pages outside of docs/ link to files and headings that exist; zensical checks the others."""
+    for target in re.findall(r"\]\(((?!https?:)[^)]+)\)", PAGES[page]):
+        file, _, anchor = target.partition("#")
+        assert (ROOT / file).exists(), target
+        assert not anchor or anchor in _anchors(ROOT / file), target
+
+
+def _anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_site_loads_nothing_from_elsewhere() -> None:
+    """No fonts, scripts or images of other servers."""
+    project = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]
+    images = "".join(path.read_text() for path in (ROOT / "docs/images").iterdir())
+
+    assert project["theme"]["font"] is False
+    assert "extra_javascript" not in project
+    assert "url(" not in (ROOT / "docs/style.css").read_text()
+    assert "```mermaid" not in TEXT
+    assert {"http://www.w3.org/2000/svg"} == set(re.findall(r"https?://[^\"')\s]+", images))
+    assert [] == re.findall(r"!\[[^]]*\]\(http", TEXT)
 
 
 @pytest.mark.parametrize("kind", KNOWN_KINDS, ids=lambda kind: kind.name)
@@ -86,5 +266,5 @@ def _registered(configuration: dict[str, Any], kind: WorkloadKind) -> bool:
     "target", re.findall(r"^([a-z0-9]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
 )
 def test_make_targets_are_described(target: str) -> None:
-    """Whoever works on the project finds each target in CONTRIBUTING."""
-    assert f"make {target}" in (ROOT / "CONTRIBUTING.md").read_text()
+    """CONTRIBUTING lists every target."""
+    assert f"make {target}" in PAGES["CONTRIBUTING.md"]

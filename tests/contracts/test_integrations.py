@@ -207,20 +207,3 @@ def test_the_examples_are_yaml(file: Path) -> None:
 
     assert text.startswith("# ")
     assert all(isinstance(document, dict) for document in yaml.safe_load_all(text))
-
-
-@pytest.mark.parametrize(
-    "line",
-    sorted(
-        {
-            match
-            for file in (*EXAMPLES.iterdir(), ROOT / "README.md")
-            for match in re.findall(
-                r"(?:^ *|\| |- |\$ )(evenkeel (?:lint|fix)\b[^|>&;#\n`]*)", file.read_text(), re.MULTILINE
-            )
-        }
-    ),
-)
-def test_written_command_lines_are_real(line: str) -> None:
-    """The options that README and examples write exist."""
-    _check(shlex.split(line))

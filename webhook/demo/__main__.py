@@ -79,7 +79,7 @@ def main() -> int:
             else:
                 _show_scores(verdict, zones=_zones(files))
         connection.close()
-    print("\nThe server has stopped. Next: README.md, or .venv/bin/evenkeel --help")
+    print("\nThe server has stopped. Next: docs/index.md, or .venv/bin/evenkeel --help")
     return 0
 
 

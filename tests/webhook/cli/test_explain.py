@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
+from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.explanations import UNEVEN
 from tests.policies.reports.verdicts import a_node
 
-README = (Path(__file__).parents[3] / "README.md").read_text()
 COMMAND = [sys.executable, "-c", "from webhook.cli.main import run; run()", "explain"]
 
 
@@ -159,18 +158,6 @@ def test_the_change_helps(folder: Path) -> None:
     manifest.write_text(yaml.safe_dump(pod))
 
     assert b"fits 2 of 3 nodes" in _explain(folder, "-f", "nowhere.yaml").stdout
-
-
-def test_the_readme_shows_real_output(folder: Path) -> None:
-    """What the README shows is printed for a Deployment of three replicas on the same cluster."""
-    workload = a_workload(spec={"topologySpreadConstraints": [a_constraint()]})
-    workload["spec"]["replicas"] = 3
-    (folder / "web.yaml").write_text(yaml.safe_dump(workload))
-    cluster = {"kind": "List", "items": [*UNEVEN, a_replica_set(workload, "5d9")]}
-    (folder / "cluster.json").write_text(json.dumps(cluster))
-    shown = README.partition("$ evenkeel explain -f web.yaml --cluster cluster.json\n")[2].partition("```")[0]
-
-    assert shown == _explain(folder, "-f", "web.yaml", COLUMNS="80").stdout.decode()
 
 
 @pytest.mark.parametrize(("encoding", "bar"), [("utf-8", "█".encode()), ("latin-1", b"#"), ("ascii", b"#")])
