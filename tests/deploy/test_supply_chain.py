@@ -63,7 +63,9 @@ def test_a_release_is_tested_listed_and_signed() -> None:
     """In this order, and of the image that was pushed."""
     steps = _steps(DEPLOY / "examples/release-workflow.yaml")
     done = [step.get("run", step.get("uses", "")).split("@")[0].split(" --")[0].strip() for step in steps]
-    wanted = ["make check", "make sbom", "docker/build-push-action", "actions/attest-build-provenance"]
+    wanted = [
+        "make check", "make test", "make sbom", "docker/build-push-action", "actions/attest-build-provenance"
+    ]  # fmt: skip
     build = next(step for step in steps if step.get("id") == "build")
 
     assert wanted == [each for each in done if each in wanted]
