@@ -79,8 +79,8 @@ def test_values_of_the_chart() -> None:
     """Comments over several lines are one description, and defaults are those of YAML."""
     described = {name: (default, text) for name, default, text in installation.values()}
 
-    assert ("IfNotPresent", "When the node fetches it.") == described["image.pullPolicy"]
-    assert described["replicas"][1].startswith("Pods that serve. Each ")
+    assert ("IfNotPresent", "imagePullPolicy of the container.") == described["image.pullPolicy"]
+    assert described["replicas"][1].startswith("Number of pods. Each has a cache of the cluster. ")
 
 
 def test_examples_are_run() -> None:

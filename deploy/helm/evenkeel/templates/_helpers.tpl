@@ -50,7 +50,7 @@ matchExpressions:
 {{- end }}
 {{- end }}
 
-{{/* What both webhooks have in common; caBundle is not here: whoever keeps the certificates writes it. */}}
+{{/* What both webhooks have in common. The caBundle is written by the manager of the certificates. */}}
 {{- define "evenkeel.webhook" -}}
 clientConfig:
   service: {name: {{ .root.Values.name }}, namespace: {{ .root.Release.Namespace }}, path: /{{ .path }}, port: 443}
