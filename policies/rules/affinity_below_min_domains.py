@@ -1,13 +1,12 @@
 """A node affinity that leaves fewer domains than the constraint's `minDomains`.
 
 ## What it finds
-A `DoNotSchedule` constraint with `minDomains` on a pod whose `nodeSelector` or required node affinity
-lists the values of that very topology key, fewer than `minDomains`, where more replicas are wanted than
-then fit.
+A `DoNotSchedule` constraint with `minDomains` on a pod whose `nodeSelector` or required node affinity lists
+fewer values of the topology key than `minDomains`, if there are more replicas than then fit.
 
 ## Why it matters
-Domains outside the affinity do not count, so there are never enough of them: the minimum counts as 0 and
-every domain takes `maxSkew` pods and no more. No node that anybody adds changes this.
+Domains outside the affinity do not count, so there are never enough domains: the global minimum is 0 and
+every domain takes at most `maxSkew` pods. Adding nodes does not change this.
 
 ## Fails
 ```yaml

@@ -1,13 +1,13 @@
-"""A term of pod affinity or pod anti-affinity that the API server refuses.
+"""A term of pod affinity or pod anti-affinity that the API server rejects.
 
 ## What it finds
-A term of `podAffinity` or `podAntiAffinity` with a missing or impossible `topologyKey`, an invalid selector,
-a `weight` that is not from 1 to 100, label keys without a `labelSelector`, a field that no term has, or with
+A term of `podAffinity` or `podAntiAffinity` with a missing or impossible `topologyKey`, an invalid
+selector, a `weight` that is not from 1 to 100, label keys without a `labelSelector`, an unknown field, or
 the form of the other list: `weight` and `podAffinityTerm` belong to preferred terms only.
 
 ## Why it matters
-The API server refuses a workload of its own kinds when it is applied. Of a custom resource it checks
-nothing: the object is stored, and its controller fails to make the pods.
+The API server rejects such a workload of Kubernetes' own kinds. It checks nothing in a custom resource: the
+object is stored, and its controller fails to create the pods.
 
 ## Fails
 ```yaml

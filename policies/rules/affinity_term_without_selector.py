@@ -1,13 +1,13 @@
-"""A term of pod affinity or pod anti-affinity without a `labelSelector`: it is about no pod.
+"""A term of pod affinity or pod anti-affinity without a `labelSelector`, which selects no pod.
 
 ## What it finds
-A term of `podAffinity` or `podAntiAffinity` whose `labelSelector` is missing or null. It is an error where
-the term is a required one of `podAffinity`.
+A term of `podAffinity` or `podAntiAffinity` whose `labelSelector` is missing or null. It is an error if the
+term is a required one of `podAffinity`.
 
 ## Why it matters
-Without a selector a term selects no pod, where `{}` would select every pod. Anti-affinity then keeps nothing
-apart: replicas may share a node. A preferred affinity does nothing. A required affinity wants a place beside
-pods that cannot exist: every pod stays pending.
+Without a selector a term selects no pod, where `{}` would select every pod. Anti-affinity then keeps
+nothing apart: replicas may share a node. A preferred affinity does nothing. A required affinity can never
+be satisfied: every pod stays pending.
 
 ## Fails
 ```yaml

@@ -1,9 +1,9 @@
-"""A required pod anti-affinity that has fewer domains than the workload has replicas.
+"""A required pod anti-affinity over fewer domains than the workload has replicas.
 
 ## What it finds
 A required `podAntiAffinity` that selects the workload's own pods, on a workload with more replicas than
-there are domains for them; or one that leaves too little room only together with the workload's hard
-spread constraints.
+there are domains for them; or one that cannot be satisfied together with the workload's hard spread
+constraints.
 
 ## Why it matters
 Such a term allows one replica in a domain. Once every domain has its own, the others stay pending.
@@ -63,8 +63,8 @@ metadata: {name: b-1, labels: {kubernetes.io/hostname: b-1, topology.kubernetes.
 ```
 
 ## How to fix
-Spread with `topologySpreadConstraints` in its place, which allows a second pod in a domain once every
-domain has one; or ask for no more replicas than there are domains.
+Use `topologySpreadConstraints` instead, which allows a second pod in a domain once every domain has one; or
+use at most as many replicas as there are domains.
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
-"""A pod anti-affinity that is meant to keep replicas apart and does not select them.
+"""A pod anti-affinity that is meant to keep replicas apart but does not select them.
 
 ## What it finds
-A term of `podAntiAffinity` whose selector names its own workload and yet does not select its pods, nor those
-of any other workload of the namespace in the repository. It names its workload where its labels are those of
-the workload's own `metadata.labels`, where it asks for the pods' own `app` or `app.kubernetes.io/name` and
-fails by another label, or where it asks for the name of the workload or its component under a key that the
-pods lack.
+A term of `podAntiAffinity` whose selector names its own workload and yet does not select its pods, nor
+those of any other workload of the namespace in the repository. It names its workload where its labels are
+those of the workload's own `metadata.labels`, where it requires the pods' own `app` or
+`app.kubernetes.io/name` and another label that the pods lack, or where it requires the name of the workload
+or its component under a key that the pods lack.
 
-Left alone are terms that mean other applications: those that select another workload or name another
-application, terms about other namespaces or with `mismatchLabelKeys`. It is a note where there is one replica
-only, or where another term or a constraint over the same key keeps the replicas apart.
+Terms about other applications are not reported: those that select another workload or name another
+application, terms about other namespaces or with `mismatchLabelKeys`. It is a note where there is one
+replica only, or where another term or a constraint over the same key keeps the replicas apart.
 
 ## Why it matters
-Anti-affinity is about the pods that the selector selects. Where it selects none nothing objects, every
-replica may land on one node, and nobody notices before that node fails.
+Anti-affinity only applies to the pods that the selector matches. If it selects none, there is no error,
+every replica may land on one node, and this goes unnoticed until that node fails.
 
 ## Fails
 ```yaml

@@ -2,14 +2,13 @@
 
 ## What it finds
 A `DoNotSchedule` constraint over zones, or another key than the host, on a workload whose
-HorizontalPodAutoscaler may add more than `maxSkew` pods, where Cluster Autoscaler runs: the repository
-has a workload with its image, or `in_use` says so.
+HorizontalPodAutoscaler may add more than `maxSkew` pods, where Cluster Autoscaler runs: the repository has
+a workload with its image, or `in_use` is set.
 
 ## Why it matters
-In each of its loops Cluster Autoscaler tries pending pods on new nodes of one node group. Where node
-groups are zones, the constraint lets only `maxSkew` pods more than in the emptiest zone go there, so that
-it adds what these need and comes back in the next loop, for the next zone. A steep scale-out takes many
-loops.
+In each of its loops Cluster Autoscaler tries pending pods on new nodes of one node group. Where node groups
+are zones, the constraint allows only `maxSkew` pods more than in the emptiest zone, so the autoscaler adds
+nodes for these and handles the next zone in the next loop. A large scale-out takes many loops.
 
 ## Fails
 ```yaml
@@ -83,7 +82,7 @@ spec:
 ```
 
 ## How to fix
-Raise `maxSkew` to what the workload can bear while it scales out, keep spare nodes in every zone, or
+Raise `maxSkew` as far as the workload tolerates during a scale-out, keep spare nodes in every zone, or
 accept the delay.
 """
 

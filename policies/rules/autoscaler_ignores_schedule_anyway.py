@@ -1,13 +1,13 @@
-"""A soft constraint alone, which Cluster Autoscaler does not look at.
+"""A soft constraint alone, which Cluster Autoscaler ignores.
 
 ## What it finds
-A workload that spreads over zones, or another key than the host, with `ScheduleAnyway` only, where
-Cluster Autoscaler runs: the repository has a workload with its image, or `in_use` says so.
+A workload that spreads over zones, or another key than the host, with `ScheduleAnyway` only, where Cluster
+Autoscaler runs: the repository has a workload with its image, or `in_use` is set.
 
 ## Why it matters
-Cluster Autoscaler asks the scheduler's filters whether a pod would fit on a new node, and never its
-scores. A soft constraint is a score: new nodes come up in any zone, all in one if that is cheapest, and
-the scheduler then has no choice.
+Cluster Autoscaler uses the scheduler's filters to decide whether a pod would fit on a new node, and never
+its scores. A soft constraint is a score: new nodes are added in any zone, all in one if that is cheapest,
+and the scheduler then has no choice.
 
 ## Fails
 ```yaml
@@ -73,8 +73,8 @@ spec:
 
 ## How to fix
 Where losing a zone must not take all replicas, make the constraint `DoNotSchedule` with `minDomains`;
-else let the autoscaler balance its node groups (`--balance-similar-node-groups`) and live with what
-comes.
+otherwise let the autoscaler balance its node groups (`--balance-similar-node-groups`) and accept the
+result.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""A hard default constraint of the scheduler, of which the tool that adds nodes knows nothing.
+"""A hard default constraint of the scheduler, which the node autoscaler does not know.
 
 ## What it finds
 In a KubeSchedulerConfiguration, a `DoNotSchedule` entry of `defaultConstraints` where nodes are added by
-Karpenter, or by a Cluster Autoscaler without `--scheduler-config-file`: the repository has an object of
-the group `karpenter.sh` or a workload with the autoscaler's image, or `in_use` says so.
+Karpenter, or by a Cluster Autoscaler without `--scheduler-config-file`: the repository has an object of the
+group `karpenter.sh` or a workload with the autoscaler's image, or `in_use` is set.
 
 ## Why it matters
-Default constraints stand in the scheduler's configuration and in no pod. The scheduler keeps a pod
-pending for them; the tool, which sees a pod without constraints, finds that it fits on a node that is
-there, and adds none. The pod stays pending, and its manifest shows no reason.
+Default constraints are in the configuration of the scheduler, not in the pods. The scheduler keeps a pod
+pending because of them; the autoscaler sees a pod without constraints that fits on an existing node, and
+adds none. The pod stays pending, and its manifest shows no reason.
 
 ## Fails
 ```yaml

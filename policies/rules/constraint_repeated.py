@@ -1,12 +1,12 @@
 """Two constraints with the same `topologyKey` and `whenUnsatisfiable`.
 
 ## What it finds
-Entries of `topologySpreadConstraints` that agree in `topologyKey` and `whenUnsatisfiable`, whatever else
-they say. Each but the last is told.
+Entries of `topologySpreadConstraints` with the same `topologyKey` and `whenUnsatisfiable`. Each but the
+last is reported.
 
 ## Why it matters
-The API server refuses the object. Lists that are merged from a chart's defaults and a team's own values
-often end like this.
+The API server rejects the object. This often happens when lists from the defaults of a chart and the values
+of a team are merged.
 
 ## Fails
 ```yaml

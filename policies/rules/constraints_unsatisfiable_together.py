@@ -1,14 +1,14 @@
-"""Hard constraints that hold each other up: each alone has room, together they have not.
+"""Hard constraints that can each be satisfied, but not together.
 
 ## What it finds
-Two or more `DoNotSchedule` constraints, such as one over zones and one over hosts, that no order of
-placing pods satisfies together for the wanted number of replicas on the nodes that there are.
+Two or more `DoNotSchedule` constraints, such as one over zones and one over hosts, that cannot be satisfied
+together for all replicas on the existing nodes, in whatever order pods are placed.
 
 ## Why it matters
-Zones with different numbers of nodes are enough. With 3 nodes in one zone and 1 in another, spreading
-over zones allows the big zone 2 pods as long as the small one has 1; spreading over hosts allows no host
-a second pod while one is empty, and one of the big zone's three always is. The fourth replica stays
-pending, with room on every node.
+Zones with different numbers of nodes are enough to cause this. With 3 nodes in one zone and 1 in another,
+spreading over zones allows the big zone 2 pods as long as the small one has 1; spreading over hosts allows
+no second pod on a host while another is empty, and one of the three in the big zone always is. The fourth
+replica stays pending, although every node has free capacity.
 
 ## Fails
 ```yaml

@@ -5,9 +5,9 @@ A `DoNotSchedule` constraint in the pod template of a DaemonSet.
 
 ## Why it matters
 The DaemonSet controller ties each of its pods to one node by node affinity. With `nodeAffinityPolicy:
-Honor`, the default, only that node counts, so that the constraint spreads nothing: all it can do is to
-keep pods off nodes without the topology key. With `Ignore` all nodes count, and where zones differ in the
-number of their nodes, the larger ones never get all their pods.
+Honor`, the default, only that node counts, so the constraint spreads nothing: its only effect is to keep
+pods off nodes without the topology key. With `Ignore` all nodes count, and where zones differ in the number
+of their nodes, the larger ones never get all their pods.
 
 ## Fails
 ```yaml
@@ -43,7 +43,7 @@ spec:
 ```
 
 ## How to fix
-Take the constraint away. For a fixed number of spread pods use a Deployment.
+Remove the constraint. For a fixed number of spread pods use a Deployment.
 """
 
 from __future__ import annotations

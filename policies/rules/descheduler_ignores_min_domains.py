@@ -3,13 +3,13 @@
 ## What it finds
 A `DoNotSchedule` constraint with `minDomains` above 1 where the descheduler evicts pods by spread
 constraints: a policy in the repository uses its plugin `RemovePodsViolatingTopologySpreadConstraint`, or
-`in_use` says so.
+`in_use` is set.
 
 ## Why it matters
-The plugin takes the smallest count over the domains that there are as the minimum. With fewer domains
-than `minDomains` the scheduler takes 0: what the descheduler holds to be balanced the scheduler holds to
-be violated. So pods that were placed before a domain was lost stay where they are, and those that are
-evicted for another reason stay pending.
+The plugin uses the smallest count of the existing domains as the minimum. With fewer domains than
+`minDomains` the scheduler uses 0: what is balanced for the descheduler is a violation for the scheduler. So
+pods that were placed before a domain was lost stay where they are, and those that are evicted for another
+reason stay pending.
 
 ## Fails
 ```yaml

@@ -1,14 +1,14 @@
-"""A disruption budget that never lets go of a pod of a workload that is to be spread.
+"""A disruption budget that never allows evicting a pod of a workload with constraints.
 
 ## What it finds
 A PodDisruptionBudget of the repository that selects the pods of a workload with constraints and allows no
-eviction at all: `maxUnavailable: 0`, or a `minAvailable` that is all of the replicas (with an autoscaler: all
-of the most it may run). A budget over several workloads is judged by the replicas of all of them.
+eviction at all: `maxUnavailable: 0`, or a `minAvailable` equal to the number of replicas (with an
+autoscaler: to its maximum). For a budget over several workloads, their replicas are added up.
 
 ## Why it matters
-Constraints are kept when pods are placed and not afterwards. What restores a lost balance is eviction: a node
-that is drained, an autoscaler that consolidates, a descheduler. Such a budget refuses every one, so a drain
-waits for ever and the skew that a lost zone left behind stays.
+Constraints only apply when pods are placed. Afterwards, only evictions restore the balance: draining a
+node, an autoscaler that consolidates, a descheduler. Such a budget rejects all of them, so a drain waits
+forever and the skew after the loss of a zone remains.
 
 ## Fails
 ```yaml
@@ -65,7 +65,7 @@ spec:
 ```
 
 ## How to fix
-Let at least one pod go: `maxUnavailable: 1`, which stays right when the number of replicas changes.
+Allow at least one eviction: `maxUnavailable: 1` stays correct when the number of replicas changes.
 """
 
 from __future__ import annotations

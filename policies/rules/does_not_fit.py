@@ -1,13 +1,13 @@
 """A workload whose next pod fits on no node of the cluster.
 
 ## What it finds
-At admission, and only where the cluster is known: a Pod or workload that is applied, the next pod of which no
-node would take as the cluster stands. Nothing is said where pods may go before that, as in a rollout, or
-where another scheduler decides. `evenkeel lint` does not run it: `evenkeel explain` says the same of a file.
+At admission, and only where the cluster is known: a Pod or workload whose next pod fits no node in the
+current state of the cluster. Nothing is reported where pods may leave first, as in a rollout, or where
+another scheduler decides. `evenkeel lint` does not run it; use `evenkeel explain` for a file.
 
 ## Why it matters
-The pod would stay pending, and whoever applied the workload would read of it much later, if at all. It is a
-warning and never denies: nodes may be added.
+The pod would stay pending, and the user who applied the workload would notice much later, if at all. It is
+a warning and never denies, since nodes may be added.
 
 ## Fails
 ```yaml

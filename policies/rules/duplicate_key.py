@@ -1,11 +1,11 @@
-"""A key that a mapping has twice.
+"""A key that appears twice in a mapping.
 
 ## What it finds
-A key that stands more than once in the same mapping of a Kubernetes object, in YAML or JSON.
+A key that appears more than once in the same mapping of a Kubernetes object, in YAML or JSON.
 
 ## Why it matters
-`kubectl`, Helm and the API server take the last value and drop the others without a word: a second `labels`
-or `topologySpreadConstraints` replaces the first instead of adding to it. Kustomize refuses the file, and so
+`kubectl`, Helm and the API server take the last value and drop the others silently: a second `labels` or
+`topologySpreadConstraints` replaces the first instead of adding to it. Kustomize rejects the file, and so
 do other readers of YAML. A merge of two branches or a block that was pasted in is the usual cause.
 
 ## Fails
@@ -56,7 +56,7 @@ spec:
 ```
 
 ## How to fix
-Keep one of the values, or put what both say into one. `evenkeel fix` changes no value whose key stands twice.
+Keep one of the values, or merge both. `evenkeel fix` does not change values of duplicate keys.
 """
 
 from __future__ import annotations

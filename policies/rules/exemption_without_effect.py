@@ -2,13 +2,12 @@
 
 ## What it finds
 A line of the annotation `evenkeel.dev/ignore` that names a rule which does not exist, gives no reason, or
-whose last day is over or is no date; or that names a rule which a policy denies for, and from which it lets
-no annotation exempt.
+whose last day is over or is no date; or that names a rule which a policy denies for, without allowing
+exemptions by annotation.
 
 ## Why it matters
-The rule stays in force, or comes back in force, though somebody has written that it should not be: either the
-mistake was meant to be fixed by then, or the exemption was mistyped, or it is not for whoever writes the
-object to grant.
+The rule applies although the annotation says otherwise: the mistake should have been fixed by that day, the
+exemption is mistyped, or authors of the object may not exempt it.
 
 ## Fails
 ```yaml
@@ -33,8 +32,8 @@ spec: {containers: [{name: web, image: web}]}
 ```
 
 ## How to fix
-Write `rule-id: why`, or `rule-id: why (until 2027-01-31)`, one rule a line; or delete the line.
-Where a policy lets no annotation exempt, whoever keeps the policy can write an exception into it.
+Write `rule-id: why`, or `rule-id: why (until 2027-01-31)`, one rule a line; or delete the line. If a policy
+does not allow exemptions by annotation, its author can add an exception.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""An autoscaled workload that may shrink below the number of domains it asks for.
+"""An autoscaled workload that may shrink below the number of domains that it requires.
 
 ## What it finds
 A `DoNotSchedule` constraint with `minDomains` of a workload whose HorizontalPodAutoscaler may go down to
 fewer replicas than that, though the cluster has the domains.
 
 ## Why it matters
-`minDomains: 3` says that losing one zone must leave two thirds of the pods. With `minReplicas: 2` there are
+With `minDomains: 3`, losing one zone should leave two thirds of the pods. With `minReplicas: 2` there are
 two pods at night, at least one zone has none, and the loss of one zone may take half of what runs.
 
 ## Fails
@@ -81,7 +81,7 @@ items:
 ```
 
 ## How to fix
-Raise `minReplicas` to `minDomains`, or lower `minDomains` to what the quiet hours can fill.
+Raise `minReplicas` to `minDomains`, or lower `minDomains` to what `minReplicas` can fill.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """A field of a constraint that this release of Kubernetes drops.
 
 ## What it finds
-`minDomains` before Kubernetes 1.27, `nodeAffinityPolicy` and `nodeTaintsPolicy` before 1.26, `matchLabelKeys`
-before 1.27, where they ask for anything else than what that release does by itself. The release is that of
-`--kubernetes-version`, the LintConfig or the live cluster; feature gates count with their defaults.
+`minDomains` before Kubernetes 1.27, `nodeAffinityPolicy` and `nodeTaintsPolicy` before 1.26,
+`matchLabelKeys` before 1.27, if they differ from what that release does without them. The release is that
+of `--kubernetes-version`, the LintConfig or the live cluster; feature gates count with their defaults.
 
 ## Why it matters
-The API server drops a field whose feature gate is off, without a word. The constraint then does something
-else than what is written: it counts other nodes, other pods, or fewer domains. All other rules judge the
+The API server silently drops a field whose feature gate is off. The constraint then does something other
+than what is written: it counts other nodes, other pods, or fewer domains. All other rules evaluate the
 constraint without the field, as that release does.
 
 ## Fails

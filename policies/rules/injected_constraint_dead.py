@@ -4,7 +4,7 @@
 In what a Kyverno policy, a MutatingAdmissionPolicy or a Gatekeeper Assign injects, as far as it is written
 literally: a `topologyKey` that no node has by itself (`zone`), no `labelSelector`, a selector that
 contradicts the labels of the pods that the policy matches, and a selector that was copied from the one that
-selects the workloads: a label of a Deployment is not one of its pods. Nothing is said of that where a
+selects the workloads: a label of a Deployment is not one of its pods. Nothing is reported for that where a
 workload of the repository shows that its pods do carry the label, or where the same policy puts it on them.
 
 ## Why it matters

@@ -1,14 +1,14 @@
-"""A policy that injects a constraint which the API server refuses.
+"""A policy that injects a constraint which the API server rejects.
 
 ## What it finds
 In what a Kyverno policy, a MutatingAdmissionPolicy or a Gatekeeper Assign writes into
-`topologySpreadConstraints`: everything that the API server would refuse in a constraint. Only what is written
-literally is judged; a value such as `{{ request.object.metadata.name }}` is not, and where constraints are
+`topologySpreadConstraints`: everything that the API server would reject in a constraint. Only literal
+values are checked; a value such as `{{ request.object.metadata.name }}` is not, and where constraints are
 merged into others, neither is a field that is missing.
 
 ## Why it matters
-The policy itself is accepted. From then on every workload that it touches is refused, or each of its pods,
-with an error about a field that nobody who applies the workload has written.
+The policy itself is accepted. From then on every workload that it changes, or each of its pods, is rejected
+with an error about a field that the author of the workload has not written.
 
 ## Fails
 ```yaml
@@ -71,7 +71,7 @@ spec:
 ```
 
 ## How to fix
-Do what the message asks for, as in a workload.
+Correct the field that the message names, as in a workload.
 """
 
 from __future__ import annotations

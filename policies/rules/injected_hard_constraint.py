@@ -1,13 +1,14 @@
 """A policy that makes every workload unschedulable where it cannot be spread.
 
 ## What it finds
-A Kyverno policy or a Gatekeeper Assign that injects `DoNotSchedule`, and asks for no label, name, annotation
-or namespace of the objects that get it. A MutatingAdmissionPolicy is left alone: its binding decides.
+A Kyverno policy or a Gatekeeper Assign that injects `DoNotSchedule`, and requires no label, name,
+annotation or namespace of the objects that get it. A MutatingAdmissionPolicy is left alone: its binding
+decides.
 
 ## Why it matters
-A hard constraint trades running pods for balance, and whoever wrote the workload made no such trade. It
-leaves pods pending during rollouts, while a zone is lost, and wherever nodes lack the label; also those of
-system components that nobody thought of, and of the policy engine itself.
+A hard constraint keeps pods pending rather than unbalanced, and the author of the workload did not choose
+that. It leaves pods pending during rollouts, while a zone is lost, and wherever nodes lack the label; also
+those of system components that were not considered, and of the policy engine itself.
 
 ## Fails
 ```yaml
@@ -76,8 +77,7 @@ spec:
 ```
 
 ## How to fix
-Inject `ScheduleAnyway`, and let those who want a hard constraint ask for it by a label that the policy
-matches.
+Inject `ScheduleAnyway`, and let workloads choose a hard constraint with a label that the policy matches.
 """
 
 from __future__ import annotations

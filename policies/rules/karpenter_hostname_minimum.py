@@ -2,12 +2,12 @@
 
 ## What it finds
 A `DoNotSchedule` constraint over `kubernetes.io/hostname` with more replicas than its `maxSkew`, where
-Karpenter runs: the repository has an object of the group `karpenter.sh`, or `in_use` says so.
+Karpenter runs: the repository has an object of the group `karpenter.sh`, or `in_use` is set.
 
 ## Why it matters
 Karpenter takes the minimum over hosts to be 0 always, since it can add an empty one. To it `maxSkew: 1`
-means one pod a node, whatever room the nodes have left: 25 replicas come to 25 nodes. The scheduler, once
-every node has a pod, would place a second one.
+means one pod a node, however much capacity the nodes have left: 25 replicas need 25 nodes. The scheduler,
+once every node has a pod, would place a second one.
 
 ## Fails
 ```yaml

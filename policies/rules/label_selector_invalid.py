@@ -5,7 +5,7 @@ A `labelSelector` with a key or value that labels cannot have, an operator that 
 `NotIn` without values, or `Exists` or `DoesNotExist` with some.
 
 ## Why it matters
-The API server refuses the object. Older releases took such selectors in, and then no pod with one could be
+The API server rejects the object. Older releases accepted such selectors, and then no pod with one could be
 scheduled.
 
 ## Fails

@@ -1,11 +1,11 @@
-"""A label key that stands both in `matchLabelKeys` and in the `labelSelector`.
+"""A label key in both `matchLabelKeys` and `labelSelector`.
 
 ## What it finds
-A key of `matchLabelKeys` that the `labelSelector` of the same constraint names too. A pod is not told for
-the requirement that the API server itself has added while it was created.
+A key of `matchLabelKeys` that the `labelSelector` of the same constraint names too. A pod is not reported
+for the requirement that the API server itself has added while it was created.
 
 ## Why it matters
-Since Kubernetes 1.34 the API server writes the keys into the selector of each new pod and refuses one whose
+Since Kubernetes 1.34 the API server writes the keys into the selector of each new pod and rejects one whose
 selector then names a key twice. It does not look at the templates of workloads: the Deployment is accepted,
 and then none of its pods can be created.
 
@@ -68,9 +68,9 @@ spec:
 ```
 
 ## How to fix
-Name the key in one of them only: `labelSelector` says which pods count, `matchLabelKeys` tells revisions
-apart. `evenkeel fix` takes it out of `matchLabelKeys` where the selector asks for just the value that the
-template has.
+Use the key in one of them only: `labelSelector` says which pods count, `matchLabelKeys` distinguishes
+revisions. `evenkeel fix` removes it from `matchLabelKeys` if the selector requires exactly the value that
+the template has.
 """
 
 from __future__ import annotations

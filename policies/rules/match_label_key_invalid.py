@@ -5,8 +5,8 @@ An entry of `matchLabelKeys` that cannot be the key of a label: empty, too long,
 keys do not have.
 
 ## Why it matters
-The API server refuses the object. Often somebody wrote a whole `key=value`; the value is always that of
-the incoming pod.
+The API server rejects the object. A common mistake is a whole `key=value`; the value is always that of the
+incoming pod.
 
 ## Fails
 ```yaml

@@ -1,10 +1,10 @@
 """A key in `matchLabelKeys` that no pod of this workload will have.
 
 ## What it finds
-A key with which controllers tell revisions apart, on a kind whose controller does not write it:
-`pod-template-hash` on anything but a Deployment, say. And any other keys, if the template has none of those
-that are listed. Nothing is told where another listed key tells the revisions of this kind apart, nor of
-pods and custom resources whose labels are not known, nor of a Deployment whose template an Argo Rollout uses
+A key by which controllers distinguish revisions, on a kind whose controller does not write it: for example
+`pod-template-hash` on anything but a Deployment. Also any other keys, if the template has none of those
+listed. Nothing is reported where another listed key distinguishes the revisions of this kind, nor for pods
+and custom resources whose labels are not known, nor of a Deployment whose template an Argo Rollout uses
 (`workloadRef`).
 
 ## Why it matters

@@ -1,10 +1,10 @@
-"""A key that stands twice in `matchLabelKeys`.
+"""A key that appears twice in `matchLabelKeys`.
 
 ## What it finds
 A workload whose constraint lists the same key in `matchLabelKeys` more than once.
 
 ## Why it matters
-Since Kubernetes 1.34 the API server writes each entry into the selector of a new pod, and then refuses the
+Since Kubernetes 1.34 the API server writes each entry into the selector of a new pod, and then rejects the
 pod because its selector names a key twice. It does not look at the templates of workloads: the Deployment
 is accepted, and none of its pods that has the label can be created.
 

@@ -5,8 +5,8 @@ An entry of `topologySpreadConstraints` that lists `matchLabelKeys` while its `l
 null.
 
 ## Why it matters
-The API server refuses the object. The keys narrow a selector, and a constraint without a selector counts
-no pods: there is nothing to narrow.
+The API server rejects the object. The keys narrow a selector, and a constraint without a selector counts no
+pods: there is nothing to narrow.
 
 ## Fails
 ```yaml

@@ -2,9 +2,9 @@
 
 ## What it finds
 A `DoNotSchedule` constraint that selects the workload's own pods only, with a `maxSkew` of at least as many
-pods as there can be at once: the replicas, or the most that an autoscaler of the same repository may make of
-them, and those that a rolling update makes besides unless `matchLabelKeys` sets them apart. Workloads
-of one replica are left alone.
+pods as there can be at once: the replicas, or the maximum that an autoscaler of the same repository may
+make of them, and those that a rolling update makes besides unless `matchLabelKeys` sets them apart.
+Workloads of one replica are left alone.
 
 ## Why it matters
 The difference between two domains is never larger than the number of all pods. All of them may share one

@@ -4,7 +4,7 @@
 An entry of `topologySpreadConstraints` without `maxSkew`, or with one below 1.
 
 ## Why it matters
-The API server refuses the object. With a skew of 0, no pod could be added once all domains hold equally
+The API server rejects the object. With a skew of 0, no pod could be added once all domains hold equally
 many, so 1 is the strictest there is.
 
 ## Fails

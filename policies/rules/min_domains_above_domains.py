@@ -6,7 +6,7 @@ that the policy's `topology` lists), on a workload with more replicas than those
 
 ## Why it matters
 With fewer eligible domains than `minDomains` the minimum counts as 0, whatever is running. Every domain
-then takes `maxSkew` pods and no more; the other replicas stay pending until somebody adds a domain.
+then takes at most `maxSkew` pods; the other replicas stay pending until a domain is added.
 
 ## Fails
 ```yaml

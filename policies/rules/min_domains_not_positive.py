@@ -4,7 +4,7 @@
 An entry of `topologySpreadConstraints` with a `minDomains` below 1.
 
 ## Why it matters
-The API server refuses the object. 1 is what an absent `minDomains` means.
+The API server rejects the object. 1 is what an absent `minDomains` means.
 
 ## Fails
 ```yaml

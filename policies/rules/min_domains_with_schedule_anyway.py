@@ -5,8 +5,8 @@ An entry of `topologySpreadConstraints` that sets `minDomains` while its `whenUn
 else than `DoNotSchedule`.
 
 ## Why it matters
-The API server refuses the object. `minDomains` says when a pod must wait for another domain to appear,
-and a constraint that never keeps a pod waiting has no use for it.
+The API server rejects the object. `minDomains` says when a pod must wait for another domain to appear, and
+a constraint that never keeps a pod waiting has no use for it.
 
 ## Fails
 ```yaml

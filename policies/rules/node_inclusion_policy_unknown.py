@@ -5,7 +5,7 @@ A `nodeAffinityPolicy` or `nodeTaintsPolicy` with another value than `Honor` and
 spelling.
 
 ## Why it matters
-The API server refuses the object. Early proposals of the fields used other words, such as `Respect`.
+The API server rejects the object. Early proposals of the fields used other words, such as `Respect`.
 
 ## Fails
 ```yaml

@@ -1,20 +1,20 @@
 """A constraint that counts the pods of the old and the new revision together.
 
 ## What it finds
-A constraint of a Deployment or Rollout whose `matchLabelKeys` lacks the label with which the controller tells
-revisions apart: `pod-template-hash`, or `rollouts-pod-template-hash` for an Argo Rollout. Left alone are
-workloads that never run two revisions at once (strategy `Recreate`, `maxSurge: 0`), workloads of one replica
-or whose template an Argo Rollout uses (`workloadRef`), constraints that tell revisions apart by a label of
-their own (`version`, `revision`, `release`, `hash`), those that spread several workloads together by
-`app.kubernetes.io/part-of`, which the key would take apart, those whose `maxSkew` is as many as there are
-replicas or to one of whose domains the pod's node selector or affinity holds it, and Kubernetes before 1.27,
-which does not know the field.
+A constraint of a Deployment or Rollout whose `matchLabelKeys` lacks the label by which the controller
+distinguishes revisions apart: `pod-template-hash`, or `rollouts-pod-template-hash` for an Argo Rollout.
+Left alone are workloads that never run two revisions at once (strategy `Recreate`, `maxSurge: 0`),
+workloads of one replica or whose template an Argo Rollout uses (`workloadRef`), constraints that tell
+revisions apart by a label of their own (`version`, `revision`, `release`, `hash`), those that spread
+several workloads together by `app.kubernetes.io/part-of`, which the key would take apart, those whose
+`maxSkew` is as many as there are replicas or to one of whose domains the pod's node selector or affinity
+holds it, and Kubernetes before 1.27, which does not know the field.
 
 ## Why it matters
-During a rolling update the scheduler places each new pod where the old and new ones together are fewest. Then
-the old ones go, and nothing moves what remains: the new pods are spread over the gaps that the old ones left,
-which may be one zone, or one node, until somebody restarts the workload. Of a soft constraint, which promises
-nothing, it is a note.
+During a rolling update the scheduler places each new pod where the old and new ones together are fewest.
+Then the old ones go, and nothing moves what remains: the new pods are spread over the gaps that the old
+ones left, which may be one zone, or one node, until the workload is restarted. Of a soft constraint, which
+promises nothing, it is a note.
 
 ## Fails
 ```yaml

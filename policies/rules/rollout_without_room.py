@@ -1,4 +1,4 @@
-"""A rolling update that can never start: the old pods leave no room, and none of them may go first.
+"""A rolling update that can never start: the old pods leave no capacity, and none may be removed first.
 
 ## What it finds
 A Deployment whose rolling update keeps all replicas (`maxUnavailable` comes to 0) while hard constraints,
@@ -6,9 +6,8 @@ or a required pod anti-affinity, that count the old revision's pods too have roo
 as it has.
 
 ## Why it matters
-The first pod of the new revision fits nowhere, and no old pod is removed before it runs: the rollout
-hangs until somebody deletes a pod by hand. `maxUnavailable: 25%`, the default, comes to 0 for 3 replicas
-or fewer.
+The first pod of the new revision fits nowhere, and no old pod is removed before it runs: the rollout hangs
+until a pod is deleted by hand. `maxUnavailable: 25%`, the default, comes to 0 for 3 replicas or fewer.
 
 ## Fails
 ```yaml
@@ -64,7 +63,7 @@ metadata: {name: worker-2, labels: {kubernetes.io/hostname: worker-2}}
 ```
 
 ## How to fix
-Set `maxUnavailable: 1`, or let constraints tell revisions apart: `matchLabelKeys: [pod-template-hash]`
+Set `maxUnavailable: 1`, or let constraints distinguish revisions: `matchLabelKeys: [pod-template-hash]`
 (Kubernetes 1.27 for spread constraints, 1.31 for pod anti-affinity).
 """
 

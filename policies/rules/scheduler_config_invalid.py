@@ -1,11 +1,11 @@
-"""A KubeSchedulerConfiguration that kube-scheduler refuses to start with.
+"""A KubeSchedulerConfiguration with which kube-scheduler does not start.
 
 ## What it finds
-In a document of kind KubeSchedulerConfiguration, what concerns spreading: `PodTopologySpread` arguments with
-`defaultingType: System` and a list besides, with a `labelSelector` (which is deduced, and so forbidden), with
-a `maxSkew` below 1, an invalid or missing `topologyKey`, an unknown `whenUnsatisfiable`, a pair of both that
-stands twice; profiles of one name; a plugin that is configured twice; a version that nothing reads. Other
-plugins are not judged.
+In a document of kind KubeSchedulerConfiguration, what concerns spreading: `PodTopologySpread` arguments
+with `defaultingType: System` and a list besides, with a `labelSelector` (which is deduced, and so
+forbidden), with a `maxSkew` below 1, an invalid or missing `topologyKey`, an unknown `whenUnsatisfiable`, a
+pair of both that appears twice; profiles of one name; a plugin that is configured twice; an unknown
+version. Other plugins are not checked.
 
 ## Why it matters
 kube-scheduler validates its configuration once, when it starts, and exits. With one scheduler, or one file
@@ -55,7 +55,8 @@ profiles:
 ```
 
 ## How to fix
-Do what the message asks for. For a list of your own write `defaultingType: List`, and no selectors.
+Correct the field that the message names. For a list of your own write `defaultingType: List`, and no
+selectors.
 """
 
 from __future__ import annotations

@@ -1,16 +1,17 @@
-"""A single soft constraint that takes the scheduler's own pair of defaults away.
+"""A single soft constraint that switches off both default constraints of the scheduler.
 
 ## What it finds
 A Deployment, ReplicaSet, StatefulSet or Rollout with two replicas or more whose only constraint is soft and
-over `kubernetes.io/hostname` or over `topology.kubernetes.io/zone`, with no pod anti-affinity over the other
-one. Nothing is said where the pod's node selector or affinity leaves a single value of the other one, where
-the repository has a KubeSchedulerConfiguration with other defaults, for a pod of another scheduler, and
-before Kubernetes 1.24.
+over `kubernetes.io/hostname` or over `topology.kubernetes.io/zone`, with no pod anti-affinity over the
+other one. Nothing is reported where the pod's node selector or affinity leaves a single value of the other
+one, where the repository has a KubeSchedulerConfiguration with other defaults, for a pod of another
+scheduler, and before Kubernetes 1.24.
 
 ## Why it matters
-A pod without constraints is spread by two that are built in: over nodes (`maxSkew: 3`) and over zones
-(`maxSkew: 5`). A pod with one constraint of its own loses both. With only a zone constraint nothing keeps all
-pods of a zone off the same node; with only a node constraint they may be on different nodes of one zone.
+A pod without constraints is spread by two built-in ones: over nodes (`maxSkew: 3`) and over zones
+(`maxSkew: 5`). A pod with one constraint of its own loses both. With only a zone constraint nothing keeps
+all pods of a zone off the same node; with only a node constraint they may be on different nodes of one
+zone.
 
 ## Fails
 ```yaml

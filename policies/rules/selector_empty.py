@@ -2,13 +2,12 @@
 
 ## What it finds
 An entry of `topologySpreadConstraints` with an empty selector that no key of `matchLabelKeys` narrows for
-this workload's pods. The message says what it does in the release that is linted for
-(`--kubernetes-version`).
+this workload's pods. The message says what it does in the release (`--kubernetes-version`).
 
 ## Why it matters
-What `{}` means depends on the release. Up to 1.26 and from 1.38 on it counts every pod of the namespace, of
-whatever workload. From 1.27 to 1.37 the scheduler counts none, so the constraint does nothing; and after
-the upgrade that makes it count again, pods that used to start may stay pending.
+What `{}` means depends on the release. Up to 1.26 and from 1.38 on it counts every pod of the namespace.
+From 1.27 to 1.37 the scheduler counts none, so the constraint does nothing; and after the upgrade that
+makes it count again, pods that used to start may stay pending.
 
 ## Fails
 ```yaml

@@ -6,8 +6,7 @@ template, together with those that the workload's controller adds.
 
 ## Why it matters
 The scheduler counts the pods that the selector selects. A pod outside its own selector adds to no count, so
-every replica may land in one zone and nothing objects: the constraint is there, and does nothing for this
-workload.
+every replica may land in one zone without an error: the constraint does nothing for this workload.
 
 ## Fails
 ```yaml
@@ -70,9 +69,8 @@ spec:
 ```
 
 ## How to fix
-Select labels that the template itself has, best those of the workload's own selector if it has one. `evenkeel
-fix` writes that selector, unless the constraint selects the pods of another workload: then somebody may have
-meant it.
+Select labels of the pod template, preferably those of the workload's own selector. `evenkeel fix` writes
+that selector, unless the constraint selects the pods of another workload: that may be intended.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ An entry of `topologySpreadConstraints` whose `labelSelector` is missing or null
 an error of the API: `match-label-keys-without-selector`.)
 
 ## Why it matters
-Without a selector no pod counts, not even the pod itself. Every domain holds 0, no domain is better than
-another, and the constraint does nothing. The API server takes it with no more than a warning, and charts
-that leave the selector to their users ship it.
+Without a selector no pod counts, not even the pod itself. The count of every domain is 0, and the
+constraint does nothing. The API server only warns, and charts that leave the selector to their users
+contain it.
 
 ## Fails
 ```yaml

@@ -1,14 +1,14 @@
-"""A constraint that selects a value which a controller writes anew.
+"""A constraint that selects a value which a controller generates.
 
 ## What it finds
-A `labelSelector` that asks for a certain value of a label which the controller of this kind of workload
-writes itself: `pod-template-hash` of a Deployment, `rollouts-pod-template-hash` of a Rollout,
-`controller-revision-hash` of a StatefulSet or DaemonSet, the name or index of one pod of several, the labels
-of one run of a Job.
+A `labelSelector` that requires a certain value of a label which the controller of this kind of workload
+generates: `pod-template-hash` of a Deployment, `rollouts-pod-template-hash` of a Rollout,
+`controller-revision-hash` of a StatefulSet or DaemonSet, the name or index of one pod of several, the
+labels of one run of a Job.
 
 ## Why it matters
-The value belongs to one revision, run or pod. The pods of the next one have another, are not selected, and
-spread as if there were no constraint.
+The value belongs to one revision, run or pod. Pods of the next one have another value, are not selected,
+and are placed as if there were no constraint.
 
 ## Fails
 ```yaml
@@ -67,7 +67,7 @@ spec:
 ```
 
 ## How to fix
-Take the label out of the selector. To count the pods of one revision only, list its key in
+Remove the label from the selector. To count the pods of one revision only, list its key in
 `matchLabelKeys`: the scheduler then takes the value from each pod.
 """
 

@@ -1,16 +1,16 @@
-"""A constraint that counts the pods of another application too.
+"""A constraint that also counts the pods of another application.
 
 ## What it finds
 A constraint whose selector also matches the pods of another workload of its namespace in the repository,
-where the two say that they are different applications: they differ in a label such as `app`,
-`app.kubernetes.io/name` or `app.kubernetes.io/component`. Canary and primary, or blue and green, of one
-application are left alone, and so are Jobs. Manifests without a namespace are compared only where they carry
-the same `app.kubernetes.io/instance`.
+where the labels show different applications: they differ in a label such as `app`, `app.kubernetes.io/name`
+or `app.kubernetes.io/component`. Canary and primary, or blue and green, of one application are not
+reported, nor are Jobs. Manifests without a namespace are compared only where they carry the same
+`app.kubernetes.io/instance`.
 
 ## Why it matters
-The scheduler counts whatever the selector matches. Ten workers in zone a make room for web pods only in zones
-b and c: each looks balanced, neither is. A hard constraint can even keep pods of one application pending
-because of where those of the other run: a warning, where a soft constraint is a note.
+The scheduler counts every pod that the selector matches. Ten workers in zone a leave only zones b and c for
+web pods: the sum is balanced, neither application is. A hard constraint can even keep pods of one
+application pending because of where those of the other run: a warning, where a soft constraint is a note.
 
 ## Fails
 ```yaml
@@ -75,9 +75,9 @@ spec:
 ```
 
 ## How to fix
-Select by labels that only this workload's pods have, best those of its own selector. Where applications are
-meant to be spread together, select by `app.kubernetes.io/part-of`, which this rule takes as meant, or ignore
-the rule with that reason.
+Select by labels that only this workload's pods have, preferably those of its own selector. Where
+applications are meant to be spread together, select by `app.kubernetes.io/part-of`, which this rule
+accepts, or exempt the workload with that reason.
 """
 
 from __future__ import annotations

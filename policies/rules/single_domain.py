@@ -1,13 +1,14 @@
-"""A constraint over a label that has one value for all nodes that count.
+"""A constraint over a label that has the same value on all nodes that count.
 
 ## What it finds
 A `topologyKey` with one domain only, among the nodes that the constraint takes in: those that the pod's
-node selector and affinity allow, and with `nodeTaintsPolicy: Honor` those whose taints it tolerates. Domains
-that a policy lists count too. A hard constraint with a larger `minDomains` is left to other rules.
+node selector and affinity allow, and with `nodeTaintsPolicy: Honor` those whose taints it tolerates.
+Domains that a policy lists count too. A hard constraint with a larger `minDomains` is reported by other
+rules.
 
 ## Why it matters
-With one domain there is nothing to spread over. All pods share it, and when it fails all fail; the
-constraint only looks like a precaution.
+With one domain there is nothing to spread over. All pods share it and fail together with it; the constraint
+protects nothing.
 
 ## Fails
 ```yaml

@@ -1,14 +1,14 @@
-"""A soft constraint under a scheduler that is configured to pack nodes with more weight.
+"""A soft constraint under a scheduler that gives more weight to packing nodes.
 
 ## What it finds
-A `ScheduleAnyway` constraint, where the repository holds the one KubeSchedulerConfiguration and the pod's
-profile there either runs `PodTopologySpread` at no scoring point, or scores `NodeResourcesFit` by
+A `ScheduleAnyway` constraint, where the repository has exactly one KubeSchedulerConfiguration and the pod's
+profile there either does not run `PodTopologySpread` for scoring, or scores `NodeResourcesFit` by
 `MostAllocated` with a greater weight than `PodTopologySpread`.
 
 ## Why it matters
 A soft constraint is one score among others: 0 to 100, times the weight of its plugin. `MostAllocated` gives
-the fullest node the most. With a greater weight it wins against a perfectly placed empty node, and the pods
-go where the others are.
+the fullest node the highest score. With a greater weight it wins over the spread, and pods go where the
+others are.
 
 ## Fails
 ```yaml

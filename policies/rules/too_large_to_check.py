@@ -2,11 +2,11 @@
 
 ## What it finds
 A list of `topologySpreadConstraints` with more than 2000 entries on all its levels: constraints, their
-fields, requirements and values count one each, and so do 256 characters of text.
+fields, requirements, values, and every 256 characters of text count as one.
 
 ## Why it matters
-Whoever makes or changes an object waits for the webhook, and so do all others whose requests come in that
-moment. So the list is not read, and no other rule looks at it.
+Everyone whose request arrives at that moment waits for the webhook. So the list is not read, and no other
+rule runs on it.
 
 ## Fails
 ```yaml

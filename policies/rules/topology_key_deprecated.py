@@ -1,4 +1,4 @@
-"""A constraint or a term of pod affinity over a node label that Kubernetes has given up.
+"""A constraint or a term of pod affinity over a deprecated node label.
 
 ## What it finds
 The `topologyKey` of a constraint, of `podAffinity` or of `podAntiAffinity` is one of the labels
@@ -6,8 +6,8 @@ that got a new name when they became stable in Kubernetes 1.17: `failure-domain.
 `…/region`, `beta.kubernetes.io/instance-type`, `…/os` and `…/arch`.
 
 ## Why it matters
-Nothing promises that a node still carries the old label. A node without it takes no pod of a hard constraint
-and is ignored by a soft one; where only some nodes have it, a cluster of three zones looks like one of two.
+A node need not carry the old label any more. A node without it takes no pod of a hard constraint and is
+ignored by a soft one; where only some nodes have it, a cluster of three zones looks like one of two.
 Required pod affinity takes no such node, and anti-affinity lets replicas share it. The API server itself
 warns.
 
@@ -71,8 +71,8 @@ spec:
 ```
 
 ## How to fix
-Write the new name. `evenkeel fix` does, unless the new key stands in the list with the same
-`whenUnsatisfiable` already (then delete one of the two) or the nodes that are known do not carry it.
+Write the new name. `evenkeel fix` does, unless the list already has the new key with the same
+`whenUnsatisfiable` (then delete one of the two) or the known nodes do not carry it.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 An entry of `topologySpreadConstraints` whose `topologyKey` is missing, null or empty.
 
 ## Why it matters
-The API server refuses the object: without the key it is not said over what to spread. A template that
-fills the key in from a value that nobody set is how it usually comes about.
+The API server rejects the object: without the key there are no domains. The usual cause is a template that
+fills in a value which is not set.
 
 ## Fails
 ```yaml

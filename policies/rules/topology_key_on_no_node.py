@@ -2,16 +2,16 @@
 
 ## What it finds
 A `topologyKey` of a constraint, of `podAffinity` or of `podAntiAffinity` that none of the cluster's nodes
-carries, and of which no policy lists domains. A label that
-only nodes of a pool will have which is scaled to zero is best listed in the `topology` of a SpreadPolicy.
-Nothing is said of Karpenter's own labels where the repository has an object of the group `karpenter.sh`.
+carries, and of which no policy lists domains. A label that only nodes of a pool will have which is scaled
+to zero is best listed in the `topology` of a SpreadPolicy. Nothing is reported for Karpenter's own labels
+where the repository has an object of the group `karpenter.sh`.
 
 ## Why it matters
-With `DoNotSchedule` every node is refused for the missing label, and all pods stay pending. With
+With `DoNotSchedule` every node is rejected because of the missing label, and all pods stay pending. With
 `ScheduleAnyway` no node takes part in the score: the constraint does nothing, and neither do the other
 `ScheduleAnyway` constraints of the pod, for a node must have the labels of them all. Required pod affinity
-keeps all pods pending too; anti-affinity and preferred terms do nothing. What keeps pods pending is an error,
-the rest a warning.
+keeps all pods pending too; anti-affinity and preferred terms do nothing. What keeps pods pending is an
+error, the rest a warning.
 
 ## Fails
 ```yaml
@@ -70,8 +70,8 @@ metadata: {name: two, labels: {topology.kubernetes.io/zone: b, kubernetes.io/hos
 ```
 
 ## How to fix
-Name a label that the nodes have, or label the nodes. Where nodes have a label that is spelled alike, the
-message names it.
+Name a label that the nodes have, or label the nodes. If nodes have a label with a similar name, the message
+names it.
 """
 
 from __future__ import annotations

@@ -1,17 +1,16 @@
 """A topology key such as `zone` or `hostname`, bare or below a wrong prefix: a label that no node has.
 
 ## What it finds
-The `topologyKey` of a constraint, of `podAffinity` or of `podAntiAffinity` is one of `zone`,
-`region`, `hostname`, `host` and `node`, as many examples write it for short, or a name that is put together
-of two others, such as `topology.kubernetes.io/hostname` and `kubernetes.io/zone`. Nothing is said where a
-policy's `topology` knows the key; where the nodes are known, whether they carry a key is for a rule that
-looks at them.
+The `topologyKey` of a constraint, of `podAffinity` or of `podAntiAffinity` is one of `zone`, `region`,
+`hostname`, `host` and `node`, as in many examples, or a mixture of two names, such as
+`topology.kubernetes.io/hostname` and `kubernetes.io/zone`. Nothing is reported where a policy's `topology`
+knows the key; if the nodes are known, `topology-key-on-no-node` checks them instead.
 
 ## Why it matters
 Kubernetes and the cloud providers put `topology.kubernetes.io/zone`, `topology.kubernetes.io/region` and
-`kubernetes.io/hostname` on nodes, never the others. A node without the label takes no pod of a hard
-constraint or of required pod affinity, so every pod stays pending: an error. Soft constraints, preferred
-terms and anti-affinity do nothing: a warning.
+`kubernetes.io/hostname` on nodes, no others. A node without the label takes no pod of a hard constraint or
+of required pod affinity, so every pod stays pending: an error. Soft constraints, preferred terms and
+anti-affinity do nothing: a warning.
 
 ## Fails
 ```yaml
@@ -90,8 +89,8 @@ spec:
 ```
 
 ## How to fix
-Write the name that the message tells. Where an administrator does put this label on nodes, list it in the
-`topology` of a SpreadPolicy, or lint with `--cluster`.
+Use the name in the message. If your nodes do carry this label, list it in the `topology` of a SpreadPolicy,
+or lint with `--cluster`.
 """
 
 from __future__ import annotations

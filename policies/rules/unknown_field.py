@@ -1,14 +1,14 @@
-"""A field that the API does not have.
+"""A field that does not exist in the API.
 
 ## What it finds
-A name, in an entry of `topologySpreadConstraints` or in its selector, that Kubernetes 1.36 does not know. And
-`topologySpreadConstraints` itself, misspelled or where Kubernetes' own kinds have no such field: in the spec
-of a Deployment, beside the pod's `spec`, in `affinity`, in a container. For a newer release of Kubernetes
-nothing is told, since it may have brought the field.
+A name, in an entry of `topologySpreadConstraints` or in its selector, that does not exist in Kubernetes
+1.36. And `topologySpreadConstraints` itself, misspelled or where Kubernetes' own kinds have no such field:
+in the spec of a Deployment, beside the pod's `spec`, in `affinity`, in a container. For a newer release of
+Kubernetes nothing is told, since it may have brought the field.
 
 ## Why it matters
-`kubectl` refuses the object, and whoever applies it without strict validation loses the field: the API
-server drops it silently. A wrong indentation is the usual cause.
+`kubectl` rejects the object, and without strict validation the API server drops the field silently. A wrong
+indentation is the usual cause.
 
 ## Fails
 ```yaml

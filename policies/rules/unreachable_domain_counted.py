@@ -1,16 +1,16 @@
-"""A hard constraint that counts domains to which its pods cannot go, so that the minimum stays 0.
+"""A hard constraint that counts domains which its pods cannot use, so the minimum stays 0.
 
 ## What it finds
-A `DoNotSchedule` constraint that counts a domain of whose nodes every one keeps the pod away: by a taint
-that it does not tolerate, or, with `nodeAffinityPolicy: Ignore`, by the pod's own node affinity. It is
-reported only where more replicas are wanted than can then run, or where they leave no room for the first
-new pod of a rolling update that keeps all old ones. Cordons are not looked at, nor are taints such as
-`node.kubernetes.io/not-ready` that say how a node is at the moment: they are not the manifest's concern.
+A `DoNotSchedule` constraint that counts a domain in which no node accepts the pod: because of a taint that
+it does not tolerate, or, with `nodeAffinityPolicy: Ignore`, because of the pod's own node affinity. It is
+reported only if there are more replicas than can then run, or if they leave no capacity for the first new
+pod of a rolling update that keeps all old ones. Cordons and taints for passing conditions, such as
+`node.kubernetes.io/not-ready`, are ignored.
 
 ## Why it matters
 By default the scheduler counts tainted nodes (`nodeTaintsPolicy: Ignore`). A domain that no pod can enter
-holds 0 pods for ever, which makes 0 the minimum: every other domain then takes `maxSkew` pods and no
-more. The rest of the replicas stay pending, although there are nodes with plenty of room.
+holds 0 pods forever, which makes 0 the minimum: every other domain then takes at most `maxSkew` pods. The
+other replicas stay pending, although nodes have free capacity.
 
 ## Fails
 ```yaml
@@ -80,7 +80,7 @@ metadata: {name: worker-2, labels: {kubernetes.io/hostname: worker-2}}
 ```
 
 ## How to fix
-Say `nodeTaintsPolicy: Honor` (Kubernetes 1.26), which leaves tainted nodes out of the counts, or tolerate
+Set `nodeTaintsPolicy: Honor` (Kubernetes 1.26), which leaves tainted nodes out of the counts, or tolerate
 the taint.
 """
 

@@ -1,12 +1,12 @@
-"""A file, or a document of it, that cannot be read.
+"""A file, or a document in it, that cannot be read.
 
 ## What it finds
-A file that cannot be opened, text that is neither YAML nor JSON, or a document that could be read in two
-ways. Nothing in that file is judged; the other files are.
+A file that cannot be opened, text that is neither YAML nor JSON, or a document with two possible readings.
+Nothing in that file is checked; the other files are.
 
 ## Why it matters
-kubectl would refuse the file, or apply something else than its author reads. A linter that passes over it in
-silence would call green what nobody has looked at.
+kubectl would reject the file, or apply something else than its author reads. A linter that ignores it would
+report success for something that was not checked.
 
 ## Fails
 ```yaml
@@ -24,7 +24,7 @@ spec: {containers: [{name: web, image: web}]}
 ```
 
 ## How to fix
-Correct the line that the message names. A file that is no manifest is left out with `exclude` in
+Correct the line that the message names. A file that is not a manifest can be left out with `exclude` in
 `evenkeel.yaml`.
 """
 

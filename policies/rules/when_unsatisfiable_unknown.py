@@ -1,12 +1,12 @@
-"""A constraint whose `whenUnsatisfiable` is missing or not one of the two words there are.
+"""A constraint whose `whenUnsatisfiable` is missing or unknown.
 
 ## What it finds
 An entry of `topologySpreadConstraints` whose `whenUnsatisfiable` is neither `DoNotSchedule` nor
 `ScheduleAnyway`, in just this spelling.
 
 ## Why it matters
-The API server refuses the object. There is no default: one word keeps pods pending, the other lets them
-land unevenly, and nobody else can choose.
+The API server rejects the object. There is no default: one value keeps pods pending, the other allows an
+uneven spread.
 
 ## Fails
 ```yaml

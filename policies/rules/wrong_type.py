@@ -1,13 +1,13 @@
-"""A value of another type than its field has.
+"""A value whose type is not that of its field.
 
 ## What it finds
 A value, in `topologySpreadConstraints` or in what rules read around them (labels, metadata, replicas,
-selector, node affinity, tolerations), whose type is not the field's: text for a number, an object for a list,
-a number beyond what the API can hold. The rest of the object is judged all the same: a number in quotes as
-that number, a selector that cannot be read as if it were right.
+selector, node affinity, tolerations), whose type is not the field's: text for a number, an object for a
+list, a number beyond what the API can hold. The rest of the object is still checked: a quoted number counts
+as that number, and an unreadable selector is taken as correct.
 
 ## Why it matters
-The API server cannot read the object and refuses it. In a chart the cause is mostly a quoted number, a
+The API server cannot read the object and rejects it. In a chart the cause is mostly a quoted number, a
 label value such as `true` without quotes, or a list that a default has as `{}`.
 
 ## Fails
