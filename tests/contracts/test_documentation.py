@@ -226,6 +226,14 @@ def test_links_lead_somewhere(page: str) -> None:
         assert not anchor or anchor in _anchors(ROOT / file), target
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_files_exist(page: str) -> None:
+    """A file, folder or module that a page names is there."""
+    named = re.findall(r"`((?:benchmarks|certs|deploy|docs|policies|tests|webhook)/[\w./-]*)", PAGES[page])
+
+    assert [] == [name for name in named if not ((ROOT / name).exists() or (ROOT / f"{name}.py").exists())]
+
+
 def _anchors(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
