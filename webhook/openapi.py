@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any, Final
 
-from webhook.access.credential import PROXIED_HEADER
 from webhook.admission.review import API_VERSION
 from webhook.lint.schemas import lint_schemas
+from webhook.rbac import PROXIED_HEADER
 from webhook.scoring.explain_schemas import EXPLAIN_SCHEMAS
 from webhook.scoring.schema_forms import Schema
 from webhook.scoring.schemas import SCHEMAS

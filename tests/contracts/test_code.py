@@ -75,6 +75,7 @@ TESTED_ELSEWHERE = {
     "webhook/cli/manifest.py": "tests/webhook/cli/test_placement.py",
     "webhook/lint/config_paths.py": "tests/security/test_untrusted_repositories.py",
     "webhook/lint/chart_checks.py": "tests/security/test_untrusted_repositories.py",
+    "webhook/rbac.py": "tests/deploy/test_access.py",
     "webhook/cli/serve.py": "tests/webhook/serving/test_server.py",
     "webhook/scoring/explain_schemas.py": "tests/webhook/test_openapi.py",
     "webhook/scoring/schema_forms.py": "tests/webhook/test_openapi.py",

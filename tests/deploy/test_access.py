@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.deploy.manifests import Manifests, base, render
-from webhook.access.reviews import GROUP
 from webhook.kube.list import WATCHED_RESOURCES
 from webhook.kube.service_proxy import DEFAULT_SERVICE, account_of, proxied
+from webhook.rbac import GROUP
 
 #: A right: API group, resource, name (empty for any), verb.
 Right = tuple[str, str, str, str]

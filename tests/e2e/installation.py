@@ -24,7 +24,7 @@ from tests.e2e.control_plane import ControlPlane
 from tests.e2e.kubectl import Kubectl, Manifest, Told
 from tests.e2e.processes import PATIENCE_S, Processes, Running, eventually, free_port
 from tests.e2e.readiness import asked
-from webhook.access.reviews import AUDIENCE
+from webhook.rbac import AUDIENCE
 
 #: The repository.
 ROOT = Path(__file__).parents[2]

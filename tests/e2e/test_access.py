@@ -13,7 +13,7 @@ from tests.e2e.installation import CONFIGURATIONS, NAME, Installation
 from tests.e2e.kubectl import Manifest
 from tests.e2e.objects import pod
 from tests.e2e.readiness import asked
-from webhook.access.reviews import AUDIENCE
+from webhook.rbac import AUDIENCE
 
 pytestmark = pytest.mark.usefixtures("installed")
 

@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final
 
-#: The header of callers whose ``Authorization`` is for somebody on the way: the API server's proxy takes it
-#: for itself and passes on all others.
-PROXIED_HEADER: Final = "X-Evenkeel-Authorization"
+from webhook.rbac import PROXIED_HEADER
 
 #: A token as RFC 6750, section 2.1, writes it behind the scheme, whose case does not matter (RFC 9110).
 _BEARER: Final = re.compile(r"bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE)

@@ -10,9 +10,10 @@ from webhook.access.memory import Memory
 from webhook.access.mode import AccessSettings, Mode, access_mode
 from webhook.access.rate import Rate
 from webhook.access.reviewer import Reviewer
-from webhook.access.reviews import Action, Decision, Resource, Result, nobody
+from webhook.access.reviews import Action, Decision, Result, nobody
 from webhook.kube.api_server import ApiServer
 from webhook.logs import LOGGER
+from webhook.rbac import Resource
 from webhook.serving.gate import BusyError, Gate
 
 #: Callers that the API server is asked about in a second, by each worker; whoever is known goes on beyond.

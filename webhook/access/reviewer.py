@@ -7,12 +7,10 @@ from typing import Final
 from webhook.access.credential import Credential
 from webhook.access.reviews import (
     ACCESS_REVIEWS,
-    AUDIENCE,
     TOKEN_REVIEWS,
     Action,
     Caller,
     Decision,
-    Resource,
     Result,
     access_review,
     caller_of,
@@ -22,6 +20,7 @@ from webhook.access.reviews import (
     unknown_caller,
 )
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError
+from webhook.rbac import AUDIENCE, Resource
 
 #: Seconds for one answer; there are three at most. Arbitrary; an API server needs milliseconds.
 TIMEOUT_S: Final = 3.0

@@ -8,12 +8,8 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import Any, Final
 
-from webhook.access.credential import PROXIED_HEADER
+from webhook.rbac import AUDIENCE, GROUP, PROXIED_HEADER, Resource
 
-#: For whom a token is made that works here and not at the API server.
-AUDIENCE: Final = "evenkeel"
-#: The API group of ``RESOURCES``.
-GROUP: Final = "evenkeel.dev"
 #: Where the API server is asked who has a token, and what somebody may do.
 TOKEN_REVIEWS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105  # a path
 ACCESS_REVIEWS: Final = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
@@ -61,18 +57,6 @@ class Decision:
     def status(self) -> HTTPStatus:
         """The status of the answer that it gets."""
         return _STATUS[self.result]
-
-
-class Resource(StrEnum):
-    """What is asked for, as RBAC rules name it in the API group of ours.
-
-    No API server has these resources, so a right to them is worth nothing there. Rights to paths
-    (``nonResourceURLs``) would not do: they hold for the API server's own ``/metrics`` as well.
-    """
-
-    PLACEMENTS = "placements"
-    LINT_REPORTS = "lintreports"
-    METRICS = "metrics"
 
 
 @dataclass(frozen=True, slots=True)

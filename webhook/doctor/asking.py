@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from webhook.access.credential import PROXIED_HEADER
 from webhook.doctor import objects
 from webhook.doctor.facts import (
     DEFAULT_SERVICE_PORT,
@@ -23,6 +22,7 @@ from webhook.doctor.facts import (
 )
 from webhook.kube.api_server import Answer, ApiError, ApiServer, UnreachableError
 from webhook.kube.service_proxy import request_token
+from webhook.rbac import PROXIED_HEADER
 
 #: Seconds that a replica is waited for. Arbitrary; a webhook call would have been given up long before.
 _TIMEOUT_S: Final = 5.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from webhook.access.reviews import GROUP, Resource
 from webhook.doctor.facts import Ask, Facts, Names
 from webhook.doctor.finding import Check, Verdict, listed, ok, problem, warning
 from webhook.kube.list import WATCHED_RESOURCES
+from webhook.rbac import GROUP, Resource
 
 #: What no webhook needs, and whoever takes a replica over would like to have.
 EXCESSIVE: Final = (

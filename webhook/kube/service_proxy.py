@@ -12,9 +12,8 @@ from http import HTTPStatus
 from typing import Final
 
 from policies.manifests.errors import DocumentError
-from webhook.access.credential import PROXIED_HEADER
-from webhook.access.reviews import AUDIENCE
 from webhook.kube.api_server import TIMEOUT_S, Answer, ApiError, ApiServer, ClusterError
+from webhook.rbac import AUDIENCE, PROXIED_HEADER
 
 #: The namespace where Evenkeel is if nobody says otherwise.
 DEFAULT_NAMESPACE: Final = "evenkeel"

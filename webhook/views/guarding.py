@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from flask import Response, request
 
-from webhook.access.reviews import Decision, Resource, Result
+from webhook.access.reviews import Decision, Result
+from webhook.rbac import Resource
 from webhook.serving.problems import JSON, problem
 from webhook.views.current import state
 

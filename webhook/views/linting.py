@@ -11,9 +11,9 @@ from flask import Blueprint, Response, request
 
 from policies.config.context import AdmissionContext
 from policies.reports import lint_json
-from webhook.access.reviews import Resource
 from webhook.lint.request import lint_request
 from webhook.logs import LOGGER, Value
+from webhook.rbac import Resource
 from webhook.serving.problems import JSON
 from webhook.views.computing import compute
 from webhook.views.current import state

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response
 
 from webhook import telemetry
-from webhook.access.reviews import Resource
+from webhook.rbac import Resource
 from webhook.views.current import state
 from webhook.views.guarding import require_access
 

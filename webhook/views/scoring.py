@@ -15,8 +15,8 @@ from policies.placement.explain import Explained, explain_object
 from policies.placement.placement import Placement
 from policies.reports import explain_json, explain_text, score_json, score_table
 from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
-from webhook.access.reviews import Resource
 from webhook.logs import LOGGER, Value
+from webhook.rbac import Resource
 from webhook.scoring.placing import judge_request, place_for_scores
 from webhook.scoring.request import CLUSTER, RequestError
 from webhook.scoring.screen import FEASIBLE_NODES, TEXT, Screen, is_wide, read_screen

@@ -17,7 +17,8 @@ from webhook.access.guard import ClosedGuard, Guard, KubernetesGuard, OpenGuard,
 from webhook.access.memory import Memory
 from webhook.access.rate import Rate
 from webhook.access.reviewer import Reviewer
-from webhook.access.reviews import Decision, Resource, Result
+from webhook.access.reviews import Decision, Result
+from webhook.rbac import Resource
 
 
 @pytest.fixture

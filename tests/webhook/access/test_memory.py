@@ -10,7 +10,8 @@ import pytest
 from tests.webhook.kube.api_server import eventually
 from webhook.access.credential import Credential
 from webhook.access.memory import Memory
-from webhook.access.reviews import Action, Decision, Resource, Result
+from webhook.access.reviews import Action, Decision, Result
+from webhook.rbac import Resource
 
 TOKEN = Credential("t")
 GET, POST = Action("get", Resource.METRICS), Action("create", Resource.PLACEMENTS)

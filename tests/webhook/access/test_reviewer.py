@@ -10,7 +10,8 @@ import pytest
 from tests.webhook.access.control_plane import API, ControlPlane, a_control_plane
 from webhook.access.credential import Credential
 from webhook.access.reviewer import Reviewer
-from webhook.access.reviews import ACCESS_REVIEWS, TOKEN_REVIEWS, Action, Resource, Result
+from webhook.access.reviews import ACCESS_REVIEWS, TOKEN_REVIEWS, Action, Result
+from webhook.rbac import Resource
 
 METRICS, PLACEMENTS = Action("get", Resource.METRICS), Action("create", Resource.PLACEMENTS)
 

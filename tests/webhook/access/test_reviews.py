@@ -11,13 +11,13 @@ from webhook.access.reviews import (
     Action,
     Caller,
     Decision,
-    Resource,
     Result,
     access_review,
     caller_of,
     decision_on,
     token_review,
 )
+from webhook.rbac import Resource
 
 USER = {"username": "jane", "uid": "7", "groups": ["a", "b"], "extra": {"scopes": ["x"]}}
 KNOWN = {"authenticated": True, "user": USER}

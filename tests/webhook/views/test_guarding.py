@@ -11,8 +11,9 @@ import pytest
 
 from tests.webhook.scoring.requests import a_body
 from webhook.access.guard import ClosedGuard
-from webhook.access.reviews import Decision, Resource, Result
+from webhook.access.reviews import Decision, Result
 from webhook.app import create_app
+from webhook.rbac import Resource
 from webhook.state import ServerState
 
 #: The guarded routes, and what each shows.

@@ -1,0 +1,29 @@
+"""The names by which callers are authorized: of Evenkeel's own resources, of its tokens and of their header.
+
+The server that authorizes, the client that calls and the doctor that checks the roles share them.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+#: The audience of tokens that work here and not at the API server.
+AUDIENCE: Final = "evenkeel"
+#: The header for the token of a caller whose ``Authorization`` is for the API server's proxy: the proxy keeps
+#: that header for itself and passes on all others.
+PROXIED_HEADER: Final = "X-Evenkeel-Authorization"
+#: The API group of every ``Resource``.
+GROUP: Final = "evenkeel.dev"
+
+
+class Resource(StrEnum):
+    """What a route needs a right to, as RBAC rules name it in ``GROUP``.
+
+    No API server has these resources, so a right to them is worth nothing there. Rights to paths
+    (``nonResourceURLs``) would not do: they hold for the API server's own ``/metrics`` as well.
+    """
+
+    PLACEMENTS = "placements"
+    LINT_REPORTS = "lintreports"
+    METRICS = "metrics"
