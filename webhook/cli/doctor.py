@@ -1,8 +1,7 @@
-"""``evenkeel doctor``: what is wrong with an installation in a cluster."""
+"""``evenkeel doctor``: diagnoses an installation in a cluster."""
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Final
@@ -12,13 +11,13 @@ import click
 from certs.names import LABEL
 from policies.manifests.errors import UsageError
 from webhook.cli.live import api_server, context_option
-from webhook.doctor import json_report, text_report
+from webhook.doctor import report
+from webhook.doctor.check_result import CheckStatus
+from webhook.doctor.collect import TIMEOUT_S, collect
 from webhook.doctor.diagnosis import diagnose
-from webhook.doctor.facts import Names
-from webhook.doctor.finding import Status
-from webhook.doctor.gathering import PATIENCE_S, gather
+from webhook.doctor.observations import InstallationNames
 
-#: Exit codes: no problem, problems, the cluster tells nothing; ``main`` has those of errors.
+#: Exit codes: no problem, problems, nothing could be read; ``main`` has those of errors.
 HEALTHY, PROBLEMS, CANNOT_RUN = 0, 1, 3
 
 #: Shown below the options as it stands: click wraps everything else.
@@ -50,10 +49,10 @@ kubectl evenkeel doctor --context production -o json | jq '.findings[] | select(
 @click.option(
     "--timeout",
     type=click.IntRange(1),
-    default=int(PATIENCE_S),
+    default=int(TIMEOUT_S),
     show_default=True,
     metavar="SECONDS",
-    help="How long to read the cluster, at most.",
+    help="Time that the API server has for all its answers.",
 )
 @click.option(
     "-o", "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True,
@@ -71,31 +70,28 @@ def command(
     timeout: int,
     form: str,
 ) -> None:
-    """Look at an installation in a cluster and say what is wrong with it.
+    """Diagnose an Evenkeel installation.
 
-    Reads with your own credentials and changes nothing. What you may not read is skipped, and said: the
-    reasons come with each check. A line that begins with "do:" is what to type.
+    Reads with your own credentials and changes nothing. Checks that need what you cannot read are skipped,
+    with the reason. A line that begins with "do:" is what to do about a problem.
 
     Exit codes: 0 no problem (there may be warnings), 1 problems, 2 bad usage, 3 the cluster cannot be
-    reached, or you may read nothing of it.
+    reached or nothing of the installation can be read.
     """
     # Names of configurations may have dots.
     labels = {"--namespace": [namespace], "--service": [service], "--webhooks": webhooks.split(".")}
     for option, parts in labels.items():
         if not all(map(LABEL.fullmatch, parts)):
             given = ".".join(parts)[:80]
-            raise UsageError(f"{option}: must be lower case letters, digits and hyphens, got {given!r}")
-    names = Names(namespace=namespace, service=service, webhooks=webhooks)
+            raise UsageError(
+                f'{option}: Invalid value: "{given}": must be lower case letters, digits and hyphens'
+            )
+    names = InstallationNames(namespace=namespace, service=service, webhooks=webhooks)
     api = api_server(chosen)
-    facts = gather(api, names, now=datetime.now(UTC), tool_version=version("evenkeel"), patience_s=timeout)
-    diagnosis = diagnose(facts, api.url)
-    if form == "json":
-        click.echo(json_report.render(diagnosis), nl=False)
-    else:
-        color = sys.stdout.isatty() and context.color is not False
-        click.echo(text_report.render(diagnosis, color=color), nl=False)
-    if diagnosis.count(Status.PROBLEM):
+    observed = collect(api, names, now=datetime.now(UTC), tool_version=version("evenkeel"), timeout_s=timeout)
+    diagnosis = diagnose(observed, api.url)
+    render = report.render_json if form == "json" else report.render_text
+    click.echo(render(diagnosis), nl=False)
+    if diagnosis.count(CheckStatus.PROBLEM):
         context.exit(PROBLEMS)
-    if diagnosis.blind:
-        context.exit(CANNOT_RUN)
-    context.exit(HEALTHY)
+    context.exit(CANNOT_RUN if diagnosis.blind else HEALTHY)

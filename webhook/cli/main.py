@@ -26,7 +26,7 @@ from webhook.serving.listener import ListenError
 COMMANDS: Final[Mapping[str, str]] = {
     "certs": "Make and show the webhook's certificates.",
     "completion": "Print a shell's completion script.",
-    "doctor": "Look at an installation in a cluster and say what is wrong with it.",
+    "doctor": "Diagnose an Evenkeel installation.",
     "explain": "Explain where a pod would go, or why it fits nowhere and what would help.",
     "fix": "Mend in manifests what lint finds and is safe to mend.",
     "lint": "Find constraints that are invalid, dead or deadlocking, in files and folders.",

@@ -1,4 +1,4 @@
-"""Looks at an installation in a cluster and says what is wrong with it; changes nothing.
+"""Diagnoses an installation of Evenkeel in a cluster; changes nothing.
 
-``gathering`` reads what the caller may read into ``facts``; checks are pure functions on them.
+``collect`` reads what the caller may read into ``Observations``; the checks are pure functions of them.
 """

@@ -1,10 +1,10 @@
-"""Whether the API server will trust what is served. Pure: certificates come as PEM."""
+"""Whether the API server trusts what replicas serve. Pure: certificates come as PEM."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from cryptography import x509
@@ -15,223 +15,156 @@ from certs.clocks import clock_problem
 from certs.errors import CertificateError
 from certs.pair import dns_names, fingerprint
 from policies.reports.lint_run import plural
-from webhook.doctor.facts import Facts, Known, UnknownError, Webhook
-from webhook.doctor.finding import Check, Verdict, listed, ok, problem, warning
+from webhook.doctor.check_result import CheckResult, joined, ok, problem, warning
+from webhook.doctor.observations import MissingError, Observations, Observed
+from webhook.doctor.registered_webhook import RegisteredWebhook
 
-#: Part of its life that a certificate may have left before it is told. Evenkeel and cert-manager renew at a
-#: third, so at a quarter the renewal has failed for a while.
+#: The part of its life that a certificate may have left before it is reported. Evenkeel and cert-manager
+#: renew at a third, so at a quarter the renewal has failed for a while.
 LATE: Final = 0.25
-#: Seconds by which the expiry that a replica tells may differ from the Secret's: it is told as a float.
-_SAME_MOMENT_S: Final = 1.0
-#: What a replica tells of the certificate that it serves.
-_EXPIRY_METRIC: Final = "evenkeel_certificate_expiry_timestamp_seconds"
-#: By how many seconds a replica's clock is ahead of the API server's, by its own word.
-_SKEW_METRIC: Final = "evenkeel_clock_skew_seconds"
-_DAY: Final = timedelta(days=1)
 
 
-def _bundles(facts: Facts) -> Iterator[Verdict]:
-    """Tell whether each caBundle holds authorities that are valid now."""
-    for webhook in facts.webhooks():
-        yield _bundle(webhook, facts)
+def _ca_bundles(observed: Observations) -> Iterator[CheckResult]:
+    """Each caBundle holds a CA that is valid now."""
+    for webhook in observed.all_webhooks():
+        what = f"caBundle of {webhook.name}"
+        try:
+            cas = _cas(webhook)
+        except CertificateError as error:
+            yield problem(str(error), _publish(observed))
+            continue
+        if cas:
+            # While the CA is replaced there are two: the one that lasts longest counts.
+            longest = max(cas, key=lambda ca: (_valid(ca, observed), ca.not_valid_after_utc))
+            yield _validity(longest, f"the CA in the {what}", _publish(observed), observed)
+        else:
+            found = "holds no CA certificate" if webhook.ca_bundle else "is empty"
+            yield problem(f"{what} {found}: the API server trusts no replica", _publish(observed))
 
 
-def _bundle(webhook: Webhook, facts: Facts) -> Verdict:
-    if not webhook.ca_bundle:
-        return problem(f"{webhook.name} has no caBundle: the API server trusts no replica", _mend(facts))
+def _trusted(observed: Observations) -> Iterator[CheckResult]:
+    """The serving certificate is valid, and signed by a CA of each caBundle."""
+    observed.certificate.get()
     try:
-        authorities = _authorities(webhook)
-    except CertificateError as error:
-        return problem(str(error), _mend(facts))
-    valid = [authority for authority in authorities if _valid(authority, facts.now)]
-    if not authorities:
-        return problem(f"caBundle of {webhook.name} holds a certificate that may not sign", _mend(facts))
-    if not valid:
-        ends = listed([_left(authority.not_valid_after_utc, facts.now) for authority in authorities])
-        return problem(f"caBundle of {webhook.name}: no authority that is valid, {ends}", _mend(facts))
-    last = max(authority.not_valid_after_utc for authority in valid)
-    evidence = f"caBundle of {webhook.name}: {_authorities_told(len(valid))}, {_left(last, facts.now)}"
-    late = all(_late(authority, facts.now) for authority in valid)
-    return warning(f"{evidence}, its renewal is overdue", _mend(facts)) if late else ok(evidence)
-
-
-def _authorities_told(count: int) -> str:
-    return "1 authority" if count == 1 else f"{count} authorities"
-
-
-def _served(facts: Facts) -> Iterator[Verdict]:
-    """Tell whether the certificate in the Secret is valid, and trusted by each caBundle."""
-    if facts.certificate == Known(None):
-        yield problem(f"Secret {facts.secret} is not there, or has no tls.crt", _renew(facts))
+        chain = _chain(observed)
+    except MissingError as error:
+        yield problem(str(error), _renew(observed))
         return
+    yield _validity(chain[0], f"the certificate of Secret {observed.secret}", _renew(observed), observed)
+    for webhook in observed.all_webhooks():
+        yield from _trust(webhook, chain, observed)
+
+
+def _trust(
+    webhook: RegisteredWebhook, chain: tuple[x509.Certificate, ...], observed: Observations
+) -> Iterator[CheckResult]:
     try:
-        chain = _parsed(facts)
-    except CertificateError as error:
-        yield problem(str(error), _renew(facts))
-        return
-    yield _validity(chain[0], facts)
-    for webhook in facts.webhooks():
-        yield from _trust(webhook, chain, facts)
-
-
-def _validity(leaf: x509.Certificate, facts: Facts) -> Verdict:
-    evidence = f"certificate of Secret {facts.secret}: {_left(leaf.not_valid_after_utc, facts.now)}"
-    if leaf.not_valid_before_utc > facts.now:
-        since = f"{leaf.not_valid_before_utc:%Y-%m-%d %H:%M}"
-        return problem(f"certificate of Secret {facts.secret} is not valid before {since} UTC", _renew(facts))
-    if not _valid(leaf, facts.now):
-        return problem(evidence, _renew(facts))
-    if _late(leaf, facts.now):
-        return warning(f"{evidence}, its renewal is overdue", _renew(facts))
-    return ok(evidence)
-
-
-def _trust(webhook: Webhook, chain: tuple[x509.Certificate, ...], facts: Facts) -> Iterator[Verdict]:
-    try:
-        anchors = [anchor for anchor in _authorities(webhook) if _valid(anchor, facts.now)]
+        valid = [ca for ca in _cas(webhook) if _valid(ca, observed)]
     except CertificateError:
-        return  # told of the caBundle
-    if examine.leads_to(chain[0], anchors, chain=chain[1:]):
-        yield ok(f"{webhook.name} trusts the certificate of Secret {facts.secret}")
-    elif anchors:
+        return  # reported by check ca-bundle
+    if examine.leads_to(chain[0], valid, chain=chain[1:]):
+        yield ok(f"the caBundle of {webhook.name} trusts the certificate of Secret {observed.secret}")
+    elif valid:
+        cas = [f"{ca.subject.rfc4514_string()} (SHA-256 {fingerprint(ca)[:11]}…)" for ca in valid]
         yield problem(
-            f"caBundle of {webhook.name} holds {listed([_who(anchor) for anchor in anchors])}, which did not "
-            f"sign the certificate of Secret {facts.secret}: every call fails",
-            _mend(facts),
+            f"caBundle of {webhook.name} holds {joined(cas)}, which did not sign the certificate of Secret "
+            f"{observed.secret}: every call fails",
+            _publish(observed),
         )
 
 
-def _names(facts: Facts) -> Iterator[Verdict]:
-    """Tell whether the certificate carries the name that the API server dials."""
-    names = dns_names(_chain(facts)[0])
-    host = facts.names.host
+def _names(observed: Observations) -> Iterator[CheckResult]:
+    """The serving certificate is for the name that the API server connects to."""
+    names, host = dns_names(_chain(observed)[0]), observed.names.host
+    what = f"the certificate of Secret {observed.secret}"
     if host in names or f"*.{host.partition('.')[2]}" in names:
-        yield ok(f"certificate of Secret {facts.secret} is for {host}")
+        yield ok(f"{what} is for {host}")
     else:
-        held = listed(list(names)) or "no name"
-        yield problem(
-            f"certificate of Secret {facts.secret} is for {held}; the API server dials {host}",
-            _renew(facts),
-        )
+        found = joined(names) or "no DNS name"
+        yield problem(f"{what} is for {found}; the API server connects to {host}", _renew(observed))
 
 
-def _loaded(facts: Facts) -> Iterator[Verdict]:
-    """Tell whether replicas serve what is in the Secret, by the expiry that their metrics tell."""
-    expiry = _chain(facts)[0].not_valid_after_utc.timestamp()
-    told = {
-        replica.name: facts.voices[replica.name].metrics.get().get(_EXPIRY_METRIC) for replica in facts.pods()
-    }
-    others = [
-        name for name, seconds in told.items() if seconds is None or abs(seconds - expiry) > _SAME_MOMENT_S
-    ]
-    if others:
+def _clocks(observed: Observations) -> Iterator[CheckResult]:
+    """The clock of this machine is the API server's. Replicas report their own on /readyz."""
+    # Everyone may read the time of the API server: without a certificate to judge it says nothing.
+    observed.certificate.get()
+    if wrong := clock_problem(observed.clock_skew):
         yield warning(
-            f"{listed(others)}: serves another certificate than Secret {facts.secret} holds", facts.restart()
+            f"{wrong}: certificates are judged here by the API server's", "set the clock: timedatectl status"
         )
     else:
-        yield ok(f"all replicas serve the certificate of Secret {facts.secret}")
+        yield ok("the clock of this machine agrees with the API server's")
 
 
-def _clocks(facts: Facts) -> Iterator[Verdict]:
-    """Tell whose clock differs from the API server's, by which certificates are judged."""
-    own = clock_problem(facts.skew)
-    if own:
-        yield warning(f"{own}, which counts here", "timedatectl status, and set the clock right")
-    metrics = [facts.voices[replica.name].metrics for replica in facts.pods()]
-    if not any(isinstance(known, Known) for known in metrics):
-        metrics[0].get()  # skips the check, with the reason
-    skews = {
-        replica.name: timedelta(seconds=known.value.get(_SKEW_METRIC, 0.0))
-        for replica, known in zip(facts.pods(), metrics, strict=True)
-        if isinstance(known, Known)
-    }
-    wrong = [told for name, skew in skews.items() if (told := clock_problem(skew, name))]
-    for told in wrong:
-        yield warning(
-            f"{told}: it issues no certificates",
-            "look at the time synchronization of its node, and of the control plane",
-        )
-    if not own and not wrong:
-        yield ok("no clock differs from the API server's, of this machine or of a replica that tells its own")
+def _validity(certificate: x509.Certificate, what: str, remedy: str, observed: Observations) -> CheckResult:
+    begins, ends = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    left = ends - observed.now
+    if observed.now < begins:
+        return problem(f"{what} is not valid before {begins:%Y-%m-%d %H:%M} UTC", remedy)
+    if left < timedelta(0):
+        return problem(f"{what} expired on {ends:%Y-%m-%d}", remedy)
+    expires = f"{what} expires on {ends:%Y-%m-%d}, in {plural(math.floor(left / timedelta(days=1)), 'day')}"
+    late = left < LATE * (ends - begins)
+    return warning(f"{expires}: its renewal is overdue", remedy) if late else ok(expires)
 
 
-def _chain(facts: Facts) -> tuple[x509.Certificate, ...]:
-    """Return the served certificate and what leads to its authority.
+def _valid(certificate: x509.Certificate, observed: Observations) -> bool:
+    return certificate.not_valid_before_utc <= observed.now <= certificate.not_valid_after_utc
+
+
+def _chain(observed: Observations) -> tuple[x509.Certificate, ...]:
+    """Return the serving certificate and its intermediates.
 
     Raises:
-        UnknownError: There is none that can be read; ``_served`` tells of it.
+        MissingError: There is none, or none that can be parsed; check certificate-trusted reports that.
     """
-    if facts.certificate == Known(None):
-        raise UnknownError(f"no Secret {facts.secret}")
+    source, content = f"Secret {observed.secret}", observed.certificate.get()
+    if not content:
+        raise MissingError(f"{source} does not exist or has no tls.crt")
     try:
-        return _parsed(facts)
+        chain = pem.parse_certificates(content, source)
+        with pem.reading(source, what="certificate"):
+            dns_names(chain[0])
     except CertificateError as error:
-        raise UnknownError(str(error)) from error
-
-
-def _parsed(facts: Facts) -> tuple[x509.Certificate, ...]:
-    source = f"Secret {facts.secret}"
-    chain = pem.parse_certificates(facts.certificate.get() or b"", source)
-    with pem.reading(source, what="certificate"):
-        dns_names(chain[0])
+        raise MissingError(str(error)) from error
     return chain
 
 
-def _authorities(webhook: Webhook) -> list[x509.Certificate]:
+def _cas(webhook: RegisteredWebhook) -> list[x509.Certificate]:
+    """Return the CA certificates of a caBundle."""
+    if not webhook.ca_bundle:
+        return []
     source = f"caBundle of {webhook.name}"
     certificates = pem.parse_certificates(webhook.ca_bundle, source)
     with pem.reading(source, what="certificate"):
-        return [certificate for certificate in certificates if is_authority(certificate)]
+        return list(filter(is_authority, certificates))
 
 
-def _valid(certificate: x509.Certificate, now: datetime) -> bool:
-    return certificate.not_valid_before_utc <= now <= certificate.not_valid_after_utc
+def _publish(observed: Observations) -> str:
+    """Return the command that writes the CA into the webhook configurations."""
+    no_ca_yet = observed.certificate == Observed(b"")
+    return _renew(observed) if no_ca_yet else f"evenkeel certs inject {_options(observed)}"
 
 
-def _late(certificate: x509.Certificate, now: datetime) -> bool:
-    life = certificate.not_valid_after_utc - certificate.not_valid_before_utc
-    return certificate.not_valid_after_utc - now < LATE * life
+def _renew(observed: Observations) -> str:
+    """Return the command that issues another serving certificate."""
+    kubectl, replica = observed.kubectl, observed.first_replica
+    if replica is None:
+        # Replicas issue it when they start, unless cert-manager or a person does.
+        return f"{kubectl} describe replicasets, and find out why no replica has started"
+    if "cert_secret" in replica.settings:
+        return f"evenkeel certs rotate {_options(observed)} --service {observed.names.service} --create"
+    return f"{kubectl} describe certificates, and {kubectl} describe secret {observed.secret}"
 
 
-def _left(end: datetime, now: datetime) -> str:
-    days = math.floor((end - now) / _DAY)
-    return (
-        f"expires on {end:%Y-%m-%d}, in {plural(days, 'day')}" if end >= now else f"expired on {end:%Y-%m-%d}"
-    )
+def _options(observed: Observations) -> str:
+    names = observed.names
+    return f"-n {names.namespace} --secret {observed.secret} --webhooks {names.webhooks}"
 
 
-def _who(authority: x509.Certificate) -> str:
-    return f"{authority.subject.rfc4514_string()} (SHA-256 {fingerprint(authority)[:11]}…)"
-
-
-def _mend(facts: Facts) -> str:
-    """Return the command that brings the authority into the webhook configurations."""
-    if facts.certificate == Known(None):
-        return _renew(facts)  # there is no authority yet
-    return f"evenkeel certs inject {_place(facts)}"
-
-
-def _renew(facts: Facts) -> str:
-    """Return the command that makes the serving certificate anew."""
-    if facts.setting("cert-secret"):
-        return f"evenkeel certs rotate {_place(facts)} --service {facts.names.service} --create"
-    if facts.replicas == Known(()):
-        # Replicas make it as they start, unless somebody else does.
-        return f"kubectl -n {facts.names.namespace} describe replicasets, and look why no replica has started"
-    # Somebody else makes it: cert-manager, or a person.
-    where = f"kubectl -n {facts.names.namespace} describe"
-    return f"{where} certificates, and {where} secret {facts.secret}"
-
-
-def _place(facts: Facts) -> str:
-    names = facts.names
-    return f"-n {names.namespace} --secret {facts.secret} --webhooks {names.webhooks}"
-
-
-CHECKS: Final = (
-    Check("ca-bundle", _bundles),
-    Check("certificate-trusted", _served),
-    Check("certificate-names", _names),
-    Check("certificate-loaded", _loaded),
-    Check("clocks", _clocks),
-)
+CHECKS: Final = {
+    "ca-bundle": _ca_bundles,
+    "certificate-trusted": _trusted,
+    "certificate-names": _names,
+    "clocks": _clocks,
+}

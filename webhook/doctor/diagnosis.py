@@ -1,109 +1,98 @@
-"""Every check, and what asking them all comes to. Pure."""
+"""Runs every check. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
-from webhook.doctor import (
-    certificates,
-    exclusions,
-    injection,
-    permissions,
-    reach,
-    registration,
-    replicas,
-    timeouts,
-)
-from webhook.doctor.facts import Facts, Known, UnknownError
-from webhook.doctor.finding import Check, Finding, Status, Verdict, problem
+from webhook.doctor import certificates, injection, permissions, registration, replicas, service
+from webhook.doctor.check_result import CheckResult, CheckStatus, problem, skipped
+from webhook.doctor.observations import MissingError, Observations, Observed
 
-#: The heading of what is asked of everybody's pods.
-_OTHERS: Final = "Injection"
-#: The checks by the heading under which a report tells them.
-CHECKS: Final[dict[str, tuple[Check, ...]]] = {
+#: A check yields what it finds; MissingError skips it, or the rest of it.
+Check = Callable[[Observations], Iterator[CheckResult]]
+
+#: The group that looks at everyone's pods.
+_INJECTION: Final = "Injection"
+#: Every check by its id, in the groups of a report.
+GROUPS: Final[Mapping[str, Mapping[str, Check]]] = {
     "Webhooks": registration.CHECKS,
-    "Deadlocks": exclusions.CHECKS,
-    "Timeouts": timeouts.CHECKS,
     "Certificates": certificates.CHECKS,
-    "Replicas": (*reach.CHECKS, *replicas.CHECKS),
+    "Service": service.CHECKS,
+    "Replicas": replicas.CHECKS,
     "Permissions": permissions.CHECKS,
-    _OTHERS: injection.CHECKS,
+    _INJECTION: injection.CHECKS,
 }
-#: The check that comes first: without an installation, no other is asked.
+#: The check that runs first: without an installation no other does.
 INSTALLED: Final = "installed"
-_ORDER: Final = list(Status)
+_WORST_FIRST: Final = list(CheckStatus)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """What was found, and where.
+    """What the checks found.
 
     Attributes:
-        facts: What was judged.
+        observed: What they judged.
         url: The API server's.
-        findings: Group by group, the worst first, both among groups and inside.
+        results: Group by group, the worst first, among groups and inside each.
     """
 
-    facts: Facts
+    observed: Observations
     url: str
-    findings: tuple[Finding, ...]
+    results: tuple[CheckResult, ...]
 
-    def count(self, status: Status) -> int:
-        """Return how many findings came out so."""
-        return sum(finding.verdict.status is status for finding in self.findings)
+    def count(self, status: CheckStatus) -> int:
+        """Return how many results have a status."""
+        return sum(result.status is status for result in self.results)
 
     @property
     def blind(self) -> bool:
-        """Whether nothing of the installation could be looked at; pods of others say nothing of it."""
-        return all(
-            finding.verdict.status is Status.SKIPPED for finding in self.findings if finding.group != _OTHERS
-        )
+        """Whether nothing of the installation could be read; everyone's pods say nothing about it."""
+        own = [result for result in self.results if result.group != _INJECTION]
+        return all(result.status is CheckStatus.SKIPPED for result in own)
 
 
-def diagnose(facts: Facts, url: str) -> Diagnosis:
-    """Ask every check, or only say that nothing is installed."""
-    missing = _not_installed(facts)
-    found = [Finding("Installation", INSTALLED, missing)] if missing else list(_ask_all(facts))
+def diagnose(observed: Observations, url: str) -> Diagnosis:
+    """Run every check, or only report that nothing is installed."""
+    found = list(_installed(observed)) or list(_run_all(observed))
     worst: dict[str, int] = {}
-    for finding in found:
-        rank = _rank(finding)
-        worst[finding.group] = min(rank, worst.get(finding.group, rank))
-    findings = sorted(found, key=lambda finding: (worst[finding.group], _position(finding), _rank(finding)))
-    return Diagnosis(facts=facts, url=url, findings=tuple(findings))
-
-
-def _not_installed(facts: Facts) -> Verdict | None:
-    """Return that nothing of an installation is there; None if something is, or may be."""
-    if facts.ours != Known(()) or facts.service != Known(value=False) or facts.workload != Known(None):
-        return None
-    names = facts.names
-    return problem(
-        f"Evenkeel is not installed: namespace {names.namespace} has no Service {names.service}, "
-        f"and no webhook configuration is called {names.webhooks}",
-        f"{facts.install()} --create-namespace, or name the installation with -n, --service and --webhooks",
+    for result in found:
+        rank = _WORST_FIRST.index(result.status)
+        worst[result.group] = min(rank, worst.get(result.group, rank))
+    order = ["Installation", *GROUPS]
+    results = sorted(
+        found,
+        key=lambda each: (worst[each.group], order.index(each.group), _WORST_FIRST.index(each.status)),
     )
+    return Diagnosis(observed=observed, url=url, results=tuple(results))
 
 
-def _ask_all(facts: Facts) -> Iterator[Finding]:
-    for group, checks in CHECKS.items():
-        for check in checks:
-            yield from (Finding(group, check.id, verdict) for verdict in _verdicts(check, facts))
+def _installed(observed: Observations) -> Iterator[CheckResult]:
+    """Yield that nothing of an installation exists; nothing if something does, or may."""
+    names, webhooks = observed.names, observed.webhooks
+    unregistered = isinstance(webhooks, Observed) and not any(
+        found is not None for found in webhooks.value.values()
+    )
+    if unregistered and observed.service == Observed(None) and observed.deployment == Observed(None):
+        result = problem(
+            f"Evenkeel is not installed: namespace {names.namespace} has no Service and no Deployment "
+            f"{names.service}, and there is no webhook configuration {names.webhooks}",
+            f"{observed.install} --create-namespace, or give its names by -n, --service and --webhooks",
+        )
+        yield replace(result, group="Installation", check=INSTALLED)
 
 
-def _verdicts(check: Check, facts: Facts) -> Iterator[Verdict]:
-    """Yield what a check says, and what it could not look at: both, if it says something first."""
+def _run_all(observed: Observations) -> Iterator[CheckResult]:
+    for group, checks in GROUPS.items():
+        for check, run in checks.items():
+            yield from (replace(result, group=group, check=check) for result in _run(run, observed))
+
+
+def _run(check: Check, observed: Observations) -> Iterator[CheckResult]:
+    """Yield what a check finds, and why it could not go on, if it could not."""
     try:
-        yield from check.ask(facts)
-    except UnknownError as error:
-        yield Verdict(Status.SKIPPED, str(error))
-
-
-def _rank(finding: Finding) -> int:
-    return _ORDER.index(finding.verdict.status)
-
-
-def _position(finding: Finding) -> int:
-    groups = list(CHECKS)
-    return groups.index(finding.group) if finding.group in groups else -1
+        yield from check(observed)
+    except MissingError as error:
+        yield skipped(str(error))

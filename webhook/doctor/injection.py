@@ -1,55 +1,55 @@
-"""Whether the pods of one controller were all injected, and where nothing is. Pure."""
+"""Whether the webhook has seen all pods of a controller: it injects into all of them or into none. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from policies.config.exemptions import INJECT_ANNOTATION
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.reports.lint_run import plural
-from webhook.doctor.facts import Facts
-from webhook.doctor.finding import Check, Verdict, listed, ok, warning
+from webhook.doctor.check_result import CheckResult, ok, warning
+from webhook.doctor.observations import Controller, Observations
 
-#: Controllers that are told one by one. Arbitrary; the count of the rest follows.
-_TOLD: Final = 10
+#: Controllers that are reported one by one.
+_MOST: Final = 10
 
 
-def _partial(facts: Facts) -> Iterator[Verdict]:
-    """Find controllers some of whose pods were made while the webhook did not answer."""
-    injection = facts.injection.get()
-    for owner in injection.partial[:_TOLD]:
+def _partly(observed: Observations) -> Iterator[CheckResult]:
+    """Controllers have no pods that the webhook has missed."""
+    counts = observed.injection.get()
+    for controller, missed, injected in counts.partly[:_MOST]:
         yield warning(
-            f"{owner.kind} {owner.namespace}/{owner.name}: {owner.bare} of {owner.bare + owner.injected} "
-            f"pods are without {INJECTED_ANNOTATION}: made while the webhook did not answer or did not know "
-            "their owner yet (evenkeel_cache_misses_total), or earlier",
-            owner.restart
-            or f"delete the pods of {owner.kind} {owner.name} that lack it, one after the other",
+            f"{controller.kind} {controller.namespace}/{controller.name}: {missed} of {missed + injected} "
+            f"pods have no annotation {INJECTED_ANNOTATION}: created before the policy, while the webhook "
+            "did not answer, or before it knew their owner (metric evenkeel_cache_misses_total)",
+            restart_command(controller),
         )
-    rest = injection.partial[_TOLD:]
-    if rest:
-        bare = sum(owner.bare for owner in rest)
+    if rest := counts.partly[_MOST:]:
+        missed_pods = plural(sum(missed for _, missed, _ in rest), "pod")
         yield warning(
-            f"{plural(len(rest), 'more controller')} with {plural(bare, 'pod')} that were not injected",
-            "evenkeel doctor again, when these are mended",
+            f"{plural(len(rest), 'more controller')} with {missed_pods} without the annotation",
+            "run doctor again when these are fixed",
         )
-    hidden = f"; {injection.unseen}" if injection.unseen else ""
-    if not injection.partial:
-        yield ok(f"no controller is injected in part, of {plural(injection.pods, 'pod')}{hidden}")
-    elif hidden:
-        yield ok(f"looked at {plural(injection.pods, 'pod')}{hidden}")
-
-
-def _exempt(facts: Facts) -> Iterator[Verdict]:
-    """List the namespaces that have opted out: nothing is wrong with that."""
-    exempt = sorted(namespace.name for namespace in facts.namespaces.get() if namespace.exempt)
-    opted_out = f'{INJECT_ANNOTATION}: "false"'
-    if exempt:
+    if not counts.partly:
         yield ok(
-            f"nothing is injected in {plural(len(exempt), 'namespace')} with {opted_out}: {listed(exempt)}"
+            f"no controller has pods with and without {INJECTED_ANNOTATION}, of {plural(counts.pods, 'pod')}"
         )
-    else:
-        yield ok(f"no namespace has {opted_out}")
 
 
-CHECKS: Final = (Check("injected-in-part", _partial), Check("namespaces-exempt", _exempt))
+def restart_command(controller: Controller) -> str:
+    """Return the command that recreates the pods of a controller.
+
+    >>> restart_command(Controller("ReplicaSet", "shop", "web-5d4"))
+    'recreate the pods, such as with kubectl -n shop rollout restart deployment/web'
+    """
+    match controller.kind:
+        case "ReplicaSet":
+            what = f"rollout restart deployment/{controller.name.rpartition('-')[0] or controller.name}"
+        case "StatefulSet":
+            what = f"rollout restart statefulset/{controller.name}"
+        case _:
+            what = "delete pod …, one after the other"
+    return f"recreate the pods, such as with kubectl -n {controller.namespace} {what}"
+
+
+CHECKS: Final = {"injected-in-part": _partly}

@@ -1,127 +1,139 @@
-"""Whether the replicas' account may do what it must, and not far more, and so the clients' account. Pure."""
+"""Whether the ServiceAccounts have what they need, and not far more. Pure.
+
+A permission is a text such as ``get secrets/NAME in NAMESPACE``, much as ``kubectl auth can-i`` takes it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from webhook.doctor.facts import Ask, Facts, Names
-from webhook.doctor.finding import Check, Verdict, listed, ok, problem, warning
+from webhook.doctor.check_result import CheckResult, joined, ok, problem, warning
+from webhook.doctor.observations import Observations
 from webhook.kube.list import WATCHED_RESOURCES
 from webhook.rbac import GROUP, Resource
+from webhook.settings import Access
 
-#: What no webhook needs, and whoever takes a replica over would like to have.
+#: What no webhook needs, and an attacker who takes a replica over would like to have.
 EXCESSIVE: Final = (
-    Ask("*", "*", "*"),
-    Ask("list", "", "secrets"),
-    Ask("create", "", "pods"),
-    Ask("update", "apps", "deployments"),
-    Ask("delete", "", "nodes"),
-    Ask("create", "rbac.authorization.k8s.io", "clusterrolebindings"),
-    Ask("impersonate", "", "users"),
+    "* *.*",
+    "list secrets",
+    "create pods",
+    "update deployments.apps",
+    "delete nodes",
+    "create clusterrolebindings.rbac.authorization.k8s.io",
+    "impersonate users",
 )
-#: What people ask replicas for, in the name of an account of their own.
-CLIENT_NEEDED: Final = (
-    Ask("create", GROUP, Resource.PLACEMENTS.value),
-    Ask("create", GROUP, Resource.LINT_REPORTS.value),
-    Ask("get", GROUP, Resource.METRICS.value),
-)
-#: What that account may not do: a token of it, for the API server too, is for whoever may ask.
-CLIENT_EXCESSIVE: Final = (
-    Ask("get", path="/metrics"),
-    Ask("list", "", "nodes"),
-    Ask("list", "", "pods"),
-    *EXCESSIVE,
-)
-
-
-def following() -> tuple[Ask, ...]:
-    """Return what ``--live`` needs."""
-    return tuple(
-        Ask(verb, resource.group, resource.plural)
+#: What --live needs: to follow the cluster, and to authorize callers.
+LIVE: Final = (
+    *(
+        f"{verb} {resource.plural}{resource.group and '.'}{resource.group}"
         for resource in WATCHED_RESOURCES
         for verb in ("list", "watch")
-    )
-
-
-def vouching(names: Names, secret: str, lease: str) -> tuple[Ask, ...]:
-    """Return what ``--cert-secret`` needs."""
-    space, group = names.namespace, "admissionregistration.k8s.io"
-    return (
-        Ask("get", "", "secrets", secret, space),
-        Ask("update", "", "secrets", secret, space),
-        Ask("get", "coordination.k8s.io", "leases", lease, space),
-        Ask("update", "coordination.k8s.io", "leases", lease, space),
-        Ask("get", group, "mutatingwebhookconfigurations", names.webhooks),
-        Ask("patch", group, "mutatingwebhookconfigurations", names.webhooks),
-        Ask("get", group, "validatingwebhookconfigurations", names.webhooks),
-        Ask("patch", group, "validatingwebhookconfigurations", names.webhooks),
-    )
-
-
-#: What asking for callers' tokens needs.
-REVIEWING: Final = (
-    Ask("create", "authentication.k8s.io", "tokenreviews"),
-    Ask("create", "authorization.k8s.io", "subjectaccessreviews"),
+    ),
+    "create tokenreviews.authentication.k8s.io",
+    "create subjectaccessreviews.authorization.k8s.io",
 )
+#: What --cert-secret needs: the Secret, the Lease of the leader, and the caBundles.
+CERT_SECRET: Final = (
+    "get secrets/{secret} in {namespace}",
+    "update secrets/{secret} in {namespace}",
+    "get leases.coordination.k8s.io/{lease} in {namespace}",
+    "update leases.coordination.k8s.io/{lease} in {namespace}",
+    "get mutatingwebhookconfigurations.admissionregistration.k8s.io/{webhooks}",
+    "patch mutatingwebhookconfigurations.admissionregistration.k8s.io/{webhooks}",
+    "get validatingwebhookconfigurations.admissionregistration.k8s.io/{webhooks}",
+    "patch validatingwebhookconfigurations.admissionregistration.k8s.io/{webhooks}",
+)
+#: What callers need. No API server has these resources, so that the permissions are worth nothing there.
+CLIENT: Final = (
+    f"create {Resource.PLACEMENTS}.{GROUP}",
+    f"create {Resource.LINT_REPORTS}.{GROUP}",
+    f"get {Resource.METRICS}.{GROUP}",
+)
+#: What the account of callers must not have besides: everyone who may call Evenkeel gets a token of it.
+CLIENT_EXCESSIVE: Final = ("get /metrics", "list nodes", "list pods", *EXCESSIVE)
 
 
-def _needed(facts: Facts) -> Iterator[Verdict]:
-    """Find what the account lacks."""
-    access = facts.access.get()
-    lacking = [str(ask) for ask, may in access.items() if ask not in EXCESSIVE and not may]
-    who = f"ServiceAccount {facts.names.namespace}/{facts.account}"
-    if lacking:
+def of_replicas(observed: Observations) -> tuple[str, ...]:
+    """Return what to review of the replicas' account: what their settings need, and what is too much."""
+    settings, names = observed.pods()[0].settings, observed.names
+    lease = settings.get("lease") or names.service
+    values = {"secret": observed.secret, "lease": lease, "namespace": names.namespace}
+    live = LIVE if "live" in settings else ()
+    certificates = CERT_SECRET if "cert_secret" in settings else ()
+    needed = (permission.format(webhooks=names.webhooks, **values) for permission in certificates)
+    return (*live, *needed, *EXCESSIVE)
+
+
+def of_clients(observed: Observations) -> tuple[str, ...]:
+    """Return what to review of the account of callers; nothing where replicas do not authorize them."""
+    settings = observed.pods()[0].settings
+    authorized = "live" in settings and settings.get("access") != Access.OPEN
+    return (*CLIENT, *CLIENT_EXCESSIVE) if authorized else ()
+
+
+def review_attributes(permission: str) -> dict[str, dict[str, str]]:
+    """Return what a SubjectAccessReview says of a permission.
+
+    >>> review_attributes("get leases.coordination.k8s.io/a in b")["resourceAttributes"]
+    {'verb': 'get', 'resource': 'leases', 'group': 'coordination.k8s.io', 'name': 'a', 'namespace': 'b'}
+    """
+    verb, _, what = permission.partition(" ")
+    if what.startswith("/"):
+        return {"nonResourceAttributes": {"verb": verb, "path": what}}
+    what, _, namespace = what.partition(" in ")
+    what, _, name = what.partition("/")
+    resource, _, group = what.partition(".")
+    found = {"verb": verb, "resource": resource, "group": group, "name": name, "namespace": namespace}
+    return {"resourceAttributes": {key: value for key, value in found.items() if value}}
+
+
+def _needed(observed: Observations) -> Iterator[CheckResult]:
+    """The replicas' account has what it needs."""
+    has, who = observed.permissions.get(), observed.account
+    needed = [permission for permission in has if permission not in EXCESSIVE]
+    if lacking := [permission for permission in needed if not has[permission]]:
+        user = f"system:serviceaccount:{who.replace('/', ':')}"
         yield problem(
-            f"{who} may not {listed(lacking)}",
-            f"helm upgrade evenkeel deploy/helm/evenkeel -n {facts.names.namespace}, which brings its roles; "
-            "to see them: kubectl auth can-i --list "
-            f"--as=system:serviceaccount:{facts.names.namespace}:{facts.account}",
+            f"ServiceAccount {who} cannot {joined(lacking)}",
+            f"{observed.install}, which brings its roles; to see them: kubectl auth can-i --list --as={user}",
         )
     else:
-        yield ok(f"{who} may do the {len(access) - len(EXCESSIVE)} things that it needs")
+        yield ok(f"ServiceAccount {who} has the {len(needed)} permissions that it needs")
 
 
-def _excessive(facts: Facts) -> Iterator[Verdict]:
-    """Find what the account may do that no webhook needs."""
-    access = facts.access.get()
-    granted = [str(ask) for ask in EXCESSIVE if access.get(ask)]
-    who = f"ServiceAccount {facts.names.namespace}/{facts.account}"
-    if granted:
-        yield warning(
-            f"{who} may {listed(granted)} in the whole cluster, which Evenkeel never does",
-            "find the binding: kubectl get clusterrolebindings -o wide | grep "
-            f"{facts.names.namespace}/{facts.account}",
-        )
-    else:
-        yield ok(f"{who} may do none of {len(EXCESSIVE)} things that would be too much")
+def _excessive(observed: Observations) -> Iterator[CheckResult]:
+    """The replicas' account has nothing that no webhook needs."""
+    yield _surplus(observed.account, observed.permissions.get(), EXCESSIVE)
 
 
-def _client(facts: Facts) -> Iterator[Verdict]:
-    """Find what the account lacks in whose name people ask, or what it may do at the API server."""
-    access = facts.client_access.get()
-    if not access:
+def _client(observed: Observations) -> Iterator[CheckResult]:
+    """The account of callers can call Evenkeel, and do nothing at the API server."""
+    has, who = observed.client_permissions.get(), observed.names.client
+    if not has:
+        yield ok("replicas do not authorize callers, who need no ServiceAccount then")
         return
-    who = f"ServiceAccount {facts.names.namespace}/{facts.names.client}"
-    lacking = [str(ask) for ask in CLIENT_NEEDED if not access.get(ask)]
-    granted = [str(ask) for ask in CLIENT_EXCESSIVE if access.get(ask)]
-    if lacking:
+    if lacking := [permission for permission in CLIENT if not has[permission]]:
         yield warning(
-            f"{who} may not {listed(lacking)}, so --live is refused by the replicas",
-            f"helm upgrade evenkeel deploy/helm/evenkeel -n {facts.names.namespace}, which brings its roles",
+            f"ServiceAccount {who} cannot {joined(lacking)}: replicas refuse commands with --live",
+            f"{observed.install}, which brings its roles",
         )
-    if granted:
-        yield warning(
-            f"{who} may {listed(granted)}, and whoever may ask Evenkeel gets tokens of it",
-            "find the binding: kubectl get clusterrolebindings -o wide | grep "
-            f"{facts.names.namespace}/{facts.names.client}",
-        )
-    if not lacking and not granted:
-        yield ok(f"{who} may ask the replicas, and do nothing at the API server")
+    yield _surplus(who, has, CLIENT_EXCESSIVE)
 
 
-CHECKS: Final = (
-    Check("permissions-needed", _needed),
-    Check("permissions-excessive", _excessive),
-    Check("permissions-client", _client),
-)
+def _surplus(who: str, has: Mapping[str, bool], excessive: tuple[str, ...]) -> CheckResult:
+    """Return what an account has that it must not have."""
+    if granted := [permission for permission in excessive if has[permission]]:
+        return warning(
+            f"ServiceAccount {who} can {joined(granted)}, which Evenkeel never needs",
+            f"find the binding: kubectl get clusterrolebindings -o wide | grep {who}",
+        )
+    return ok(f"ServiceAccount {who} has none of {len(excessive)} permissions that would be too much")
+
+
+CHECKS: Final = {
+    "permissions-needed": _needed,
+    "permissions-excessive": _excessive,
+    "permissions-client": _client,
+}

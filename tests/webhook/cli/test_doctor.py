@@ -1,67 +1,70 @@
-"""`evenkeel doctor`, on an API server of the loopback."""
+"""`evenkeel doctor`: exit codes, formats, and an API server that hangs."""
 
 from __future__ import annotations
 
 import json
+import socket
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from policies.manifests.errors import UsageError
-from tests.webhook.doctor.installation import Cluster, a_cluster, serving
+from tests.webhook.doctor.installation import CONFIGURATIONS, Change, Cluster, a_cluster
 from tests.webhook.loopback import write_kubeconfig
-from webhook.cli.doctor import command
+from webhook.cli import doctor
+from webhook.doctor import bounded_api_server
 from webhook.kube.api_server import UnreachableError
 
 
-def use(monkeypatch: pytest.MonkeyPatch, kubeconfig: str) -> None:
-    """Make a kubeconfig the one that is meant."""
-    monkeypatch.setenv("KUBECONFIG", kubeconfig)
+def run(monkeypatch: pytest.MonkeyPatch, change: Change, *arguments: str) -> Result:
+    """Run the command on a changed cluster."""
+    cluster = a_cluster(change)
+    cluster.now = datetime.now(UTC)
+    monkeypatch.setattr(doctor, "api_server", lambda _context: cluster)
+    monkeypatch.setattr(doctor, "version", lambda _name: "0.1.0")
+    return CliRunner().invoke(doctor.command, arguments, catch_exceptions=False)
 
 
-def run(folder: Path, monkeypatch: pytest.MonkeyPatch, cluster: Cluster, *arguments: str) -> Result:
-    """Run the command on a cluster, at the time that its certificates are valid."""
-    with serving(cluster) as url:
-        use(monkeypatch, write_kubeconfig(folder, url))
-        return CliRunner().invoke(command, arguments, catch_exceptions=False)
+def healthy(_cluster: Cluster) -> None:
+    """Change nothing."""
 
 
-def without_webhooks() -> Cluster:
-    cluster = a_cluster()
-    cluster.empty("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations")
-    return cluster
+def unregistered(cluster: Cluster) -> None:
+    for path in CONFIGURATIONS.values():
+        del cluster.objects[path]
 
 
-def forbidding() -> Cluster:
-    cluster = a_cluster()
-    cluster.forbidden = lambda _method, _path: True
-    return cluster
+def forbidding(cluster: Cluster) -> None:
+    cluster.forbidden = lambda _path: True
 
 
 @pytest.mark.parametrize(
-    ("cluster", "code", "line"),
+    ("change", "code", "line"),
     [
-        pytest.param(a_cluster, 0, "No problems, ", id="healthy"),
-        pytest.param(without_webhooks, 1, "1 problem, ", id="1 problem"),
+        pytest.param(healthy, 0, "No problems, ", id="healthy"),
         pytest.param(
-            forbidding, 3, "Nothing of the installation could be looked at: ", id="nothing may be read"
+            lambda cluster: cluster.set_webhooks(timeoutSeconds=20), 0, "No problems, 2 w", id="warnings"
         ),
+        pytest.param(unregistered, 1, "2 problems, ", id="2 problems"),
+        pytest.param(forbidding, 3, "Nothing of the installation could be read: ", id="nothing can be read"),
     ],
 )
-def test_exit_codes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: type[Cluster], code: int, line: str
-) -> None:
-    """The code says whether there is a problem, or nothing to be said."""
-    result = run(tmp_path, monkeypatch, cluster())
+def test_exit_codes(monkeypatch: pytest.MonkeyPatch, change: Change, code: int, line: str) -> None:
+    """The code says whether there are problems, or nothing to say."""
+    result = run(monkeypatch, change)
 
     assert result.output.splitlines()[-1].startswith(line)
+    assert "\x1b" not in result.output
     assert code == result.exit_code
 
 
-def test_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs get the names that were looked for, too."""
-    result = run(tmp_path, monkeypatch, a_cluster(), "-o", "json", "-n", "evenkeel", "--context", "k")
+def test_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs get what was looked for, too."""
+    result = run(monkeypatch, healthy, "-o", "json", "-n", "evenkeel", "--context", "k")
     report = json.loads(result.output)
 
     assert ("evenkeel.dev/doctor/v1", "1.36", 0) == (
@@ -76,16 +79,27 @@ def test_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [["-n", "A B"], ["--service", "a.b"], ["--webhooks", "a/../b"]],
     ids=["namespace", "Service", "webhooks"],
 )
-def test_names_that_are_none(arguments: list[str]) -> None:
+def test_invalid_names(arguments: list[str]) -> None:
     """What would make another path of a URL is refused."""
     with pytest.raises(UsageError, match=arguments[1]):
-        CliRunner().invoke(command, arguments, catch_exceptions=False)
+        CliRunner().invoke(doctor.command, arguments, catch_exceptions=False)
 
 
-def test_nobody_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The program ends with the error of the cluster."""
-    with serving(Cluster()) as url:
-        use(monkeypatch, write_kubeconfig(tmp_path, url))
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """An API server that accepts connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"https://127.0.0.1:{server.getsockname()[1]}"
 
-    with pytest.raises(UnreachableError):
-        CliRunner().invoke(command, [], catch_exceptions=False)
+
+def test_an_api_server_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, silent: str) -> None:
+    """The command ends in a bounded time with a plain sentence."""
+    monkeypatch.setattr(bounded_api_server, "EACH_S", 0.5)
+    monkeypatch.setenv("KUBECONFIG", write_kubeconfig(tmp_path, silent))
+    started = time.monotonic()
+
+    with pytest.raises(UnreachableError) as raised:
+        CliRunner().invoke(doctor.command, [], catch_exceptions=False)
+    assert time.monotonic() - started < 10
+    assert "hangs, or is no API server" in str(raised.value)
+    assert "_ssl" not in str(raised.value)

@@ -2,121 +2,111 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
-from policies.model.version import KubernetesVersion
-from tests.webhook.doctor.installation import a_webhook, configurations, healthy, ours
-from webhook.doctor.diagnosis import CHECKS, Diagnosis, diagnose
-from webhook.doctor.facts import Endpoints, Facts, Known, Unknown
-from webhook.doctor.finding import Status
+from tests.webhook.doctor.installation import (
+    CONFIGURATIONS,
+    CORE,
+    DEPLOYMENT,
+    MUTATING,
+    SERVICE,
+    Change,
+    Cluster,
+    diagnosis,
+    found,
+    lines,
+)
+from webhook.doctor.check_result import CheckStatus
+from webhook.doctor.diagnosis import GROUPS
 
-URL = "https://cluster:6443"
+
+def without(*paths: str) -> Change:
+    return lambda cluster: [cluster.objects.pop(path) for path in paths]
 
 
-def counts(diagnosis: Diagnosis) -> dict[str, int]:
-    return {str(status): diagnosis.count(status) for status in Status if diagnosis.count(status)}
+PODS = (f"{CORE}/pods/evenkeel-1", f"{CORE}/pods/evenkeel-2")
+EVERYTHING = (*CONFIGURATIONS.values(), SERVICE, DEPLOYMENT, *PODS)
 
 
-def test_a_healthy_installation() -> None:
-    """Every check says that all is well, at least once."""
-    diagnosis = diagnose(healthy(), URL)
+def test_every_check_reports() -> None:
+    """Every check of a healthy installation says that all is in order, at least once."""
+    diagnosed = diagnosis()
 
-    assert {"ok": len(diagnosis.findings)} == counts(diagnosis)
-    assert {check.id for checks in CHECKS.values() for check in checks} == {
-        finding.check for finding in diagnosis.findings
-    }
-    assert not diagnosis.blind
+    assert [check for checks in GROUPS.values() for check in checks] == list(
+        dict.fromkeys(result.check for result in diagnosed.results)
+    )
+    assert diagnosed.count(CheckStatus.OK) == len(diagnosed.results)
+    assert not diagnosed.blind
 
 
 def test_ids_are_unique() -> None:
-    """No two checks have a name."""
-    ids = [check.id for checks in CHECKS.values() for check in checks]
+    """No two checks have the same id."""
+    ids = [check for checks in GROUPS.values() for check in checks]
 
     assert sorted(set(ids)) == sorted(ids)
 
 
-def nothing(**changes: Any) -> Facts:
-    """Return facts of a caller who may read nothing."""
-    unknown = {
-        entry.name: Unknown(f"may not {entry.name}")
-        for entry in fields(Facts)
-        if isinstance(getattr(healthy(), entry.name), Known)
-    }
-    return healthy(**{**unknown, "voices": {}, **changes})
+def test_nothing_is_installed(golden: Callable[[str, str], str]) -> None:
+    """There is one problem, and none of what would follow from it."""
+    results = diagnosis(without(*EVERYTHING)).results
+    text = lines(results)
+
+    assert [("installed", CheckStatus.PROBLEM)] == [(result.check, result.status) for result in results]
+    assert golden("installed.txt", text) == text
 
 
-def test_a_caller_who_may_nothing() -> None:
-    """Every check is skipped, none fails."""
-    diagnosis = diagnose(nothing(), URL)
+@pytest.mark.parametrize("left", EVERYTHING[:-2], ids=lambda path: path.rpartition("/")[0].rpartition("/")[2])
+def test_parts_of_an_installation(left: str) -> None:
+    """Where one part is left, the others are problems, and checks go on."""
+    diagnosed = diagnosis(without(*(path for path in EVERYTHING if path != left)))
 
-    assert ["skipped"] == list(counts(diagnosis))
-    assert diagnosis.blind
-
-
-def test_pods_of_others_say_nothing_of_the_installation() -> None:
-    """Who may only list pods somewhere has seen nothing of it."""
-    diagnosis = diagnose(nothing(injection=healthy().injection), URL)
-
-    assert 1 == diagnosis.count(Status.OK)
-    assert diagnosis.blind
+    assert "installed" not in {result.check for result in diagnosed.results}
+    assert diagnosed.count(CheckStatus.PROBLEM)
 
 
-def test_a_release_that_nobody_knows_says_nothing_of_the_installation() -> None:
-    """Everybody may ask for the cluster's release: a warning of it alone is no look at the installation."""
-    diagnosis = diagnose(nothing(version=Known(KubernetesVersion(1, 37))), URL)
-
-    assert ["skipped"] == list(counts(diagnosis))
-    assert diagnosis.blind
+def only_pods_of_others(cluster: Cluster) -> None:
+    cluster.forbidden = lambda path: path != "/api/v1/pods"
 
 
-def test_nothing_is_installed() -> None:
-    """One problem, and none of what would follow from it."""
-    facts = healthy(ours=Known(()), service=Known(value=False), workload=Known(None), replicas=Known(()))
-    (finding,) = diagnose(facts, URL).findings
-
-    assert ("installed", Status.PROBLEM) == (finding.check, finding.verdict.status)
-    assert "helm upgrade --install" in finding.verdict.remedy
+def only_the_version(cluster: Cluster) -> None:
+    cluster.forbidden = lambda path: path != "/version"
+    cluster.objects["/version"] = {"gitVersion": "v1.37.0"}
 
 
-@pytest.mark.parametrize(
-    "missing",
-    [
-        pytest.param({"ours": Known(())}, id="no webhooks"),
-        pytest.param({"service": Known(value=False), "endpoints": Known(Endpoints(0, 0))}, id="no Service"),
-        pytest.param({"workload": Known(None), "replicas": Known(())}, id="no Deployment"),
-        pytest.param({"ours": configurations(a_webhook())}, id="one of two configurations"),
-        pytest.param({"workload": Known(None), "replicas": Known(()), "voices": {}}, id="no replica"),
-    ],
-)
-def test_parts_of_an_installation(missing: dict[str, Any]) -> None:
-    """What lacks a part is told as such, and the rest is looked at."""
-    diagnosis = diagnose(healthy(**missing), URL)
-
-    assert diagnosis.count(Status.PROBLEM)
-    assert diagnosis.count(Status.OK)
-    assert "installed" not in {finding.check for finding in diagnosis.findings}
+@pytest.mark.parametrize("change", [only_pods_of_others, only_the_version])
+def test_a_caller_who_sees_nothing_of_the_installation(change: Change) -> None:
+    """Everyone's pods and the cluster's version say nothing about it."""
+    assert diagnosis(change).blind
 
 
 def test_the_worst_comes_first() -> None:
-    """Groups stand by their worst finding, findings by their status inside."""
-    findings = diagnose(healthy(ours=ours(ca_bundle=b"", timeout_s=20)), URL).findings
-    ranks = [list(Status).index(finding.verdict.status) for finding in findings]
-    groups = list(dict.fromkeys(finding.group for finding in findings))
+    """Groups stand by their worst result, results by their status inside."""
 
-    assert ["Certificates", "Timeouts"] == groups[:2]
-    assert Status.PROBLEM is findings[0].verdict.status
+    def change(cluster: Cluster) -> None:
+        cluster.set_webhooks(timeoutSeconds=20)
+        cluster.webhook(MUTATING)["clientConfig"]["caBundle"] = ""
+
+    results = diagnosis(change).results
+    groups = list(dict.fromkeys(result.group for result in results))
+
+    assert ["Certificates", "Webhooks", "Service"] == groups[:3]
     for group in groups:
-        inside = [rank for rank, finding in zip(ranks, findings, strict=True) if finding.group == group]
-        assert sorted(inside) == inside
+        ranks = [list(CheckStatus).index(result.status) for result in results if result.group == group]
+        assert sorted(ranks) == ranks
 
 
-def test_what_was_found_before_it_could_not_go_on() -> None:
-    """A check that is skipped halfway keeps what it said."""
-    facts = healthy(endpoints=Unknown("may not list endpoints"), version=Unknown("no"))
-    found = {finding.check: finding.verdict for finding in diagnose(facts, URL).findings}
+def test_a_check_that_cannot_go_on_keeps_what_it_found() -> None:
+    """What a check reported before something was missing stays."""
 
-    assert Status.SKIPPED is found["service-endpoints"].status
-    assert "may not list endpoints" == found["service-endpoints"].evidence
+    def change(cluster: Cluster) -> None:
+        cluster.objects.pop(CONFIGURATIONS[MUTATING])
+        cluster.objects.pop(CONFIGURATIONS["ValidatingWebhookConfiguration"])
+
+    results = [result for result in diagnosis(change).results if result.check == "certificate-trusted"]
+
+    assert {("certificate-trusted", "skipped")} == {
+        pair for pair in found(diagnosis(change)) if "trusted" in pair[0]
+    }
+    assert [CheckStatus.SKIPPED, CheckStatus.OK] == [result.status for result in results]

@@ -1,99 +1,122 @@
-"""What the replicas' account may do."""
+"""What the ServiceAccounts may do."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from tests.webhook.doctor.installation import NAMES, checks_of, evidence, healthy, remedies
-from webhook.doctor import permissions
-from webhook.doctor.facts import Ask, Known
-from webhook.doctor.permissions import (
-    CLIENT_EXCESSIVE,
-    CLIENT_NEEDED,
-    EXCESSIVE,
-    following,
-    vouching,
-)
+from tests.webhook.doctor.installation import Change, diagnosis, found, observations, wording
+from webhook.doctor.permissions import CLIENT, CLIENT_EXCESSIVE, EXCESSIVE, LIVE, review_attributes
+from webhook.rbac import GROUP
 
-CHECKS = checks_of(permissions.CHECKS)
-NEEDED = (*following(), *vouching(NAMES, "evenkeel-tls", "evenkeel"))
+
+def granted(account: str, *permissions: str) -> Change:
+    return lambda cluster: cluster.granted.update((account, permission) for permission in permissions)
+
+
+def revoked(account: str, *permissions: str) -> Change:
+    return lambda cluster: cluster.granted.difference_update((account, each) for each in permissions)
+
+
+CASES = [
+    pytest.param(
+        revoked("evenkeel", *LIVE[:2]), {("permissions-needed", "problem")}, id="namespaces are not granted"
+    ),
+    pytest.param(revoked("evenkeel", *LIVE), {("permissions-needed", "problem")}, id="--live is not granted"),
+    pytest.param(
+        revoked("evenkeel", "update secrets/evenkeel-tls in evenkeel"),
+        {("permissions-needed", "problem")},
+        id="the Secret is not granted",
+    ),
+    pytest.param(
+        granted("evenkeel", *EXCESSIVE), {("permissions-excessive", "warning")}, id="everything is granted"
+    ),
+    pytest.param(
+        revoked("evenkeel-client", CLIENT[0]), {("permissions-client", "warning")}, id="callers lack 1"
+    ),
+    pytest.param(
+        granted("evenkeel-client", "get /metrics", "list pods"),
+        {("permissions-client", "warning")},
+        id="callers have too much",
+    ),
+    pytest.param(
+        lambda cluster: cluster.set_arguments("--live", "--cert-secret=evenkeel-tls", "--access=open"),
+        set(),
+        id="callers are not authorized",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "expected"), CASES)
+def test_findings(change: Change, expected: set[tuple[str, str]]) -> None:
+    """What is wrong is reported, and nothing else."""
+    assert expected == set(found(diagnosis(change)))
+
+
+def test_wording(golden: Callable[[str, str], str]) -> None:
+    """Each case reads as agreed."""
+    text = wording(CASES)
+
+    assert golden("permissions.txt", text) == text
 
 
 @pytest.mark.parametrize(
-    ("lacking", "expected"),
+    ("account", "permissions", "check"),
     [
-        pytest.param((), "", id="everything is granted"),
-        pytest.param(NEEDED[:2], "may not list namespaces, watch namespaces", id="2 are not"),
-        pytest.param(NEEDED, "list nodes, watch nodes, list services and 17 more", id="22 are not"),
-        pytest.param(
-            NEEDED[-1:], "patch validatingwebhookconfigurations.admissionregistration.k8s.io/", id="1"
+        *(pytest.param("evenkeel", each, "permissions-excessive", id=each) for each in EXCESSIVE),
+        *(
+            pytest.param("evenkeel-client", each, "permissions-client", id=f"callers: {each}")
+            for each in CLIENT_EXCESSIVE
         ),
     ],
 )
-def test_needed(lacking: tuple[Ask, ...], expected: str) -> None:
-    """What the account may not do is named."""
-    access = {**{ask: ask not in lacking for ask in NEEDED}, **dict.fromkeys(EXCESSIVE, False)}
-    told = evidence(CHECKS["permissions-needed"], healthy(access=Known(access)))
-
-    assert expected in told
-    assert bool(expected) == told.startswith("problem: ServiceAccount evenkeel/evenkeel may not")
-
-
-@pytest.mark.parametrize("ask", EXCESSIVE, ids=str)
-def test_excessive(ask: Ask) -> None:
-    """Each thing that is too much is a warning."""
-    facts = healthy(access=Known({other: other == ask for other in EXCESSIVE}))
-
-    assert f"warning: ServiceAccount evenkeel/evenkeel may {ask} in the whole cluster" in evidence(
-        CHECKS["permissions-excessive"], facts
-    )
-    assert ["find the binding: kubectl get clusterrolebindings -o wide | grep evenkeel/evenkeel"] == remedies(
-        CHECKS["permissions-excessive"], facts
-    )
+def test_each_is_too_much(account: str, permissions: str, check: str) -> None:
+    """Each permission that is too much is a warning."""
+    assert [(check, "warning")] == found(diagnosis(granted(account, permissions)))
 
 
 @pytest.mark.parametrize(
-    ("lacking", "granted", "expected"),
+    ("arguments", "count"),
     [
-        pytest.param((), (), "", id="as shipped"),
-        pytest.param(
-            CLIENT_NEEDED[:1], (), "may not create placements.evenkeel.dev, so --live", id="1 is lacking"
-        ),
-        pytest.param(
-            (), CLIENT_EXCESSIVE[:1], "may get /metrics of the API server, and whoever", id="a path"
-        ),
-        pytest.param((), CLIENT_EXCESSIVE[1:3], "may list nodes, list pods, and whoever", id="2 too many"),
+        pytest.param(["--live"], 16 + 7, id="--live: 7 kinds to list and watch, callers to authorize"),
+        pytest.param(["--cert-secret=evenkeel-tls"], 8 + 7, id="--cert-secret: what it renews"),
+        pytest.param(["--cert-dir=/tls"], 7, id="neither: only what is too much"),
     ],
 )
-def test_the_account_that_people_ask_with(
-    lacking: tuple[Ask, ...], granted: tuple[Ask, ...], expected: str
-) -> None:
-    """It may ask the replicas, and nothing else: whoever may ask gets a token of it for any audience."""
-    access = {**{ask: ask not in lacking for ask in CLIENT_NEEDED}}
-    access |= {ask: ask in granted for ask in CLIENT_EXCESSIVE}
-    told = evidence(CHECKS["permissions-client"], healthy(client_access=Known(access)))
+def test_what_settings_need(arguments: list[str], count: int) -> None:
+    """The account is reviewed for what the replicas' settings need."""
+    observed = observations(lambda cluster: cluster.set_arguments(*arguments))
 
-    assert expected in told
-    assert bool(expected) == told.startswith("warning: ServiceAccount evenkeel/evenkeel-client may")
+    assert count == len(observed.permissions.get())
 
 
-def test_where_nobody_is_asked_who_calls() -> None:
-    """Such an account needs nothing."""
-    assert not list(CHECKS["permissions-client"].ask(healthy(client_access=Known({}))))
+def test_callers_need_what_no_api_server_has() -> None:
+    """Their permissions are on resources of Evenkeel's own group, never on paths."""
+    reviews = [review_attributes(permission) for permission in CLIENT]
+
+    assert {GROUP} == {review["resourceAttributes"]["group"] for review in reviews}
 
 
-def test_every_followed_kind_is_asked_about() -> None:
-    """What is listed and watched is what the account must be able to."""
-    followed = [
-        "namespaces",
-        "nodes",
-        "services",
-        "replicationcontrollers",
-        "statefulsets.apps",
-        "replicasets.apps",
-        "pods",
-    ]
-
-    asked = list(map(str, following()))
-
-    assert [f"{verb} {kind}" for kind in followed for verb in ("list", "watch")] == asked
+@pytest.mark.parametrize(
+    ("permission", "expected"),
+    [
+        pytest.param(
+            "list pods", {"resourceAttributes": {"verb": "list", "resource": "pods"}}, id="core group"
+        ),
+        pytest.param(
+            "* *.*", {"resourceAttributes": {"verb": "*", "resource": "*", "group": "*"}}, id="everything"
+        ),
+        pytest.param(
+            "get secrets/tls in ops",
+            {"resourceAttributes": {"verb": "get", "resource": "secrets", "name": "tls", "namespace": "ops"}},
+            id="one object",
+        ),
+        pytest.param(
+            "get /metrics", {"nonResourceAttributes": {"verb": "get", "path": "/metrics"}}, id="a path"
+        ),
+    ],
+)
+def test_reviews(permission: str, expected: dict[str, dict[str, str]]) -> None:
+    """A review asks exactly for what the text of a permission says."""
+    assert expected == review_attributes(permission)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.doctor.finding import Status, listed
+from webhook.doctor.check_result import CheckStatus, joined
 
 
 @pytest.mark.parametrize(
@@ -16,10 +16,10 @@ from webhook.doctor.finding import Status, listed
     ],
 )
 def test_lists_are_short(names: list[str], expected: str) -> None:
-    """At most five names are told."""
-    assert expected == listed(names)
+    """At most five names are listed."""
+    assert expected == joined(names)
 
 
 def test_order_of_statuses() -> None:
-    """Reports tell the worst first."""
-    assert ["problem", "warning", "skipped", "ok"] == list(map(str, Status))
+    """Reports begin with the worst."""
+    assert ["problem", "warning", "skipped", "ok"] == list(map(str, CheckStatus))

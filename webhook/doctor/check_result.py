@@ -1,0 +1,66 @@
+"""What a check reports: how bad it is, what was observed, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class CheckStatus(StrEnum):
+    """How a check came out, the worst first."""
+
+    PROBLEM = "problem"
+    WARNING = "warning"
+    SKIPPED = "skipped"
+    OK = "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """One line of a report, as JSON has it too.
+
+    Attributes:
+        group: The heading of the check in reports for people; set when the check has run.
+        check: The check's id, for programs; set when the check has run. An id never changes its meaning.
+        status: How bad it is.
+        evidence: What was observed, with names and numbers, on one line.
+        remedy: What to do, a command where there is one; None if there is nothing to do.
+    """
+
+    group: str
+    check: str
+    status: CheckStatus
+    evidence: str
+    remedy: str | None = None
+
+
+def ok(evidence: str) -> CheckResult:
+    """Return that this is in order."""
+    return CheckResult("", "", CheckStatus.OK, evidence)
+
+
+def skipped(reason: str) -> CheckResult:
+    """Return that this could not be checked."""
+    return CheckResult("", "", CheckStatus.SKIPPED, reason)
+
+
+def warning(evidence: str, remedy: str) -> CheckResult:
+    """Return what may go wrong."""
+    return CheckResult("", "", CheckStatus.WARNING, evidence, remedy)
+
+
+def problem(evidence: str, remedy: str) -> CheckResult:
+    """Return what does not work, or keeps other things from working."""
+    return CheckResult("", "", CheckStatus.PROBLEM, evidence, remedy)
+
+
+def joined(names: Iterable[object], *, most: int = 5) -> str:
+    """Return names in a list that is not too long.
+
+    >>> joined(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    texts = list(map(str, names))
+    rest = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,156 @@
+"""Collects what the checks need, as far as the caller may read it. Writes nothing."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from certs.clocks import clock_problem
+from certs.inject import CONFIGURATION_KINDS
+from policies.model.version import KubernetesVersion
+from webhook.doctor.bounded_api_server import BoundedApiServer
+from webhook.doctor.injection_counts import count_injected
+from webhook.doctor.observations import (
+    InstallationNames,
+    Missing,
+    MissingError,
+    Object,
+    Observation,
+    Observations,
+    Observed,
+    ReplicaStatus,
+    pod_labels,
+)
+from webhook.doctor.permissions import of_clients, of_replicas
+from webhook.doctor.reader import Reader, observe
+from webhook.doctor.registered_webhook import RegisteredWebhook
+from webhook.doctor.replica_pod import ReplicaPod
+from webhook.doctor.replica_status import read_status, read_statuses
+from webhook.kube.api_server import ApiError, ApiServer
+from webhook.kube.server_version import kubernetes_version
+
+#: Seconds for everything that the API server itself answers. Counting the pods of a large cluster takes most.
+TIMEOUT_S: Final = 30.0
+_REGISTRATION: Final = "/apis/admissionregistration.k8s.io/v1"
+_NOT_YET: Final = Missing("not read yet")
+
+
+def collect(
+    api: ApiServer,
+    names: InstallationNames,
+    *,
+    now: datetime,
+    tool_version: str,
+    timeout_s: float = TIMEOUT_S,
+) -> Observations:
+    """Read everything.
+
+    Args:
+        api: The cluster, with the caller's credentials.
+        names: What to look for.
+        now: The current time, with a time zone.
+        tool_version: The release of this program.
+        timeout_s: Seconds for everything that the API server itself answers; the rest is missing then.
+
+    Raises:
+        ClusterError: The API server answers nothing, or does not accept the credentials.
+    """
+    bounded = BoundedApiServer(api, total_s=timeout_s)
+    reader = Reader(bounded)
+    deployments = f"/apis/apps/v1/namespaces/{names.namespace}/deployments"
+    version = _version(bounded)
+    skew = now - bounded.date if bounded.date else timedelta(0)
+    service = observe(lambda: reader.get(f"{names.api_path}/services/{names.service}"))
+    deployment = observe(lambda: reader.get(f"{deployments}/{names.service}"))
+    replicas = observe(lambda: _replicas(reader, names, service, deployment))
+    statuses = read_statuses(api, names, replicas.value if isinstance(replicas, Observed) else ())
+    if any(status.unreachable for status in statuses.values()):
+        # A replica may have ended since it was listed: its pod stays Ready until its kubelet notices.
+        replicas = observe(lambda: _replicas(reader, names, service, deployment))
+    observed = Observations(
+        names=names,
+        now=now - skew if clock_problem(skew) else now,
+        clock_skew=skew,
+        tool_version=tool_version,
+        kubernetes_version=version,
+        webhooks=observe(
+            lambda: {kind: _webhooks(reader, kind, names.webhooks) for kind in CONFIGURATION_KINDS}
+        ),
+        namespaces=observe(lambda: _namespaces(reader, "kube-system", names.namespace)),
+        service=service,
+        through_service=_NOT_YET,
+        deployment=deployment,
+        replicas=replicas,
+        statuses=statuses,
+        certificate=_NOT_YET,
+        permissions=_NOT_YET,
+        client_permissions=_NOT_YET,
+        injection=_NOT_YET,
+    )
+    return replace(
+        observed,
+        through_service=observe(lambda: _through_service(api, observed)),
+        certificate=observe(lambda: _certificate(reader, observed)),
+        permissions=observe(lambda: reader.permissions(observed.account, of_replicas(observed))),
+        client_permissions=observe(lambda: reader.permissions(names.client, of_clients(observed))),
+        injection=observe(lambda: count_injected(bounded)),
+    )
+
+
+def _version(api: ApiServer) -> Observation[KubernetesVersion]:
+    """Return the release of the API server: one that does not answer this answers nothing."""
+    try:
+        return Observed(kubernetes_version(api))
+    except ApiError as error:
+        if not error.forbidden:
+            raise
+        return Missing(str(error))
+
+
+def _replicas(
+    reader: Reader,
+    names: InstallationNames,
+    service: Observation[Object | None],
+    deployment: Observation[Object | None],
+) -> tuple[ReplicaPod, ...]:
+    """Return the pods that the Service selects; where it selects none, those of the Deployment."""
+    selector = ((service.get() or {}).get("spec") or {}).get("selector") or pod_labels(deployment.get())
+    if not selector:
+        return ()
+    return tuple(
+        ReplicaPod(pod)
+        for pod in reader.list(f"{names.api_path}/pods")
+        if selector.items() <= (pod["metadata"].get("labels") or {}).items()
+        and not pod["metadata"].get("deletionTimestamp")
+    )
+
+
+def _webhooks(reader: Reader, kind: str, name: str) -> tuple[RegisteredWebhook, ...] | None:
+    configuration = reader.get(f"{_REGISTRATION}/{kind.lower()}s/{name}")
+    if configuration is None:
+        return None
+    return tuple(
+        RegisteredWebhook(kind=kind, configuration=name, position=position, fields=fields)
+        for position, fields in enumerate(configuration.get("webhooks") or ())
+    )
+
+
+def _namespaces(reader: Reader, *names: str) -> tuple[Object, ...]:
+    return tuple(filter(None, (reader.get(f"/api/v1/namespaces/{name}") for name in dict.fromkeys(names))))
+
+
+def _through_service(api: ApiServer, observed: Observations) -> ReplicaStatus:
+    """Return what a replica says of itself through the port that the webhooks call."""
+    observed.service_spec()
+    names, ports = observed.names, observed.called_ports()
+    if not ports:
+        raise MissingError(f"no webhook calls Service {names.service_path}")
+    return read_status(api, names, f"services/https:{names.service}:{ports[0]}")
+
+
+def _certificate(reader: Reader, observed: Observations) -> bytes:
+    """Return the certificates of the Secret; its key is not kept."""
+    secret = reader.get(f"{observed.names.api_path}/secrets/{observed.secret}") or {}
+    return base64.b64decode((secret.get("data") or {}).get("tls.crt") or "")

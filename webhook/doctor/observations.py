@@ -1,0 +1,215 @@
+"""What doctor observes of an installation: values, and why some are missing. Reads nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
+
+from policies.model.version import KubernetesVersion
+from webhook.doctor.registered_webhook import RegisteredWebhook
+from webhook.doctor.replica_pod import ReplicaPod
+from webhook.kube.service_proxy import account_of
+
+T_co = TypeVar("T_co", covariant=True)
+
+#: An object as the API server returns it.
+Object = Mapping[str, Any]
+
+
+class MissingError(Exception):
+    """A check needs what could not be read; ``diagnose`` reports the check as skipped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed(Generic[T_co]):
+    """Something that was read."""
+
+    value: T_co
+
+    def get(self) -> T_co:
+        """Return it."""
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Something that could not be read, and why."""
+
+    reason: str
+
+    def get(self) -> NoReturn:
+        """Skip the check that needs it.
+
+        Raises:
+            MissingError: Always.
+        """
+        raise MissingError(self.reason)
+
+
+#: What was read, or why it was not.
+Observation = Observed[T_co] | Missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallationNames:
+    """The names by which an installation is found."""
+
+    namespace: str = "evenkeel"
+    service: str = "evenkeel"
+    webhooks: str = "evenkeel"
+
+    @property
+    def api_path(self) -> str:
+        """Where the API server has the core objects of the namespace."""
+        return f"/api/v1/namespaces/{self.namespace}"
+
+    @property
+    def service_path(self) -> str:
+        """The Service for messages."""
+        return f"{self.namespace}/{self.service}"
+
+    @property
+    def host(self) -> str:
+        """The name that the API server connects to and expects in the serving certificate."""
+        return f"{self.service}.{self.namespace}.svc"
+
+    @property
+    def client(self) -> str:
+        """The ServiceAccount of callers: the shipped manifests name it after the Service."""
+        return f"{self.namespace}/{account_of(self.service)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaStatus:
+    """What a replica says of itself through the API server's proxy.
+
+    Attributes:
+        readyz: The answer of ``/readyz``.
+        unreachable: What came instead of a replica's answer; empty if it answered or the caller may not ask.
+    """
+
+    readyz: Observation[Object]
+    unreachable: str = ""
+
+
+class Controller(NamedTuple):
+    """What creates pods."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+class InjectionCounts(NamedTuple):
+    """How many pods were counted, and the controllers some of whose pods were injected and some not.
+
+    Attributes:
+        pods: All pods.
+        partly: Controllers, with how many of their pods were missed and injected; most missed first.
+    """
+
+    pods: int
+    partly: tuple[tuple[Controller, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observations:
+    """Everything that the checks judge.
+
+    Attributes:
+        now: The time by which certificates are judged: the API server's where this machine's differs.
+        clock_skew: How far the clock of this machine is ahead of the API server's.
+        tool_version: The release of this program.
+        kubernetes_version: The API server's.
+        webhooks: The webhooks of each kind of configuration; None where there is no such configuration.
+        namespaces: kube-system and Evenkeel's own, as far as they exist.
+        service: None if it does not exist.
+        through_service: What a replica says of itself through the port of the Service that the webhooks call.
+        deployment: None if it does not exist.
+        replicas: The pods that the Service selects and that are not terminating.
+        statuses: What replicas say of themselves, by pod name.
+        certificate: The certificates of the Secret as PEM; empty if there are none.
+        permissions: What the replicas' account needs or must not have, and whether it has it.
+        client_permissions: The same of the account of callers; empty where they are not authorized.
+        injection: Pods of the whole cluster.
+    """
+
+    names: InstallationNames
+    now: datetime
+    clock_skew: timedelta
+    tool_version: str
+    kubernetes_version: Observation[KubernetesVersion]
+    webhooks: Observation[Mapping[str, tuple[RegisteredWebhook, ...] | None]]
+    namespaces: Observation[tuple[Object, ...]]
+    service: Observation[Object | None]
+    through_service: Observation[ReplicaStatus]
+    deployment: Observation[Object | None]
+    replicas: Observation[tuple[ReplicaPod, ...]]
+    statuses: Mapping[str, ReplicaStatus]
+    certificate: Observation[bytes]
+    permissions: Observation[Mapping[str, bool]]
+    client_permissions: Observation[Mapping[str, bool]]
+    injection: Observation[InjectionCounts]
+
+    def all_webhooks(self) -> tuple[RegisteredWebhook, ...]:
+        """Return the webhooks of both configurations; skips the check if there are none."""
+        found = tuple(webhook for webhooks in self.webhooks.get().values() for webhook in webhooks or ())
+        return found or Missing(f"no webhook configuration {self.names.webhooks} has webhooks").get()
+
+    def called_ports(self) -> list[int]:
+        """Return the ports of the Service that the webhooks call; skips the check without webhooks."""
+        called = [webhook.service for webhook in self.all_webhooks() if webhook.service]
+        return sorted({port for service, port in called if service == self.names.service_path})
+
+    def service_spec(self) -> Object:
+        """Return the spec of the Service; skips the check if no pods are behind it."""
+        service, name = self.service.get(), f"Service {self.names.service_path}"
+        if service is None:
+            raise MissingError(f"{name} does not exist")
+        if service["spec"].get("type") == "ExternalName":
+            raise MissingError(f"{name} is of type ExternalName: it selects no pods")
+        return dict(service["spec"])
+
+    def pods(self) -> tuple[ReplicaPod, ...]:
+        """Return the replicas; skips the check if there are none."""
+        return self.replicas.get() or Missing("no replica exists").get()
+
+    def asked(self) -> list[tuple[ReplicaPod, ReplicaStatus]]:
+        """Return the replicas with what they say of themselves; skips the check if none was asked."""
+        found = [(pod, self.statuses[pod.name]) for pod in self.pods() if pod.name in self.statuses]
+        return found or Missing("every replica was replaced meanwhile: run doctor again").get()
+
+    @property
+    def first_replica(self) -> ReplicaPod | None:
+        """The replica whose settings stand for all; None if there is none or pods could not be read."""
+        replicas = self.replicas.value if isinstance(self.replicas, Observed) else ()
+        return replicas[0] if replicas else None
+
+    @property
+    def secret(self) -> str:
+        """The Secret with the serving certificate."""
+        return (self.first_replica and self.first_replica.secret) or f"{self.names.service}-tls"
+
+    @property
+    def account(self) -> str:
+        """The ServiceAccount of the replicas, NAMESPACE/NAME."""
+        name = self.first_replica.service_account if self.first_replica else self.names.service
+        return f"{self.names.namespace}/{name}"
+
+    @property
+    def kubectl(self) -> str:
+        """The start of a command on Evenkeel's namespace."""
+        return f"kubectl -n {self.names.namespace}"
+
+    @property
+    def install(self) -> str:
+        """The command that installs Evenkeel, or what is missing of it."""
+        return f"helm upgrade --install evenkeel deploy/helm/evenkeel -n {self.names.namespace}"
+
+
+def pod_labels(deployment: Object | None) -> Mapping[str, str]:
+    """Return the labels of a Deployment's pods."""
+    template = deployment["spec"]["template"] if deployment else {}
+    return (template.get("metadata") or {}).get("labels") or {}

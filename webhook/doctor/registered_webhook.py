@@ -1,0 +1,97 @@
+"""A webhook as its configuration registers it. The API server has set every field that has a default."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from policies.model.labels import LabelSelector
+
+#: What rules write that matches pods.
+_PODS: Final = frozenset({"pods", "pods/*", "*", "*/*"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredWebhook:
+    """One webhook of a configuration.
+
+    Attributes:
+        kind: The kind of the configuration.
+        configuration: The name of the configuration.
+        position: The index of the webhook there.
+        fields: The webhook as the API server returns it.
+    """
+
+    kind: str
+    configuration: str
+    position: int
+    fields: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Its own name."""
+        return str(self.fields["name"])
+
+    @property
+    def service(self) -> tuple[str, int] | None:
+        """NAMESPACE/NAME of the Service that the API server calls, and its port; None if it calls a URL."""
+        service = self.fields["clientConfig"].get("service")
+        return (f"{service['namespace']}/{service['name']}", service.get("port", 443)) if service else None
+
+    @property
+    def fails_closed(self) -> bool:
+        """Whether requests fail while no replica answers."""
+        return bool(self.fields["failurePolicy"] == "Fail")
+
+    @property
+    def timeout_s(self) -> int:
+        """Seconds that the API server waits for an answer."""
+        return int(self.fields["timeoutSeconds"])
+
+    @property
+    def ca_bundle(self) -> bytes:
+        """PEM as a rule; empty if there is none."""
+        return base64.b64decode(self.fields["clientConfig"].get("caBundle") or "")
+
+    @property
+    def edit(self) -> str:
+        """The command that opens the configuration in an editor."""
+        return f"kubectl edit {self.kind.lower()}/{self.configuration}"
+
+    def set_field(self, field: str, value: int) -> str:
+        """Return the command that sets a field."""
+        return (
+            f"kubectl patch {self.kind.lower()} {self.configuration} --type=json -p "
+            f'\'[{{"op":"add","path":"/webhooks/{self.position}/{field}","value":{value}}}]\''
+        )
+
+    def matches_pods(self, namespace_labels: Mapping[str, str], pod_labels: Mapping[str, str] | None) -> bool:
+        """Tell whether rules and selectors match the creation of a pod; of any pod without labels for one."""
+        return (
+            any(map(_matches_pods, self.fields.get("rules") or ()))
+            and _selects(self.fields.get("namespaceSelector"), namespace_labels)
+            and (pod_labels is None or _selects(self.fields.get("objectSelector"), pod_labels))
+        )
+
+    def condition_on(self, namespace: str) -> str:
+        """Return the matchCondition that names a namespace, empty if none does. CEL is not evaluated."""
+        for condition in self.fields.get("matchConditions") or ():
+            text = condition["expression"].replace('"', "'")
+            if "request.namespace" in text and f"'{namespace}'" in text:
+                return str(condition["name"])
+        return ""
+
+
+def _matches_pods(rule: Mapping[str, Any]) -> bool:
+    """Tell whether a rule matches the creation of pods, in whatever version."""
+    return (
+        not {"CREATE", "*"}.isdisjoint(rule["operations"])
+        and not {"", "*"}.isdisjoint(rule["apiGroups"])
+        and not _PODS.isdisjoint(rule["resources"])
+    )
+
+
+def _selects(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bool:
+    return LabelSelector.parse(selector or {}).matches(labels)
