@@ -15,7 +15,6 @@ from webhook.doctor.injection_counts import count_injected
 from webhook.doctor.observations import (
     InstallationNames,
     Missing,
-    MissingError,
     Object,
     Observation,
     Observations,
@@ -144,10 +143,8 @@ def _namespaces(reader: Reader, *names: str) -> tuple[Object, ...]:
 def _through_service(api: ApiServer, observed: Observations) -> ReplicaStatus:
     """Return what a replica says of itself through the port that the webhooks call."""
     observed.service_spec()
-    names, ports = observed.names, observed.called_ports()
-    if not ports:
-        raise MissingError(f"no webhook calls Service {names.service_path}")
-    return read_status(api, names, f"services/https:{names.service}:{ports[0]}")
+    port = observed.called_ports()[0]
+    return read_status(api, observed.names, f"services/https:{observed.names.service}:{port}")
 
 
 def _certificate(reader: Reader, observed: Observations) -> bytes:

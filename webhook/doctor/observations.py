@@ -159,9 +159,10 @@ class Observations:
         return found or Missing(f"no webhook configuration {self.names.webhooks} has webhooks").get()
 
     def called_ports(self) -> list[int]:
-        """Return the ports of the Service that the webhooks call; skips the check without webhooks."""
+        """Return the ports of the Service that the webhooks call; skips the check if they call none."""
         called = [webhook.service for webhook in self.all_webhooks() if webhook.service]
-        return sorted({port for service, port in called if service == self.names.service_path})
+        ports = {port for service, port in called if service == self.names.service_path}
+        return sorted(ports) or Missing(f"no webhook calls Service {self.names.service_path}").get()
 
     def service_spec(self) -> Object:
         """Return the spec of the Service; skips the check if no pods are behind it."""

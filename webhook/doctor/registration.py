@@ -26,15 +26,16 @@ def _registered(observed: Observations) -> Iterator[CheckResult]:
             what = "does not exist" if webhooks is None else "has no webhooks"
             yield problem(f"{kind} {names.webhooks} {what}: {_MISSED[kind]}", observed.install)
         for webhook in webhooks or ():
-            if webhook.service and webhook.service[0] == names.service_path:
-                policy = webhook.fields["failurePolicy"]
-                yield ok(f"{webhook.name} calls Service {names.service_path}, failurePolicy {policy}")
-            else:
-                called = f"Service {webhook.service[0]}" if webhook.service else "a URL"
+            if webhook.service is None:
+                yield warning(f"{webhook.name} calls a URL, not Service {names.service_path}", webhook.edit)
+            elif webhook.service[0] != names.service_path:
                 yield warning(
-                    f"{webhook.name} calls {called}, not Service {names.service_path}",
+                    f"{webhook.name} calls Service {webhook.service[0]}, not {names.service_path}",
                     f"{webhook.edit}, or run doctor with the -n and --service that it calls",
                 )
+            else:
+                policy = webhook.fields["failurePolicy"]
+                yield ok(f"{webhook.name} calls Service {names.service_path}, failurePolicy {policy}")
 
 
 def _own_namespaces(observed: Observations) -> Iterator[CheckResult]:

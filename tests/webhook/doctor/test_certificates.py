@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -19,6 +20,7 @@ from tests.webhook.doctor.installation import (
     found,
     wording,
 )
+from webhook.cli import certs
 
 BUNDLE, LATE_BUNDLE = ("ca-bundle", "problem"), ("ca-bundle", "warning")
 UNTRUSTED, LATE = ("certificate-trusted", "problem"), ("certificate-trusted", "warning")
@@ -147,3 +149,14 @@ def test_command_that_renews(change: Change, expected: str) -> None:
     remedies = {result.remedy for result in results if result.check in ("ca-bundle", "certificate-trusted")}
 
     assert {expected} == remedies
+
+
+def test_commands_exist() -> None:
+    """Every command of Evenkeel that is proposed has these options."""
+    remedies = {result.remedy or "" for case in CASES for result in diagnosis(case.values[0]).results}
+    proposed = [remedy for remedy in remedies if remedy.startswith("evenkeel certs ")]
+
+    assert {"inject", "rotate"} == {remedy.split()[2] for remedy in proposed}
+    for remedy in proposed:
+        _, _, name, *options = shlex.split(remedy)
+        certs.command.commands[name].make_context(name, options)

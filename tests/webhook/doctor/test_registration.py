@@ -72,6 +72,16 @@ CASES = [
     ),
     pytest.param(calling({"service": None, "url": "https://keel"}), {CALLED_ELSEWHERE}, id="a URL"),
     pytest.param(
+        lambda cluster: cluster.set_webhooks(clientConfig={"url": "https://keel"}),
+        {
+            CALLED_ELSEWHERE,
+            ("ca-bundle", "problem"),
+            ("service-port", "skipped"),
+            ("service-answers", "skipped"),
+        },
+        id="both call a URL, by the system's CAs",
+    ),
+    pytest.param(
         lambda cluster: cluster.set_webhooks(namespaceSelector={}, failurePolicy="Fail"),
         {DEADLOCK},
         id="no exclusion, Fail",
