@@ -1,6 +1,6 @@
-"""An API server that is asked for a bounded time: each request, and all of them together.
+"""An API server with a time limit: for each request, and for all of them together.
 
-One whose etcd hangs accepts every request and answers none: once it is silent it is not asked again.
+One whose etcd hangs accepts every request and answers none: once it is silent it gets no more.
 """
 
 from __future__ import annotations

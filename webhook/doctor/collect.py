@@ -48,7 +48,7 @@ def collect(
 
     Args:
         api: The cluster, with the caller's credentials.
-        names: What to look for.
+        names: The names of the installation.
         now: The current time, with a time zone.
         tool_version: The release of this program.
         timeout_s: Seconds for everything that the API server itself answers; the rest is missing then.

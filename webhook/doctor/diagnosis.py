@@ -13,7 +13,7 @@ from webhook.doctor.observations import MissingError, Observations, Observed
 #: A check yields what it finds; MissingError skips it, or the rest of it.
 Check = Callable[[Observations], Iterator[CheckResult]]
 
-#: The group that looks at everyone's pods.
+#: The group of the check on everyone's pods.
 _INJECTION: Final = "Injection"
 #: Every check by its id, in the groups of a report.
 GROUPS: Final[Mapping[str, Mapping[str, Check]]] = {

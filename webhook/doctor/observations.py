@@ -87,7 +87,7 @@ class ReplicaStatus:
 
     Attributes:
         readyz: The answer of ``/readyz``.
-        unreachable: What came instead of a replica's answer; empty if it answered or the caller may not ask.
+        unreachable: What came instead of a replica's answer; empty if it answered or the proxy is forbidden.
     """
 
     readyz: Observation[Object]
@@ -177,8 +177,8 @@ class Observations:
         """Return the replicas; skips the check if there are none."""
         return self.replicas.get() or Missing("no replica exists").get()
 
-    def asked(self) -> list[tuple[ReplicaPod, ReplicaStatus]]:
-        """Return the replicas with what they say of themselves; skips the check if none was asked."""
+    def pods_with_status(self) -> list[tuple[ReplicaPod, ReplicaStatus]]:
+        """Return the replicas with what they say of themselves; skips the check if there are none."""
         found = [(pod, self.statuses[pod.name]) for pod in self.pods() if pod.name in self.statuses]
         return found or Missing("every replica was replaced meanwhile: run doctor again").get()
 

@@ -68,7 +68,7 @@ class RegisteredWebhook:
         )
 
     def matches_pods(self, namespace_labels: Mapping[str, str], pod_labels: Mapping[str, str] | None) -> bool:
-        """Tell whether rules and selectors match the creation of a pod; of any pod without labels for one."""
+        """Return whether rules and selectors match the creation of a pod; of any pod without pod_labels."""
         return (
             any(map(_matches_pods, self.fields.get("rules") or ()))
             and _selects(self.fields.get("namespaceSelector"), namespace_labels)
@@ -85,7 +85,7 @@ class RegisteredWebhook:
 
 
 def _matches_pods(rule: Mapping[str, Any]) -> bool:
-    """Tell whether a rule matches the creation of pods, in whatever version."""
+    """Return whether a rule matches the creation of pods, in whatever version."""
     return (
         not {"CREATE", "*"}.isdisjoint(rule["operations"])
         and not {"", "*"}.isdisjoint(rule["apiGroups"])

@@ -1,4 +1,4 @@
-"""Asks replicas through the API server's proxy whether they are ready, and what they warn of."""
+"""Queries replicas through the API server's proxy: whether they are ready, and what they warn of."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from webhook.kube.api_server import ApiServer, UnreachableError
 
 #: Seconds for an answer of a replica. The API server gives a webhook less.
 _TIMEOUT_S: Final = 5.0
-#: Replicas that are asked at the same time, so that one that hangs does not delay the others.
-_ASKED_AT_ONCE: Final = 8
+#: Replicas that are queried at the same time, so that one that hangs does not delay the others.
+_QUERIES_AT_ONCE: Final = 8
 
 
 def read_statuses(
@@ -21,7 +21,7 @@ def read_statuses(
 ) -> dict[str, ReplicaStatus]:
     """Return what replicas say of themselves, by pod name."""
     paths = {replica.name: f"pods/https:{replica.name}:{replica.port}" for replica in replicas}
-    with ThreadPoolExecutor(_ASKED_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_QUERIES_AT_ONCE) as pool:
         answers = pool.map(lambda path: read_status(api, names, path), paths.values())
         return dict(zip(paths, answers, strict=True))
 

@@ -30,8 +30,8 @@ def _ready(observed: Observations) -> Iterator[CheckResult]:
     wanted = deployment["spec"].get("replicas", 1) if deployment else len(replicas)
     if wanted < ENOUGH:
         yield warning(
-            f"Deployment {observed.names.service_path} asks for {plural(wanted, 'replica')}: while none is "
-            "ready, requests are not reviewed, or fail",
+            f"Deployment {observed.names.service_path} has spec.replicas {wanted}: while none is ready, "
+            "requests are not reviewed, or fail",
             f"{kubectl} scale deployment/{observed.names.service} --replicas={ENOUGH}",
         )
     unready = [replica for replica in replicas if not replica.ready]
@@ -51,12 +51,12 @@ def _ready(observed: Observations) -> Iterator[CheckResult]:
 
 def _report_ready(observed: Observations) -> Iterator[CheckResult]:
     """Replicas say that they are ready, and warn of nothing; the API server reaches each of them."""
-    asked = observed.asked()
-    lost = [replica for replica, status in asked if status.unreachable and replica.ready]
+    pods = observed.pods_with_status()
+    lost = [replica for replica, status in pods if status.unreachable and replica.ready]
     yield from (_lost(observed, replica) for replica in lost)
-    answers = {pod.name: status.readyz.value for pod, status in asked if isinstance(status.readyz, Observed)}
+    answers = {pod.name: status.readyz.value for pod, status in pods if isinstance(status.readyz, Observed)}
     if not answers and not lost:
-        asked[0][1].readyz.get()
+        pods[0][1].readyz.get()
     none_ready = all(answer.get("reasons") for answer in answers.values())
     said = dict[tuple[str, str], list[str]]()
     for name, answer in answers.items():
@@ -77,7 +77,9 @@ def _lost(observed: Observations, replica: ReplicaPod) -> CheckResult:
     Only where no replica is reached, and no node refuses, does something block the network.
     """
     said = observed.statuses[replica.name].unreachable
-    reached = [other.name for other, status in observed.asked() if isinstance(status.readyz, Observed)]
+    reached = [
+        other.name for other, status in observed.pods_with_status() if isinstance(status.readyz, Observed)
+    ]
     describe = f"{observed.kubectl} describe pod {replica.name}"
     if _REFUSED in said:
         restarts = f", after {plural(replica.restarts, 'restart')}" if replica.restarts else ""
@@ -95,7 +97,7 @@ def _lost(observed: Observations, replica: ReplicaPod) -> CheckResult:
     return problem(
         f"the API server gets no answer from {replica.name} on port {replica.port}, so it cannot call "
         f"webhooks there: {said}",
-        f"if it times out, allow the control plane to connect to port {replica.port}: look at firewalls, and "
+        f"if it times out, allow the control plane to connect to port {replica.port}: check firewalls, and "
         f"{observed.kubectl} get networkpolicies",
     )
 

@@ -63,7 +63,7 @@ def test_exit_codes(monkeypatch: pytest.MonkeyPatch, change: Change, code: int, 
 
 
 def test_json(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs get what was looked for, too."""
+    """Programs get the names of the installation, too."""
     result = run(monkeypatch, healthy, "-o", "json", "-n", "evenkeel", "--context", "k")
     report = json.loads(result.output)
 

@@ -55,7 +55,7 @@ class Cluster(ApiServer):
         #: What an account may do: its name and a permission.
         self.granted: set[tuple[str, str]] = set()
         self.now = NOW + timedelta(hours=1)
-        self.asked: list[str] = []
+        self.requested: list[str] = []
         self.posted: set[str] = set()
 
     def send(
@@ -69,7 +69,7 @@ class Cluster(ApiServer):
         timeout_s: float = TIMEOUT_S,
     ) -> Answer:
         """Answer as an API server does."""
-        self.asked.append(path)
+        self.requested.append(path)
         if method != "GET":
             self.posted.add(path)
         if self.hangs(path):

@@ -1,4 +1,4 @@
-"""An API server that is asked for a bounded time."""
+"""An API server with a time limit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Slow(Cluster):
         return super().send(method, path, timeout_s=timeout_s, **options)
 
 
-def ask(api: ApiServer, times: int) -> list[str]:
+def outcomes(api: ApiServer, times: int) -> list[str]:
     """Return what becomes of some requests."""
     came = []
     for _ in range(times):
@@ -56,11 +56,11 @@ def ask(api: ApiServer, times: int) -> list[str]:
     ],
 )
 def test_it_ends_in_time(takes_s: float, answers: int, came: list[str], timeouts: list[float]) -> None:
-    """One answer takes 5 s at most, all together 10; a server that falls silent is not asked again."""
+    """One answer takes 5 s at most, all together 10; a server that falls silent gets no more requests."""
     slow = Slow(takes_s=takes_s, answers=answers)
     bounded = BoundedApiServer(slow, total_s=10.0, clock=lambda: slow.clock_s)
 
-    assert came == ask(bounded, 4)
+    assert came == outcomes(bounded, 4)
     assert timeouts == slow.timeouts
     assert slow.clock_s <= 12
 
@@ -69,7 +69,7 @@ def test_no_answer_at_all() -> None:
     """A server that has never answered does not hang: it may be another one."""
     bounded = BoundedApiServer(Slow(takes_s=1, answers=0), total_s=10.0)
 
-    assert ["no answer within 5 s"] == ask(bounded, 1)
+    assert ["no answer within 5 s"] == outcomes(bounded, 1)
 
 
 def test_what_it_passes_on() -> None:

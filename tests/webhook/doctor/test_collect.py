@@ -78,13 +78,13 @@ def test_a_caller_who_may_nothing() -> None:
 
 
 def test_an_etcd_that_hangs() -> None:
-    """The API server tells its version and nothing more: it is asked once more, and every check says why."""
+    """The API server answers with its version only: it gets one more request, and every check says why."""
     cluster = a_cluster()
     cluster.hangs = lambda path: path != "/version"
     observed = collect(cluster, InstallationNames(), now=cluster.now, tool_version="0.1.0")
     results = diagnose(observed, cluster.url).results
 
-    assert ["/version", SERVICE] == cluster.asked
+    assert ["/version", SERVICE] == cluster.requested
     assert {CheckStatus.SKIPPED} == {result.status for result in results}
     assert {
         "https://cluster:6443: no answer within 5 s; it has answered before, so it or its etcd hangs"
@@ -213,6 +213,6 @@ def test_requests_are_reads() -> None:
     cluster = a_cluster()
     collect(cluster, InstallationNames(), now=cluster.now, tool_version="0.1.0")
 
-    assert readyz(1) in cluster.asked
-    assert DEPLOYMENT in cluster.asked
+    assert readyz(1) in cluster.requested
+    assert DEPLOYMENT in cluster.requested
     assert cluster.posted == {"/apis/authorization.k8s.io/v1/subjectaccessreviews"}

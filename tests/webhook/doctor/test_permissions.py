@@ -118,5 +118,5 @@ def test_callers_need_what_no_api_server_has() -> None:
     ],
 )
 def test_reviews(permission: str, expected: dict[str, dict[str, str]]) -> None:
-    """A review asks exactly for what the text of a permission says."""
+    """A review is of exactly what the text of a permission says."""
     assert expected == review_attributes(permission)

@@ -86,7 +86,7 @@ def test_a_pod_without_a_node() -> None:
     ],
 )
 def test_ports(container: dict[str, Any], port: int) -> None:
-    """A replica listens where it is told to, not where its pod declares."""
+    """A replica listens where its options say, not where its pod declares."""
     assert port == replica(container).port
 
 

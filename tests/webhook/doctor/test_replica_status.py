@@ -1,4 +1,4 @@
-"""Replicas asked through the API server's proxy."""
+"""Replicas queried through the API server's proxy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from webhook.doctor.replica_status import read_statuses
 BROKEN_OFF = "https://cluster:6443: the connection broke off"
 
 
-def asked(answer: tuple[int, Any] | None) -> ReplicaStatus:
+def queried(answer: tuple[int, Any] | None) -> ReplicaStatus:
     """Return what the first replica says of itself that answers so on /readyz."""
     cluster = a_cluster()
     cluster.answers[readyz(1)] = answer
@@ -53,11 +53,11 @@ def asked(answer: tuple[int, Any] | None) -> ReplicaStatus:
         pytest.param(
             (403, {"kind": "Status", "reason": "Forbidden", "message": 'User "jane" cannot get pods/proxy'}),
             ReplicaStatus(Missing('User "jane" cannot get pods/proxy')),
-            id="403: the caller may not ask",
+            id="403: the proxy is forbidden",
         ),
         pytest.param(None, ReplicaStatus(Missing(BROKEN_OFF), BROKEN_OFF), id="no answer at all"),
     ],
 )
 def test_readiness(answer: tuple[int, Any] | None, expected: ReplicaStatus) -> None:
-    """What a replica says is told apart from what the API server says that does not reach it."""
-    assert expected == asked(answer)
+    """What a replica says is not mistaken for what the API server says that does not reach it."""
+    assert expected == queried(answer)

@@ -105,8 +105,8 @@ CASES = [
     ),
     pytest.param(
         said(
-            {"status": "ok", "warnings": ["the picture of the cluster is 181 s old", "the clock is wrong"]},
-            {"status": "ok", "warnings": ["the picture of the cluster is 181 s old"]},
+            {"status": "ok", "warnings": ["the cluster cache is 181 s old", "the clock is wrong"]},
+            {"status": "ok", "warnings": ["the cluster cache is 181 s old"]},
         ),
         {SAYS},
         id="both warn of a stale cache, 1 of its clock",
