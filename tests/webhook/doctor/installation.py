@@ -140,7 +140,7 @@ def readyz(number: int) -> str:
 
 def proxy_error(message: str) -> Object:
     """Return what the API server says that does not reach a pod."""
-    return {"kind": "Status", "code": 503, "message": f"dial tcp 10.0.0.1:8443: {message}"}
+    return {"kind": "Status", "status": "Failure", "message": f"dial tcp 10.0.0.1:8443: {message}"}
 
 
 def a_configuration(kind: str) -> Object:
