@@ -35,6 +35,16 @@ def recorded_edges() -> Iterator[dict[str, Any]]:
     return _lines("edge.jsonl.gz")
 
 
+def recorded_profiles() -> Iterator[dict[str, Any]]:
+    """Yield each cluster and pod with what the whole default profile answered."""
+    return _lines("profile.jsonl.gz")
+
+
+def recorded_sequences() -> Iterator[dict[str, Any]]:
+    """Yield each cluster and queue of pods with where the scheduler bound them, one after another."""
+    return _lines("sequences.jsonl.gz")
+
+
 def alike(found: dict[str, Any], expected: dict[str, Any]) -> bool:
     """Tell whether an answer is the expected one, whatever the order of NodeResourcesFit's reasons.
 

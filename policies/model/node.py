@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from sys import intern
 from typing import Any, NamedTuple
 
 from policies.manifests.fields import ErrorList, FieldPath, wrong_type
@@ -27,6 +28,7 @@ class Node(NamedTuple):
         taints: Its taints, in their order; the cordon is none of them.
         unschedulable: Whether it is cordoned.
         allocatable: What pods may ask for in all: cpu in thousandths, everything else in units.
+        images: The names of the images that it has, each with the size in bytes.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Node(NamedTuple):
     taints: tuple[Taint, ...]
     unschedulable: bool
     allocatable: dict[str, int]
+    images: tuple[tuple[str, int], ...] = ()
 
 
 def without_transient(node: Node) -> Node:
@@ -66,4 +69,15 @@ def read_node(obj: Mapping[str, Any], found: ErrorList) -> Node:
         taints=read_taints(spec.get("taints"), _TAINTS, found),
         unschedulable=unschedulable is True,
         allocatable=read_amounts(status.get(member), _STATUS.child(member), found),
+        images=tuple(_read_images(status.get("images"))),
     )
+
+
+def _read_images(raw: object) -> Iterator[tuple[str, int]]:
+    """Yield the names of images; what is of the wrong type is passed over, since it decides on no node."""
+    for image in raw if isinstance(raw, list) else ():
+        names, size = (image.get("names"), image.get("sizeBytes")) if isinstance(image, dict) else (None, 0)
+        for name in names if isinstance(names, list) else ():
+            if isinstance(name, str):
+                # A cluster's nodes have the same images.
+                yield intern(name), size if type(size) is int else 0

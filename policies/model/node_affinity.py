@@ -14,7 +14,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from policies.manifests.fields import WRONG_TYPE, ErrorKind, ErrorList, FieldError, FieldPath, shown
+from policies.manifests.fields import (
+    WRONG_TYPE,
+    ErrorKind,
+    ErrorList,
+    FieldError,
+    FieldPath,
+    shown,
+    wrong_type,
+)
 from policies.model.labels import label_key_problems, label_value_problems
 
 #: The only field of a node that ``matchFields`` can look at.
@@ -29,6 +37,7 @@ INT64_MAX = 2**63 - 1
 INT64_DIGITS = 19
 #: The way from a pod's spec to its required node affinity.
 _REQUIRED = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 class NodeOperator(StrEnum):
@@ -114,10 +123,12 @@ class NodeAffinity:
         node_selector: Labels that a node must have.
         terms: The required node affinity, of which one term must match. None if there is none; without any
             term it matches no node.
+        preferred: The weight of each term that it prefers.
     """
 
     node_selector: tuple[tuple[str, str], ...] = ()
     terms: tuple[NodeSelectorTerm, ...] | None = None
+    preferred: tuple[tuple[int, NodeSelectorTerm], ...] = ()
 
     @property
     def constrains(self) -> bool:
@@ -184,17 +195,36 @@ def read_node_affinity(spec: Mapping[str, Any], path: FieldPath, found: ErrorLis
     selector: dict[str, str] = {}
     if spec.get("nodeSelector") is not None:
         selector = found.labels(spec["nodeSelector"], path.child("nodeSelector"))
+    preferred = _read_preferred(spec, path, found) if spec.get("affinity") is not None else ()
     required: Any = spec
     for depth, name in enumerate(_REQUIRED):
         required = required.get(name)
         if required is None:
-            return NodeAffinity(tuple(selector.items()))
+            return NodeAffinity(tuple(selector.items()), preferred=preferred)
         required = found.mapping(required, path.child(*_REQUIRED[: depth + 1]))
     where = path.child(*_REQUIRED, "nodeSelectorTerms")
     terms = tuple(
         _read_term(entry, at, found) for at, entry in found.objects(required.get("nodeSelectorTerms"), where)
     )
-    return NodeAffinity(tuple(selector.items()), terms)
+    return NodeAffinity(tuple(selector.items()), terms, preferred)
+
+
+def _read_preferred(
+    spec: Mapping[str, Any], path: FieldPath, found: ErrorList
+) -> tuple[tuple[int, NodeSelectorTerm], ...]:
+    where = path.child("affinity", "nodeAffinity")
+    # What is no object on the way there is recorded by the reader of the required terms.
+    affinity = spec["affinity"].get("nodeAffinity") if isinstance(spec["affinity"], dict) else None
+    node_affinity = affinity if isinstance(affinity, dict) else {}
+    preferred = []
+    for at, entry in found.objects(node_affinity.get(_PREFERRED), where.child(_PREFERRED)):
+        weight = entry.get("weight")
+        if type(weight) is not int:
+            found.add(wrong_type(at.child("weight"), "an integer", weight))
+            continue
+        preference = found.mapping(entry.get("preference"), at.child("preference"))
+        preferred.append((weight, _read_term(preference, at.child("preference"), found)))
+    return tuple(preferred)
 
 
 def _read_term(entry: dict[str, Any], path: FieldPath, found: ErrorList) -> NodeSelectorTerm:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from policies.manifests.fields import ErrorList, FieldPath, wrong_type
+from policies.model.container_needs import NO_IMAGES, HostPort, Images, host_ports, images_of
+from policies.model.interpod_terms import NO_TERMS, InterPodTerms, read_interpod_terms
 from policies.model.node_affinity import NodeAffinity, read_node_affinity
-from policies.model.resources import Requests, pod_requests
+from policies.model.resources import Requests, assumed_requests, pod_requests
 from policies.model.taints import Toleration, read_tolerations
 from policies.model.workload import WorkloadKind, descend
 
@@ -70,6 +72,9 @@ class BoundPod(NamedTuple):
         finished: Whether it is over and holds nothing any more.
         terminating: Whether it is being deleted: it holds what it has but does not count for spreading.
         requests: What it takes of its node.
+        assumed: What nodes are compared by: see ``assumed_requests``.
+        terms: Its pod affinity and anti-affinity.
+        ports: The ports of its node that it takes.
     """
 
     namespace: str
@@ -79,6 +84,9 @@ class BoundPod(NamedTuple):
     finished: bool
     terminating: bool
     requests: Requests
+    assumed: Requests = ()
+    terms: InterPodTerms = NO_TERMS
+    ports: tuple[HostPort, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +103,10 @@ class PendingPod:
         requests: What it takes of a node.
         gated: Whether scheduling gates hold it back.
         unmodeled: What else a scheduler would look at, as the API names it.
+        assumed: What nodes are compared by: see ``assumed_requests``.
+        terms: Its pod affinity and anti-affinity.
+        ports: The ports of its node that it takes.
+        images: The images that it runs.
     """
 
     namespace: str
@@ -106,6 +118,10 @@ class PendingPod:
     requests: Requests
     gated: bool
     unmodeled: tuple[str, ...]
+    assumed: Requests = ()
+    terms: InterPodTerms = NO_TERMS
+    ports: tuple[HostPort, ...] = ()
+    images: Images = NO_IMAGES
 
 
 def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
@@ -139,6 +155,11 @@ def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
         phase in FINISHED_PHASES,
         metadata.get("deletionTimestamp") is not None,
         pod_requests(spec, _SPEC, found, status=status),
+        assumed_requests(spec, _SPEC, ErrorList(), status=status),
+        # The API server has validated the terms, and merged into them what it merges. One that it took and we
+        # cannot read is no reason to lose the pod.
+        read_interpod_terms(spec, {}, namespace or DEFAULT_NAMESPACE, _SPEC, ErrorList()),
+        host_ports(spec),
     )
 
 
@@ -153,17 +174,23 @@ def read_pending_pod(pod: Mapping[str, Any], at: FieldPath, found: ErrorList) ->
     metadata_path, path = at.child("metadata"), at.child("spec")
     metadata = found.mapping(pod.get("metadata"), metadata_path)
     spec = found.mapping(pod.get("spec"), path)
-    namespace = found.text(metadata.get("namespace"), metadata_path.child("namespace"))
+    namespace = found.text(metadata.get("namespace"), metadata_path.child("namespace")) or DEFAULT_NAMESPACE
+    labels = _labels(metadata, "labels", at, found)
     return PendingPod(
-        namespace=namespace or DEFAULT_NAMESPACE,
+        namespace=namespace,
         name=found.text(metadata.get("name"), metadata_path.child("name")),
-        labels=_labels(metadata, "labels", at, found),
+        labels=labels,
         node_name=found.text(spec.get("nodeName"), path.child("nodeName")),
         affinity=read_node_affinity(spec, path, found),
         tolerations=read_tolerations(spec.get("tolerations"), path.child("tolerations"), found),
         requests=pod_requests(spec, path, found),
         gated=bool(found.items(spec.get("schedulingGates"), path.child("schedulingGates"))),
         unmodeled=tuple(_unmodeled(spec)),
+        # The errors are those of ``requests``.
+        assumed=assumed_requests(spec, path, ErrorList()),
+        terms=read_interpod_terms(spec, labels, namespace, path, found),
+        ports=host_ports(spec),
+        images=images_of(spec),
     )
 
 
@@ -200,19 +227,6 @@ def controller_reference(metadata: Mapping[str, Any]) -> Mapping[str, Any] | Non
 
 def _unmodeled(spec: Mapping[str, Any]) -> Iterator[str]:
     """Yield what a scheduler looks at besides; what is of the wrong type asks for nothing."""
-    affinity = spec.get("affinity")
-    for name in ("podAffinity", "podAntiAffinity"):
-        if (
-            isinstance(affinity, dict)
-            and isinstance(affinity.get(name), dict)
-            and any(affinity[name].values())
-        ):
-            yield name
-    containers = [*_objects(spec.get("containers")), *_objects(spec.get("initContainers"))]
-    ports = [port for container in containers for port in _objects(container.get("ports"))]
-    # On the host's network every port of a container is one of the host.
-    if any(port.get("hostPort") for port in ports) or (spec.get("hostNetwork") is True and ports):
-        yield "hostPorts"
     volumes = _objects(spec.get("volumes"))
     if any(volume.get("persistentVolumeClaim") or volume.get("ephemeral") for volume in volumes):
         yield "persistentVolumeClaims"

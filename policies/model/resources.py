@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.labels import label_key_problems
@@ -16,6 +17,12 @@ from policies.model.quantity import CACHED_LENGTH, parse_quantity, read_quantiti
 
 #: What a pod asks for, sorted by name and without zeros: cpu in thousandths, everything else in units.
 Requests = tuple[tuple[str, int], ...]
+
+#: What a container without a request counts as where nodes are compared by what is free, in billionths:
+#: ``DefaultMilliCPURequest`` and ``DefaultMemoryRequest``, ``pkg/scheduler/util/pod_resources.go``.
+ASSUMED: Final = {"cpu": 100 * 10**6, "memory": 200 * 2**20 * 10**9}
+#: The names under which what is so taken is summed up, as no resource is called.
+ASSUMED_NAMES: Final = {"cpu": "cpu (assumed)", "memory": "memory (assumed)"}
 
 #: How many shapes of pods are kept. Arbitrary; a cluster has a few hundred.
 CACHED_SHAPES = 4096
@@ -65,6 +72,42 @@ def pod_requests(
         if requests is not None:
             return requests
     return _compared(_sum(spec, path, found, status))
+
+
+def assumed_requests(
+    spec: Mapping[str, Any], path: FieldPath, found: ErrorList, *, status: object = None
+) -> Requests:
+    """Return the CPU and memory that a pod requests, with an assumed amount where a container requests none.
+
+    The scheduler compares nodes by it (``NonZeroRequested``); the names are those of ``ASSUMED_NAMES``.
+    """
+    amounts = _usual_amounts(spec)
+    if amounts is not None and not (status and _may_be_resizing(spec, status)):
+        assumed = _usual_assumed(amounts, len(spec["containers"]))
+        if assumed is not None:
+            return assumed
+    return _named_assumed(_sum(spec, path, found, status, assumed=ASSUMED))
+
+
+@lru_cache(CACHED_SHAPES)
+def _usual_assumed(amounts: tuple[tuple[str, str], ...], containers: int) -> Requests | None:
+    """Return the sum, one object for all pods of a shape; None if an amount is not valid."""
+    total = dict.fromkeys(ASSUMED, 0)
+    asking = dict.fromkeys(ASSUMED, 0)
+    for name, text in amounts:
+        if name in ASSUMED:
+            quantity = parse_quantity(text)
+            if quantity is None or quantity < 0:
+                return None
+            total[name] += quantity
+            asking[name] += 1
+    return _named_assumed(
+        {name: total[name] + (containers - asking[name]) * amount for name, amount in ASSUMED.items()}
+    )
+
+
+def _named_assumed(total: Mapping[str, int]) -> Requests:
+    return tuple((text, rounded(name, total.get(name, 0))) for name, text in ASSUMED_NAMES.items())
 
 
 def _compared(total: dict[str, int]) -> Requests:
@@ -158,29 +201,43 @@ def _asked_by_name(spec: Mapping[str, Any]) -> dict[object, object]:
     return asked
 
 
-def _sum(spec: Mapping[str, Any], path: FieldPath, found: ErrorList, status: object) -> dict[str, int]:
-    """Return what a pod of any form asks for, in billionths."""
+def _sum(
+    spec: Mapping[str, Any],
+    path: FieldPath,
+    found: ErrorList,
+    status: object,
+    *,
+    assumed: Mapping[str, int] = MappingProxyType({}),
+) -> dict[str, int]:
+    """Return what a pod of any form requests, in billionths; ``assumed`` where a container requests none."""
     resizing = _Resizing(status, found)
-    total = _of_containers(spec, path, found, resizing)
+    total = _of_containers(spec, path, found, resizing, assumed)
     total |= resizing.of_pod(_pod_level(spec, path, found))
     _add(total, read_quantities(spec.get("overhead"), path.child("overhead"), found))
     return total
 
 
 def _of_containers(
-    spec: Mapping[str, Any], path: FieldPath, found: ErrorList, resizing: _Resizing
+    spec: Mapping[str, Any],
+    path: FieldPath,
+    found: ErrorList,
+    resizing: _Resizing,
+    assumed: Mapping[str, int] = MappingProxyType({}),
 ) -> dict[str, int]:
     total: dict[str, int] = {}
     for where, container in found.objects(spec.get("containers"), path.child("containers")):
-        _add(total, resizing.of_container(container, _container_requests(container, where, found)))
+        held = resizing.of_container(container, _container_requests(container, where, found))
+        _add(total, {**assumed, **held})
     sidecars: dict[str, int] = {}
     peak: dict[str, int] = {}
     for where, container in found.objects(spec.get("initContainers"), path.child("initContainers")):
         needed = _container_requests(container, where, found)
         is_sidecar = container.get("restartPolicy") == "Always"
         if is_sidecar:
-            needed = resizing.of_container(container, needed)
+            needed = {**assumed, **resizing.of_container(container, needed)}
             _add(total, needed)
+        else:
+            needed = {**assumed, **needed}
         # Of what it does not ask for itself, the peak has what the sidecars before it ask for.
         together = {name: quantity + sidecars.get(name, 0) for name, quantity in needed.items()}
         _raise(peak, together)

@@ -66,7 +66,7 @@ class _Search:
     def first(self, proposed: Iterator[tuple[ClusterChange, list[Node]]]) -> Iterator[Changed]:
         """Yield the first change with which the pod fits, of the first few."""
         for (change, nodes), _ in zip(proposed, range(MOST_TRIED), strict=False):
-            fork = self._index.fork(self._question.pod.namespace)
+            fork = self._index.fork(self._question.pod.namespace, self._question.pod.terms)
             for node in nodes:
                 fork.nodes.put(node)
             verdict = evaluate(self._question, fork)
@@ -76,7 +76,7 @@ class _Search:
 
     def terminations(self) -> Iterator[Changed]:
         """Yield what it is to wait for pods that are being deleted, which still hold what they requested."""
-        fork = self._index.fork(self._question.pod.namespace)
+        fork = self._index.fork(self._question.pod.namespace, self._question.pod.terms)
         names = fork.free_terminating()
         verdict = evaluate(self._question, fork)
         if names and verdict.feasible_count:

@@ -67,7 +67,7 @@ def fill(
         question: The pod.
         cluster: The cluster, which stays as it is.
     """
-    fork = cluster.fork(question.pod.namespace)
+    fork = cluster.fork(question.pod.namespace, question.pod.terms)
     missing = max(start.wanted - start.fitting, 0)
     tried = min(missing, MOST_PLACED)
     more = place_replicas(question, fork, tried)

@@ -32,16 +32,6 @@ from policies.scheduler.result import Plugin, SchedulingResult
 
 #: Groups of refusing nodes, and tiers of feasible ones, that are told. Arbitrary.
 MOST_GROUPS: Final = 8
-#: What else adds to a node's total in the default profile, by how much at most: 100 times the weight of
-#: ``getDefaultPlugins``, ``apis/config/v1/default_plugins.go``, Kubernetes 1.36.
-OTHER_SCORES: Final = {
-    "TaintToleration": 300,
-    "NodeAffinity": 200,
-    "InterPodAffinity": 200,
-    "NodeResourcesFit": 100,
-    "NodeResourcesBalancedAllocation": 100,
-    "ImageLocality": 100,
-}
 
 
 def render(explained: Explained, *, width: int, color: bool, wide: bool = False) -> str:
@@ -165,12 +155,11 @@ def _outlook(explanation: Explanation, placement: Placement, most: int) -> Itera
         yield Padding(Text(text), (0, 0, 0, 3))
     if rest := tiers[most:]:
         yield Padding(Text(f"lower: {nodes(sum(tier.count for tier in rest))}"), (0, 0, 0, 3))
-    others = ", ".join(f"{plugin} {points}" for plugin, points in OTHER_SCORES.items())
     lead = explanation.lead
     ahead = "All are equal by spread." if lead is None else f"The best score leads by {lead} points."
     yield Text(
         f"{ahead} Points are PodTopologySpread's score, 0 to 100, times its weight 2 in the default profile. "
-        f"What other plugins add is not modeled and can outweigh a lead: up to {others}."
+        "What other plugins add can outweigh a lead: evenkeel score -o json has every plugin's points."
     )
 
 

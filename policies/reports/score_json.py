@@ -22,7 +22,7 @@ def render(placement: Placement) -> bytes:
     """Return a placement's verdict as one line of JSON, without its end.
 
     ``{"kubernetesVersion", "revision", "preFilter", "preScore", "constraints", "nodes", "feasibleNodes",
-    "message"}``; numbers are exactly the scheduler's, nodes and domains are sorted by name.
+    "best", "message"}``; numbers are exactly the scheduler's, nodes and domains are sorted by name.
     """
     verdict = placement.verdict
     return orjson.dumps(
@@ -34,6 +34,7 @@ def render(placement: Placement) -> bytes:
             "constraints": [_constraint(result) for result in verdict.results],
             "nodes": _nodes(verdict),
             "feasibleNodes": verdict.feasible_count,
+            "best": [verdict.names[node] for node in verdict.best],
             "message": verdict.message,
             "notModeled": list(verdict.question.pod.unmodeled),
         }
@@ -87,6 +88,8 @@ def _nodes(verdict: SchedulingResult) -> list[dict[str, Any]]:
         _checks(verdict),
         _of_feasible(verdict, verdict.raw_scores),
         _of_feasible(verdict, verdict.scores),
+        _plugins(verdict),
+        _of_feasible(verdict, verdict.total),
         strict=True,
     )
     return [
@@ -97,8 +100,27 @@ def _nodes(verdict: SchedulingResult) -> list[dict[str, Any]]:
             "checks": checks,
             "rawScore": raw_score,
             "score": score,
+            "plugins": plugins,
+            "total": total,
         }
-        for name, feasible, rejections, checks, raw_score, score in rows
+        for name, feasible, rejections, checks, raw_score, score, plugins, total in rows
+    ]
+
+
+def _plugins(verdict: SchedulingResult) -> list[dict[str, Any] | None]:
+    """Return what each score plugin gives each node, None where a node is not feasible."""
+    columns = [
+        (str(scores.plugin), scores.raw.tolist(), scores.normalized.tolist(), scores.weighted.tolist())
+        for scores in verdict.plugin_scores
+    ]
+    return [
+        {
+            plugin: {"raw": raw[node], "normalized": normalized[node], "weighted": weighted[node]}
+            for plugin, raw, normalized, weighted in columns
+        }
+        if feasible
+        else None
+        for node, feasible in enumerate(verdict.feasible.tolist())
     ]
 
 

@@ -6,13 +6,21 @@ import numpy as np
 
 from policies.scheduler.fit_error import condition_message
 from policies.scheduler.index import ClusterIndex
+from policies.scheduler.interpodaffinity import InterPodCounts, interpod_rejections
 from policies.scheduler.node_filters import other_rejections
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.podtopologyspread.counting import PodCounts
 from policies.scheduler.podtopologyspread.filtering import check_hard, spread_rejections
 from policies.scheduler.podtopologyspread.scoring import score_soft
+from policies.scheduler.profile import score_plugins
 from policies.scheduler.request import SchedulingRequest
-from policies.scheduler.result import FilterResult, PhaseStatus, SchedulingResult, ScoreResult
+from policies.scheduler.result import (
+    FilterResult,
+    PhaseStatus,
+    PluginScores,
+    SchedulingResult,
+    ScoreResult,
+)
 
 
 def evaluate(question: SchedulingRequest, index: ClusterIndex) -> SchedulingResult:
@@ -27,7 +35,12 @@ def _judge(question: SchedulingRequest, index: ClusterIndex) -> SchedulingResult
     hard = [applied for applied in question.constraints if applied.is_hard]
     soft = [applied for applied in question.constraints if not applied.is_hard]
     hard_results = check_hard(hard, view, counts, pinned=question.pinned)
-    refusals = [*other_rejections(question, view), spread_rejections(hard_results, len(view.names))]
+    company = InterPodCounts(question, index, view)
+    refusals = [
+        *other_rejections(question, index, view),
+        spread_rejections(hard_results, len(view.names)),
+        interpod_rejections(question, index, view, company),
+    ]
     feasible = np.ones(len(view.names), np.bool_)
     for plugin in refusals:
         feasible &= plugin.of_node == 0
@@ -36,6 +49,10 @@ def _judge(question: SchedulingRequest, index: ClusterIndex) -> SchedulingResult
     )
     # Of pods that are made for a node each, every one has a single feasible node.
     scoring = bool(soft and view.names and not question.pinned)
+    plugin_scores: tuple[PluginScores, ...] = ()
+    if feasible.any():
+        spread = scores if scoring else None
+        plugin_scores = score_plugins(question, index, view, company, feasible=feasible, spread=spread)
     return SchedulingResult(
         question=question,
         names=tuple(view.names),
@@ -47,6 +64,7 @@ def _judge(question: SchedulingRequest, index: ClusterIndex) -> SchedulingResult
         raw_scores=scores.raw if scoring else None,
         scores=scores.normalized if scoring else None,
         message="" if feasible.any() else condition_message(question, view, refusals),
+        plugin_scores=plugin_scores,
     )
 
 

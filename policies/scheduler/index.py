@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import ItemsView, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from policies.manifests.fields import ErrorList, FieldError
+from policies.model.container_needs import HostPort
+from policies.model.interpod_terms import NO_TERMS, InterPodTerms
 from policies.model.labels import LabelSelector
 from policies.model.node import read_node
 from policies.model.pod import DEFAULT_NAMESPACE, BoundPod, PendingPod, read_bound_pod
 from policies.model.resources import Requests
 from policies.model.snapshot import SNAPSHOT_KINDS, Snapshot, kind_of
+from policies.scheduler.holdings import PortTable, TermTable, weighing
 from policies.scheduler.node_table import NodeTable
 from policies.scheduler.pod_table import PodTable
 
@@ -41,9 +44,13 @@ class ClusterIndex:
         self.nodes = NodeTable()
         self.snapshot = Snapshot()
         self._pods: dict[str, PodTable] = {}
-        self._requests = _RequestNumbers()
+        #: Required anti-affinity of running pods, and the terms that weigh in scores, with their sign.
+        self.anti_affinity = TermTable()
+        self.weighted_terms = TermTable()
+        self.ports = PortTable()
+        self._holdings = _HoldingNumbers()
         # Of a fork: what pods that are being deleted hold, wherever they are.
-        self._terminating: list[tuple[int, Requests]] = []
+        self._terminating: list[tuple[int, Holding]] = []
         self._is_fork = False
         # Reentrant, so that who asks several questions can ask them of one picture.
         self._lock = threading.RLock()
@@ -77,23 +84,34 @@ class ClusterIndex:
                 self.snapshot.apply(obj, found)
         return found.errors
 
-    def fork(self, namespace: str) -> ClusterIndex:
+    def fork(self, namespace: str, terms: InterPodTerms | None = None) -> ClusterIndex:
         """Return a copy to see what would be: its nodes, and its pods of one namespace, may change.
 
-        It has no pods of other namespaces, only what they take of their nodes. Whoever asks it needs no
-        ``reading`` of this index, which goes on meanwhile.
+        Given the terms of the only pod that it is for, it has pods of other namespaces only where those
+        select some; of the rest it has what they hold of their nodes. It needs no ``reading`` of this index,
+        which goes on meanwhile.
         """
         twin = ClusterIndex()
         with self._lock:
-            twin.nodes, twin._requests = self.nodes.copy(), self._requests.copy()
+            twin.nodes, twin._holdings = self.nodes.copy(), self._holdings.copy()
+            twin.anti_affinity, twin.weighted_terms = self.anti_affinity.copy(), self.weighted_terms.copy()
+            twin.ports = self.ports.copy()
             twin.snapshot = self.snapshot if self._is_fork else self.snapshot.copy()
             twin._terminating = self._terminating or [
-                (slot, self._requests.find(number))
+                (slot, self._holdings.find(number))
                 for table in self._pods.values()
                 for slot, number in table.terminating()
             ]
-            if (table := self._pods.get(namespace)) is not None:
-                twin._pods[namespace] = table.copy()
+            listed = self.snapshot.namespaces
+            covering = [term for group in terms or () for term in group]
+            for name, table in self._pods.items():
+                labels = listed[name].labels if name in listed else {}
+                if (
+                    terms is None
+                    or name == namespace
+                    or any(term.covers(name, labels) or term.covers(name, {}) for term in covering)
+                ):
+                    twin._pods[name] = table.copy()
         twin._is_fork = True
         return twin
 
@@ -107,6 +125,9 @@ class ClusterIndex:
             finished=False,
             terminating=False,
             requests=pod.requests,
+            assumed=pod.assumed,
+            terms=pod.terms,
+            ports=pod.ports,
         )
         with self._lock:
             self._apply_pod(bound, broken=False)
@@ -133,8 +154,9 @@ class ClusterIndex:
 
     def free_terminating(self) -> set[str]:
         """Give back what pods that are being deleted hold, in a fork; return the names of their nodes."""
-        for slot, requests in self._terminating:
-            self.nodes.unbind(slot, requests)
+        for slot, holding in self._terminating:
+            self.nodes.unbind(slot, holding.requests)
+            self._hold(slot, holding, -1)
         return {self.nodes.name_of(slot) for slot, _ in self._terminating}
 
     def remove(self, api_version: str, kind: str, namespace: str, name: str) -> None:
@@ -178,6 +200,10 @@ class ClusterIndex:
                 return self.pod_count
             return self.node_count if kind == NODE else len(self.snapshot.names(kind))
 
+    def pod_tables(self) -> ItemsView[str, PodTable]:
+        """Return the bound pods of every namespace."""
+        return self._pods.items()
+
     def pods_of(self, namespace: str) -> PodTable | None:
         """Return the bound pods of a namespace, or None if there are none."""
         return self._pods.get(namespace)
@@ -191,64 +217,86 @@ class ClusterIndex:
         table = self._pods.get(pod.namespace)
         if table is None:
             table = self._pods[pod.namespace] = PodTable()
+        holding = Holding(pod.requests + pod.assumed, pod.terms, pod.ports)
+        slot = self.nodes.bind(pod.node_name, holding.requests)
+        self._hold(slot, holding, 1)
         table.put(
             pod.name,
-            node=self.nodes.bind(pod.node_name, pod.requests),
-            requests=self._requests.take(pod.requests),
-            labels=None if pod.terminating else pod.labels,
+            node=slot,
+            holding=self._holdings.take(holding),
+            labels=pod.labels,
+            terminating=pod.terminating,
         )
 
     def _take_pod(self, namespace: str, name: str) -> None:
         table = self._pods.get(namespace)
         if table is None:
             return
-        node, requests = table.take(name)
+        node, number = table.take(name)
         if node:
-            self.nodes.unbind(node, self._requests.release(requests))
+            holding = self._holdings.release(number)
+            self.nodes.unbind(node, holding.requests)
+            self._hold(node, holding, -1)
             if not len(table):
                 del self._pods[namespace]
 
+    def _hold(self, slot: int, holding: Holding, amount: int) -> None:
+        """Add what a pod holds of a node besides resources, or take it away."""
+        if holding.terms is not NO_TERMS:
+            self.anti_affinity.add(holding.terms.anti_affinity, slot, amount)
+            self.weighted_terms.add(weighing(holding.terms), slot, amount)
+        if holding.ports:
+            self.ports.add(holding.ports, slot, amount)
 
-class _RequestNumbers:
-    """Numbers the distinct requests, of which a cluster has few; what nobody has any more is forgotten."""
+
+class Holding(NamedTuple):
+    """What a pod holds of its node."""
+
+    requests: Requests
+    terms: InterPodTerms
+    ports: tuple[HostPort, ...]
+
+
+class _HoldingNumbers:
+    """Numbers the distinct holdings, of which a cluster has few; one that no pod has is forgotten."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Requests, int] = {}
-        self._requests: list[Requests] = []
+        self._numbers: dict[Holding, int] = {}
+        self._holdings: list[Holding] = []
         self._counts: list[int] = []
         self._free: list[int] = []
 
-    def take(self, requests: Requests) -> int:
-        """Return the number of some requests, for one more pod."""
-        number = self._numbers.get(requests)
+    def take(self, holding: Holding) -> int:
+        """Return the number of what one more pod holds."""
+        number = self._numbers.get(holding)
         if number is None:
             if self._free:
                 number = self._free.pop()
-                self._requests[number] = requests
+                self._holdings[number] = holding
             else:
-                number = len(self._requests)
-                self._requests.append(requests)
+                number = len(self._holdings)
+                self._holdings.append(holding)
                 self._counts.append(0)
-            self._numbers[requests] = number
+            self._numbers[holding] = number
         self._counts[number] += 1
         return number
 
-    def copy(self) -> _RequestNumbers:
-        """Return numbers of their own for the same requests."""
-        twin = _RequestNumbers()
-        twin._numbers, twin._requests = dict(self._numbers), list(self._requests)
+    def copy(self) -> _HoldingNumbers:
+        """Return numbers of their own for the same holdings."""
+        twin = _HoldingNumbers()
+        twin._numbers, twin._holdings = dict(self._numbers), list(self._holdings)
         twin._counts, twin._free = list(self._counts), list(self._free)
         return twin
 
-    def find(self, number: int) -> Requests:
+    def find(self, number: int) -> Holding:
         """Return what a number stands for."""
-        return self._requests[number]
+        return self._holdings[number]
 
-    def release(self, number: int) -> Requests:
+    def release(self, number: int) -> Holding:
         """Take back a number; return what it stood for."""
-        requests = self._requests[number]
+        holding = self._holdings[number]
         self._counts[number] -= 1
         if not self._counts[number]:
-            del self._numbers[requests]
+            del self._numbers[holding]
             self._free.append(number)
-        return requests
+        return holding

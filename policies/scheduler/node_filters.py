@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.model.taints import CORDON_TAINT
+from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import PODS
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.request import SchedulingRequest
@@ -20,6 +21,9 @@ from policies.scheduler.result import Code, Plugin, Reason, Rejections
 CORDONED: Final = Reason(("node(s) were unschedulable",), Code.UNRESOLVABLE)
 OTHER_NAME: Final = Reason(("node(s) didn't match the requested node name",), Code.UNRESOLVABLE)
 NOT_WANTED: Final = Reason(("node(s) didn't match Pod's node affinity/selector",), Code.UNRESOLVABLE)
+NO_FREE_PORTS: Final = Reason(
+    ("node(s) didn't have free ports for the requested pod ports",), Code.UNSCHEDULABLE
+)
 #: The condition of a pod that waits for its gates: ``applySchedulingGatedCondition``,
 #: ``pkg/registry/core/pod/strategy.go``.
 GATED: Final = Reason(("Scheduling is blocked due to non-empty scheduling gates",), Code.UNRESOLVABLE)
@@ -34,7 +38,7 @@ def is_waiting(question: SchedulingRequest) -> bool:
     return question.pod.gated and question.behavior.scheduling_gates
 
 
-def other_rejections(question: SchedulingRequest, view: NodeView) -> list[Rejections]:
+def other_rejections(question: SchedulingRequest, index: ClusterIndex, view: NodeView) -> list[Rejections]:
     """Return what each filter before PodTopologySpread says of every node."""
     pod, refusals = question.pod, []
     if is_waiting(question):
@@ -51,6 +55,7 @@ def other_rejections(question: SchedulingRequest, view: NodeView) -> list[Reject
         _where(Plugin.NODE_NAME, OTHER_NAME, elsewhere),
         _taint_refusals(question, view),
         _where(Plugin.NODE_AFFINITY, NOT_WANTED, ~view.wanted),
+        _where(Plugin.NODE_PORTS, NO_FREE_PORTS, index.ports.taken(pod.ports, index.nodes.slots)[view.slots]),
         _fit_refusals(question, view),
     ]
 

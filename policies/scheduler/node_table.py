@@ -12,6 +12,7 @@ from policies.model.node import Node
 from policies.model.resources import Requests
 from policies.model.taints import Taint
 from policies.scheduler.columns import Column, Table
+from policies.scheduler.image_table import ImageTable
 
 #: The value number of nodes that lack a label.
 MISSING: Final = -1
@@ -54,11 +55,13 @@ class NodeTable:
     Attributes:
         used: What the pods on each slot request, by resource; ``pods`` counts them.
         allocatable: What each node offers, by resource.
+        images: Which slots have which images.
     """
 
     def __init__(self) -> None:
         self.used = Table()
         self.allocatable = Table()
+        self.images = ImageTable()
         self._slots: dict[str, int] = {}
         # Slot 0 is nowhere.
         self._slot_names = [""]
@@ -81,6 +84,7 @@ class NodeTable:
         """Return a table of its own with the same nodes, for the same slots."""
         twin = NodeTable()
         twin.used, twin.allocatable = self.used.copy(), self.allocatable.copy()
+        twin.images = self.images.copy()
         twin._cordoned, twin._taints = self._cordoned.copy(), self._taints.copy()
         twin._slots, twin._slot_names = dict(self._slots), list(self._slot_names)
         twin._nodes, twin._free, twin._pods = list(self._nodes), list(self._free), list(self._pods)
@@ -201,6 +205,7 @@ class NodeTable:
         if node is not None:
             for resource, amount in node.allocatable.items():
                 self.allocatable.add(resource, slot, amount)
+        self.images.replace(slot, () if old is None else old.images, () if node is None else node.images)
         self._relabel(slot, {} if node is None else node.labels, {} if old is None else old.labels)
 
     def _relabel(self, slot: int, labels: dict[str, str], old: dict[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from policies.model.constraint import Constraint
 from policies.model.node_affinity import NodeOperator, NodeRequirement, NodeSelectorTerm, parse_int64
 from policies.model.pod import PendingPod
-from policies.model.taints import SCHEDULING_EFFECTS, Taint, first_untolerated
+from policies.model.taints import SCHEDULING_EFFECTS, Taint, TaintEffect, Toleration, first_untolerated
 from policies.scheduler.eligibility import eligible
 from policies.scheduler.node_table import MISSING, NodeTable
 
@@ -111,7 +112,7 @@ class NodeView:
         if affinity.terms is not None:
             any_term = np.zeros(len(self.slots), np.bool_)
             for term in affinity.terms:
-                any_term |= self._matching(term)
+                any_term |= self.matching(term)
             wanted &= any_term
         return wanted
 
@@ -139,7 +140,27 @@ class NodeView:
         )
         return offered, used
 
-    def _matching(self, term: NodeSelectorTerm) -> NDArray[np.bool_]:
+    def count_untolerated(self, tolerations: Sequence[Toleration]) -> NDArray[np.int64]:
+        """Count the PreferNoSchedule taints of each node that no toleration covers, shape ``(n,)``."""
+        effect = TaintEffect.PREFER_NO_SCHEDULE
+        counts = self._nodes.judge_taints(
+            lambda taints: sum(
+                taint.effect == effect and not any(entry.tolerates(taint) for entry in tolerations)
+                for taint in taints
+            )
+        )
+        return np.array(counts, np.int64)[self.taint_numbers]
+
+    def with_image(self, name: str) -> tuple[NDArray[np.bool_], int]:
+        """Return which nodes have an image, shape ``(n,)``, and its size in bytes."""
+        state = self._nodes.images.find(name)
+        having = np.zeros(self._nodes.slots, np.bool_)
+        if state is not None:
+            having[list(state.slots)] = True
+        return having[self.slots], 0 if state is None else state.size
+
+    def matching(self, term: NodeSelectorTerm) -> NDArray[np.bool_]:
+        """Return which nodes a term of node affinity matches, shape ``(n,)``."""
         if not (term.expressions or term.fields):
             return np.zeros(len(self.slots), np.bool_)
         matching = np.ones(len(self.slots), np.bool_)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import KeysView
+from collections.abc import Iterable, KeysView
 from typing import Final
 
 import numpy as np
@@ -14,9 +14,8 @@ from policies.scheduler.label_sets import LabelSets
 
 #: The node slot of pods that are on no node, and of slots without a pod.
 NOWHERE: Final = 0
-#: The label set of pods that are not counted: a terminating pod will be gone before the next one starts
-#: (kubernetes/kubernetes#87621), though it still takes resources.
-UNCOUNTED: Final = 0
+#: The label set of slots without a pod.
+NO_LABELS: Final = 0
 
 
 class PodTable:
@@ -25,7 +24,7 @@ class PodTable:
     Every pod keeps its slot until it is removed.
     """
 
-    __slots__ = ("_free", "_label_set", "_node", "_requests", "_slots", "label_sets")
+    __slots__ = ("_free", "_holding", "_label_set", "_node", "_slots", "_terminating", "label_sets")
 
     def __init__(self) -> None:
         self.label_sets = LabelSets()
@@ -33,7 +32,8 @@ class PodTable:
         self._free: list[int] = []
         self._node = Column(np.int32)
         self._label_set = Column(np.int32)
-        self._requests = Column(np.int32)
+        self._holding = Column(np.int32)
+        self._terminating = Column(np.bool_)
 
     def copy(self) -> PodTable:
         """Return a table of its own with the same pods, for the same slots of nodes."""
@@ -41,7 +41,7 @@ class PodTable:
         twin.label_sets = self.label_sets.copy()
         twin._slots, twin._free = dict(self._slots), list(self._free)
         twin._node, twin._label_set = self._node.copy(), self._label_set.copy()
-        twin._requests = self._requests.copy()
+        twin._holding, twin._terminating = self._holding.copy(), self._terminating.copy()
         return twin
 
     def __len__(self) -> int:
@@ -52,50 +52,63 @@ class PodTable:
         return self._slots.keys()
 
     def take(self, name: str) -> tuple[int, int]:
-        """Remove a pod; return the node slot it was on and the number of its requests, both 0 if unknown."""
+        """Remove a pod; return the node slot it was on and the number of its holding, both 0 if unknown."""
         slot = self._slots.pop(name, None)
         if slot is None:
             return NOWHERE, 0
-        node, requests = int(self._node.data[slot]), int(self._requests.data[slot])
-        label_set = int(self._label_set.data[slot])
-        if label_set != UNCOUNTED:
-            self.label_sets.release(label_set)
-            if self.label_sets.wasteful:
-                self._renumber()
+        node, holding = int(self._node.data[slot]), int(self._holding.data[slot])
+        self.label_sets.release(int(self._label_set.data[slot]))
+        if self.label_sets.wasteful:
+            self._renumber()
         self._node.data[slot] = NOWHERE
-        self._label_set.data[slot] = UNCOUNTED
+        self._label_set.data[slot] = NO_LABELS
         self._free.append(slot)
-        return node, requests
+        return node, holding
 
-    def put(self, name: str, *, node: int, requests: int, labels: dict[str, str] | None) -> None:
-        """Add a pod that is not in the table; without labels it is not counted."""
-        label_set = UNCOUNTED if labels is None else self.label_sets.take(labels)
+    def put(self, name: str, *, node: int, holding: int, labels: dict[str, str], terminating: bool) -> None:
+        """Add a pod that is not in the table."""
+        label_set = self.label_sets.take(labels)
         if self._free:
             slot = self._free.pop()
             self._node.data[slot] = node
             self._label_set.data[slot] = label_set
-            self._requests.data[slot] = requests
+            self._holding.data[slot] = holding
+            self._terminating.data[slot] = terminating
         else:
             slot = self._node.append(node)
             self._label_set.append(label_set)
-            self._requests.append(requests)
+            self._holding.append(holding)
+            self._terminating.append(terminating)
         self._slots[name] = slot
 
     def count_by_node(self, selector: LabelSelector, *, slots: int) -> NDArray[np.int64]:
-        """Count the selected pods on every node slot, shape ``(s,)``."""
-        selected = self.label_sets.select(selector)
-        nodes = self._node.view()[selected[self._label_set.view()]]
+        """Count the selected pods on every node slot, shape ``(s,)``, but none that is being deleted.
+
+        A terminating pod will be gone before the next one starts (kubernetes/kubernetes#87621), though it
+        still holds what it has.
+        """
+        nodes = self._node.view()[self._selected(selector)]
         return np.bincount(nodes, minlength=slots)
 
+    def count_all_by_node(self, selectors: Iterable[LabelSelector], *, slots: int) -> NDArray[np.int64]:
+        """Count the pods that every one of some selectors selects, terminating ones too, shape ``(s,)``."""
+        selected = np.logical_and.reduce([self.label_sets.select(selector) for selector in selectors])
+        return np.bincount(self._node.view()[selected[self._label_set.view()]], minlength=slots)
+
     def names_of(self, selector: LabelSelector) -> list[str]:
-        """Return the names of the selected pods."""
-        selected = self.label_sets.select(selector)[self._label_set.view()]
+        """Return the names of the selected pods that are not being deleted."""
+        selected = self._selected(selector)
         return [name for name, slot in self._slots.items() if selected[slot]]
 
     def terminating(self) -> list[tuple[int, int]]:
-        """Return the node slot and the number of the requests of each pod that is being deleted."""
-        held = (self._label_set.view() == UNCOUNTED) & (self._node.view() != NOWHERE)
-        return list(zip(self._node.view()[held].tolist(), self._requests.view()[held].tolist(), strict=True))
+        """Return the node slot and the number of the holding of each pod that is being deleted."""
+        held = self._terminating.view() & (self._node.view() != NOWHERE)
+        return list(zip(self._node.view()[held].tolist(), self._holding.view()[held].tolist(), strict=True))
+
+    def _selected(self, selector: LabelSelector) -> NDArray[np.bool_]:
+        selected: NDArray[np.bool_] = self.label_sets.select(selector)[self._label_set.view()]
+        selected &= ~self._terminating.view()
+        return selected
 
     def _renumber(self) -> None:
         new = self.label_sets.renumber()

@@ -12,15 +12,19 @@ from policies.scheduler.request import AppliedConstraint, SchedulingRequest
 
 
 class Plugin(StrEnum):
-    """The plugins whose Filter decides which nodes are feasible."""
+    """The plugins that decide where a pod goes: in the order of their Filter, then those that score alone."""
 
     SCHEDULING_GATES = "SchedulingGates"
     NODE_UNSCHEDULABLE = "NodeUnschedulable"
     NODE_NAME = "NodeName"
     TAINT_TOLERATION = "TaintToleration"
     NODE_AFFINITY = "NodeAffinity"
+    NODE_PORTS = "NodePorts"
     NODE_RESOURCES_FIT = "NodeResourcesFit"
     POD_TOPOLOGY_SPREAD = "PodTopologySpread"
+    INTER_POD_AFFINITY = "InterPodAffinity"
+    NODE_RESOURCES_BALANCED_ALLOCATION = "NodeResourcesBalancedAllocation"
+    IMAGE_LOCALITY = "ImageLocality"
 
 
 class Code(StrEnum):
@@ -61,6 +65,28 @@ class Rejections:
     plugin: Plugin
     reasons: tuple[Reason, ...]
     of_node: NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class PluginScores:
+    """What one plugin gives the feasible nodes; the others have 0.
+
+    Attributes:
+        plugin: The plugin.
+        raw: What Score returns, shape ``(n,)``.
+        normalized: After NormalizeScore, 0 to 100; the same where the plugin has none. Shape ``(n,)``.
+        weight: What the profile multiplies it by.
+    """
+
+    plugin: Plugin
+    raw: NDArray[np.int64]
+    normalized: NDArray[np.int64]
+    weight: int
+
+    @property
+    def weighted(self) -> NDArray[np.int64]:
+        """What it adds to the total, shape ``(n,)``."""
+        return self.normalized * self.weight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +160,7 @@ class SchedulingResult:
         raw_scores: What Score returns for feasible nodes; None where nothing was scored. Shape ``(n,)``.
         scores: After NormalizeScore, 0 to 100; None where nothing was scored. Shape ``(n,)``.
         message: The sentence of the pod's condition; empty if it fits somewhere.
+        plugin_scores: Of each score plugin that does not skip; none where no node is feasible.
     """
 
     question: SchedulingRequest
@@ -146,6 +173,23 @@ class SchedulingResult:
     raw_scores: NDArray[np.int64] | None
     scores: NDArray[np.int64] | None
     message: str
+    plugin_scores: tuple[PluginScores, ...] = ()
+
+    @property
+    def total(self) -> NDArray[np.int64]:
+        """The sum of what the plugins give each feasible node, by their weights; shape ``(n,)``."""
+        total = np.zeros(len(self.names), np.int64)
+        for scores in self.plugin_scores:
+            total += scores.weighted
+        return total
+
+    @property
+    def best(self) -> list[int]:
+        """The positions of the feasible nodes with the highest total."""
+        if not self.feasible_count:
+            return []
+        total = np.where(self.feasible, self.total, -1)
+        return np.flatnonzero(total == total.max()).tolist()
 
     @property
     def feasible_count(self) -> int:

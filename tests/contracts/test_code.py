@@ -41,6 +41,12 @@ RULES, RULE_TESTS = Path("policies/rules"), Path("tests/policies/rules/test_manu
 #: Modules without tests of their own, and the tests that use them up.
 TESTED_ELSEWHERE = {
     "policies/manifests/kustomize_layers.py": "tests/policies/manifests/test_origins.py",
+    "policies/model/container_needs.py": "tests/policies/scheduler/test_profile.py",
+    "policies/model/interpod_terms.py": "tests/policies/scheduler/test_profile.py",
+    "policies/scheduler/holdings.py": "tests/policies/scheduler/test_profile.py",
+    "policies/scheduler/image_table.py": "tests/policies/scheduler/test_profile.py",
+    "policies/scheduler/interpodaffinity.py": "tests/policies/scheduler/test_profile.py",
+    "policies/scheduler/node_scores.py": "tests/policies/scheduler/test_profile.py",
     "policies/scheduler/columns.py": "tests/policies/scheduler/test_index.py",
     "policies/scheduler/podtopologyspread/counting.py": (
         "tests/policies/scheduler/podtopologyspread/test_filtering.py"

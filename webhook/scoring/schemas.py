@@ -185,6 +185,9 @@ SCHEMAS: Final[dict[str, Schema]] = {
         constraints=list_of("Constraint"),
         nodes=described(list_of("Node"), "Sorted by name."),
         feasibleNodes=COUNT,
+        best=described(
+            {"type": "array", "items": TEXT}, "The feasible nodes with the highest total, by name."
+        ),
         message=described(
             TEXT, "The condition of a pod that fits nowhere, up to where preemption begins; else empty."
         ),
@@ -209,6 +212,19 @@ SCHEMAS: Final[dict[str, Schema]] = {
         checks=list_of("Check"),
         rawScore=described(nullable(COUNT), "Lower is better; null where not feasible or nothing is scored."),
         score={"type": ["integer", "null"], "minimum": 0, "maximum": 100},
+        plugins={
+            "type": ["object", "null"],
+            "description": "What each plugin that scores gives the node; null where not feasible.",
+            "propertyNames": {"enum": list(Plugin)},
+            "additionalProperties": reference("PluginScore"),
+        },
+        total=described(nullable(COUNT), "The sum of the weighted scores; null where not feasible."),
+    ),
+    "PluginScore": closed(
+        "What one plugin gives a node.",
+        raw={"type": "integer", "description": "What Score returns; negative where pods keep away."},
+        normalized={"type": "integer", "minimum": 0, "maximum": 100},
+        weighted={"type": "integer", "description": "Normalized, times the plugin's weight in the profile."},
     ),
     "Rejection": closed(
         "A plugin's refusal in the scheduler's words.",

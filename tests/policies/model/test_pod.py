@@ -119,6 +119,7 @@ def test_a_bound_pod() -> None:
         finished=False,
         terminating=False,
         requests=(("cpu", 1000), ("memory", 1024)),
+        assumed=(("cpu (assumed)", 1000), ("memory (assumed)", 1024)),
     )
 
     assert expected == read_bound_pod(pod, found)
@@ -189,13 +190,7 @@ def test_a_pending_pod() -> None:
     assert (Toleration("gpu", "Exists"),) == pod.tolerations
     assert (("cpu", 3000), ("memory", 2**30)) == pod.requests
     assert [False, True] == [pod.affinity.matches("n1", {"disk": "ssd", "gen": gen}) for gen in ("5", "6")]
-    assert (
-        "podAffinity",
-        "podAntiAffinity",
-        "hostPorts",
-        "persistentVolumeClaims",
-        "resourceClaims",
-    ) == pod.unmodeled
+    assert ("persistentVolumeClaims", "resourceClaims") == pod.unmodeled
     assert [] == found.errors
 
 
@@ -203,10 +198,7 @@ def test_a_pending_pod() -> None:
     ("spec", "unmodeled"),
     [
         ({}, ()),
-        ({"affinity": {"podAffinity": {}, "podAntiAffinity": None}, "volumes": [{"emptyDir": {}}]}, ()),
-        ({"containers": [{"ports": [{"containerPort": 80}]}]}, ()),
-        ({"containers": [{"ports": [{"containerPort": 80}]}], "hostNetwork": True}, ("hostPorts",)),
-        ({"initContainers": [{"ports": [{"hostPort": 80}]}]}, ("hostPorts",)),
+        ({"volumes": [{"emptyDir": {}}]}, ()),
         ({"volumes": [{"ephemeral": {"volumeClaimTemplate": {}}}]}, ("persistentVolumeClaims",)),
         ({"resourceClaims": []}, ()),
     ],

@@ -65,13 +65,13 @@ def test_a_pod_that_the_api_server_refuses() -> None:
     ]
 
 
-def test_other_plugins_are_named() -> None:
-    """Required anti-affinity is not modeled: all nodes look feasible, and why they may not be is told."""
+def test_anti_affinity_filters() -> None:
+    """Required anti-affinity refuses every node that has such a pod, as for the real scheduler."""
     *_, (real, placement) = replay(recorded_placements()["antiaffinity-required-host"])
 
     assert real["node"] is None
-    assert ["n1", "n2", "n3"] == feasible_nodes(placement)
-    assert ("podAntiAffinity",) == placement.verdict.question.pod.unmodeled
+    assert [] == feasible_nodes(placement)
+    assert "3 node(s) didn't match pod anti-affinity rules" in placement.verdict.message
 
 
 SCORED = [

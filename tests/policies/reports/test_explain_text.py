@@ -17,6 +17,9 @@ from tests.policies.reports.verdicts import a_node, on
 from tests.policies.scheduler.clusters import objects_of
 from tests.policies.scheduler.strategies import cases
 
+#: Volumes of a pod that has a claim: what is not modeled.
+CLAIMED = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+
 
 def lines_of(explained: Explained, width: int = 80) -> list[str]:
     return explain_text.render(explained, width=width, color=False).splitlines()
@@ -97,7 +100,7 @@ def test_fits() -> None:
         "   score 0, 0 points: 1 node: n1",
         "The best score leads by 200 points. Points are PodTopologySpread's score, 0 to",
     ]
-    assert "NodeResourcesFit 100" in " ".join(lines)
+    assert "outweigh a lead: evenkeel score" in " ".join(lines)
 
 
 def test_many_nodes() -> None:
@@ -209,19 +212,19 @@ def _daemon_set(*constraints: dict[str, Any]) -> dict[str, Any]:
             a_pod(), [a_node("n1")], "1 node: n1: the only one, so that nothing is scored.", id="one node"
         ),
         pytest.param(
-            a_spread_pod(a_constraint(), hostNetwork=True, affinity={"podAntiAffinity": {"x": [1]}}),
+            a_spread_pod(a_constraint(), volumes=CLAIMED),
             UNEVEN[:1],
-            "Not modeled, and may refuse more nodes: the pod's podAntiAffinity.",
+            "Not modeled, and may refuse more nodes: the pod's persistentVolumeClaims.",
             id="unmodeled",
         ),
         pytest.param(
-            a_spread_pod(a_constraint(), affinity={"podAntiAffinity": {"x": [1]}}),
+            a_spread_pod(a_constraint(), volumes=CLAIMED),
             [a_node("n1", "a"), a_node("n2", "b")],
             "fits at most 2 of 2 nodes",
             id="unmodeled: at most",
         ),
         pytest.param(
-            a_spread_pod(a_constraint(), affinity={"podAntiAffinity": {"x": [1]}}),
+            a_spread_pod(a_constraint(), volumes=CLAIMED),
             UNEVEN,
             "As far as the pod is modeled any one of these is enough",
             id="unmodeled: enough as far as is known",

@@ -155,10 +155,20 @@ def test_keys() -> None:
         "constraints",
         "nodes",
         "feasibleNodes",
+        "best",
         "message",
         "notModeled",
     ] == list(answer)
-    assert ["name", "feasible", "rejections", "checks", "rawScore", "score"] == list(answer["nodes"][0])
+    assert [
+        "name",
+        "feasible",
+        "rejections",
+        "checks",
+        "rawScore",
+        "score",
+        "plugins",
+        "total",
+    ] == list(answer["nodes"][0])
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,15 @@ from policies.scheduler.request import ConstraintOrigin, SchedulingRequest
 from policies.scheduler.result import Plugin, SchedulingResult
 
 #: The lists of a recorded case that make up its cluster.
-CLUSTER_LISTS = ("nodes", "pods", "services", "replicationControllers", "replicaSets", "statefulSets")
+CLUSTER_LISTS = (
+    "nodes",
+    "pods",
+    "namespaces",
+    "services",
+    "replicationControllers",
+    "replicaSets",
+    "statefulSets",
+)
 #: The names under which the recorded cases tell what each plugin says.
 RECORDED_PLUGINS = {
     Plugin.NODE_UNSCHEDULABLE: "nodeUnschedulable",
@@ -27,6 +35,8 @@ RECORDED_PLUGINS = {
     Plugin.NODE_AFFINITY: "nodeAffinity",
     Plugin.NODE_RESOURCES_FIT: "nodeResourcesFit",
     Plugin.POD_TOPOLOGY_SPREAD: "podTopologySpread",
+    Plugin.NODE_PORTS: "nodePorts",
+    Plugin.INTER_POD_AFFINITY: "interPodAffinity",
 }
 
 

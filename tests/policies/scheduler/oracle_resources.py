@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 #: What a suffix of a quantity multiplies by; an exponent (``e3``, ``E3``) is read apart.
@@ -30,6 +31,11 @@ LARGEST = Fraction(2**63 - 1)
 QUANTITY = re.compile(r"\+?(?P<number>\d+\.?\d*|\.\d+)(?:[eE](?P<exponent>[+-]?\d+)|(?P<suffix>[a-zA-Z]*))")
 
 Amounts = dict[str, Fraction]
+
+NONE: Mapping[str, Fraction] = MappingProxyType({})
+#: What a container that asks for none counts as where nodes are compared by what is free
+#: (``pkg/scheduler/util/pod_resources.go``).
+ASSUMED = {"cpu": Fraction(1, 10), "memory": Fraction(200 * 1024**2)}
 
 
 @cache
@@ -75,16 +81,27 @@ def is_counted(resource: str) -> bool:
     )
 
 
-def pod_requests(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Amounts:
+def assumed_requests(pod: Mapping[str, Any]) -> dict[str, int]:
+    """Return CPU and memory that a pod asks for, with an assumed amount where a container asks for none."""
+    status = pod.get("status") if (pod.get("spec") or {}).get("nodeName") else None
+    asked = pod_requests(pod.get("spec") or {}, status or {}, ASSUMED)
+    return {name: whole(name, asked[name]) for name in ASSUMED}
+
+
+def pod_requests(
+    spec: Mapping[str, Any], status: Mapping[str, Any], assumed: Mapping[str, Fraction] = NONE
+) -> Amounts:
     """Return all that a pod asks for: its containers' or the pod's own requests, and overhead."""
-    total = container_requests(spec, status)
+    total = container_requests(spec, status, assumed)
     own = pod_level_requests(spec)
     total.update({name: effective(own, status, status).get(name, Fraction(0)) for name in own})
     add(total, _amounts(spec.get("overhead")))
     return total
 
 
-def container_requests(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Amounts:
+def container_requests(
+    spec: Mapping[str, Any], status: Mapping[str, Any], assumed: Mapping[str, Fraction] = NONE
+) -> Amounts:
     """Return the most that the containers ask for at once (KEP-753).
 
     The containers run together with all restartable init containers. "InitContainerUse(i) = sum(resources of
@@ -99,7 +116,7 @@ def container_requests(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Am
         return defaulted_requests(container.get("resources") or {})
 
     def resized(container: Mapping[str, Any]) -> Amounts:
-        return effective(own(container), told.get(container.get("name"), {}), status)
+        return {**assumed, **effective(own(container), told.get(container.get("name"), {}), status)}
 
     running: Amounts = {}
     for container in spec.get("containers") or ():
@@ -112,7 +129,7 @@ def container_requests(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Am
             add(sidecars, resized(container))
             raise_to(starting, sidecars)
         else:
-            needed = own(container)
+            needed = {**assumed, **own(container)}
             add(needed, sidecars)
             raise_to(starting, needed)
     raise_to(running, starting)

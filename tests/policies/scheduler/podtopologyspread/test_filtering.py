@@ -56,10 +56,9 @@ def test_node_without_the_key() -> None:
     """A node that lacks the key is refused for good, and the pods on it do not count."""
     objects = [*zones(a=1, b=1), a_node("bare"), a_pod("p", "bare")]
     verdict = ask(objects, a_pod("next", spread=[a_constraint()]))
-    spread = verdict.refusals[-1]
+    (spread,) = [each for each in verdict.refusals if each.plugin is Plugin.POD_TOPOLOGY_SPREAD]
 
     assert ["a", "b"] == fitting(verdict)
-    assert Plugin.POD_TOPOLOGY_SPREAD is spread.plugin
     assert [0, 0, 2] == spread.of_node.tolist()
     assert "UnschedulableAndUnresolvable" == spread.reasons[1].code
 

@@ -1,0 +1,83 @@
+"""What the containers of a pod need of a node besides resources: host ports, and images.
+
+Source: ``GetHostPorts``, ``pkg/scheduler/util/utils.go``, and ``normalizedImageName``,
+``pkg/scheduler/framework/plugins/imagelocality/image_locality.go``, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+#: The address that stands for all of a node's.
+EVERY_ADDRESS: Final = "0.0.0.0"  # noqa: S104  # nothing listens on it here
+
+
+class HostPort(NamedTuple):
+    """A port of the node that a container takes."""
+
+    protocol: str
+    port: int
+    address: str = EVERY_ADDRESS
+
+
+class Images(NamedTuple):
+    """The images of a pod.
+
+    Attributes:
+        names: As nodes list them, one for each container and image volume that names one.
+        containers: How many containers there are, init containers among them.
+    """
+
+    names: tuple[str, ...]
+    containers: int
+
+
+NO_IMAGES: Final = Images((), 0)
+
+
+def host_ports(spec: Mapping[str, Any]) -> tuple[HostPort, ...]:
+    """Return the host ports of the containers that run as long as the pod; what is no port is passed over.
+
+    On the host's network every port of a container is one of the host, as the API server's defaults have it.
+    """
+    on_host = spec.get("hostNetwork") is True
+    found = []
+    for container in _running(spec):
+        for entry in _objects(container.get("ports")):
+            port = entry.get("hostPort") or (on_host and entry.get("containerPort"))
+            protocol, address = entry.get("protocol") or "TCP", entry.get("hostIP") or EVERY_ADDRESS
+            if type(port) is int and port > 0 and isinstance(protocol, str) and isinstance(address, str):
+                found.append(HostPort(protocol, port, address))
+    return tuple(found)
+
+
+def images_of(spec: Mapping[str, Any]) -> Images:
+    """Return the images of a pod; what names none is passed over."""
+    containers = [*_objects(spec.get("initContainers")), *_objects(spec.get("containers"))]
+    names = [container.get("image") for container in containers]
+    for volume in _objects(spec.get("volumes")):
+        image = volume.get("image")
+        names.append(image.get("reference") if isinstance(image, dict) else None)
+    listed = tuple(_with_tag(name) for name in names if isinstance(name, str))
+    return Images(listed, len(containers))
+
+
+def _with_tag(name: str) -> str:
+    """Return an image with the tag that a container runtime takes where none is written.
+
+    >>> _with_tag("registry:5000/app"), _with_tag("app:1")
+    ('registry:5000/app:latest', 'app:1')
+    """
+    return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"
+
+
+def _running(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield from _objects(spec.get("containers"))
+    for container in _objects(spec.get("initContainers")):
+        if container.get("restartPolicy") == "Always":
+            yield container
+
+
+def _objects(raw: object) -> list[dict[str, Any]]:
+    return [item for item in raw if isinstance(item, dict)] if isinstance(raw, list) else []

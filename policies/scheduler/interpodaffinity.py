@@ -1,0 +1,142 @@
+"""The InterPodAffinity plugin: how it filters and scores.
+
+Source: ``filtering.go`` and ``scoring.go``, ``pkg/scheduler/framework/plugins/interpodaffinity``, Kubernetes
+1.36.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policies.model.interpod_terms import InterPodTerm
+from policies.scheduler.holdings import TermTable
+from policies.scheduler.index import ClusterIndex
+from policies.scheduler.node_view import LabelView, NodeView
+from policies.scheduler.podtopologyspread.counting import by_node
+from policies.scheduler.request import SchedulingRequest
+from policies.scheduler.result import Code, Plugin, Reason, Rejections
+
+AFFINITY: Final = Reason(("node(s) didn't match pod affinity rules",), Code.UNRESOLVABLE)
+ANTI_AFFINITY: Final = Reason(("node(s) didn't match pod anti-affinity rules",), Code.UNSCHEDULABLE)
+EXISTING: Final = Reason(("node(s) didn't satisfy existing pods anti-affinity rules",), Code.UNSCHEDULABLE)
+
+
+class InterPodCounts:
+    """The pods that terms select, on the nodes of one request. Used under ``ClusterIndex.reading`` alone."""
+
+    def __init__(self, question: SchedulingRequest, index: ClusterIndex, view: NodeView) -> None:
+        self._index, self._view, self._pod = index, view, question.pod
+        namespaces = index.snapshot.namespaces
+        self._labels: Mapping[str, Mapping[str, str]] = {}
+        if any(term.namespace_selector for group in question.pod.terms for term in group):
+            self._labels = {name: namespace.labels for name, namespace in namespaces.items()}
+        own = namespaces.get(question.pod.namespace)
+        self._own_labels: Mapping[str, str] = {} if own is None else own.labels
+
+    def resolved(self, terms: Iterable[InterPodTerm]) -> list[InterPodTerm]:
+        """Return terms of the incoming pod with the names of the namespaces that they select."""
+        return [term.resolved(self._labels) for term in terms]
+
+    def selected_by_all(self, terms: list[InterPodTerm]) -> NDArray[np.int64]:
+        """Count the running pods on every node that each of some terms selects, shape ``(n,)``."""
+        slots = self._index.nodes.slots
+        counted = np.zeros(slots, np.int64)
+        selectors = [term.selector for term in terms if term.selector is not None]
+        if len(selectors) == len(terms):
+            for namespace, table in self._index.pod_tables():
+                if all(term.covers(namespace, {}) for term in terms):
+                    counted += table.count_all_by_node(selectors, slots=slots)
+        return counted[self._view.slots]
+
+    def selects_itself(self, terms: Iterable[InterPodTerm]) -> bool:
+        """Tell whether every term selects the incoming pod."""
+        return all(term.selects(self._pod.namespace, {}, self._pod.labels) for term in terms)
+
+    def of_running(self, table: TermTable) -> list[tuple[InterPodTerm, NDArray[np.int64]]]:
+        """Return the terms of running pods that select the incoming pod, with their pods on every node."""
+        found = table.selecting(self._pod.namespace, self._own_labels, self._pod.labels)
+        slots = self._index.nodes.slots
+        return [(term, table.counts.by_slot(term, slots)[self._view.slots]) for term in found]
+
+
+def interpod_rejections(
+    question: SchedulingRequest, index: ClusterIndex, view: NodeView, counts: InterPodCounts
+) -> Rejections:
+    """Return what the plugin's Filter says of every node."""
+    of_node = np.zeros(len(view.slots), np.intp)
+    existing = np.zeros(len(view.slots), np.bool_)
+    for term, pods in counts.of_running(index.anti_affinity):
+        existing |= _in_domain(view.label(term.topology_key), pods) > 0
+    of_node[existing] = 3
+    for term in counts.resolved(question.pod.terms.anti_affinity):
+        avoided = _in_domain(view.label(term.topology_key), counts.selected_by_all([term])) > 0
+        of_node[avoided] = 2
+    of_node[~_with_company(counts.resolved(question.pod.terms.affinity), view, counts)] = 1
+    return Rejections(Plugin.INTER_POD_AFFINITY, (AFFINITY, ANTI_AFFINITY, EXISTING), of_node)
+
+
+def _with_company(terms: list[InterPodTerm], view: NodeView, counts: InterPodCounts) -> NDArray[np.bool_]:
+    """Return which nodes the required affinity allows, shape ``(n,)``: ``satisfyPodAffinity``.
+
+    The first pod of a group that selects itself may go wherever the topology keys are.
+    """
+    carrying = view.having([term.topology_key for term in terms])
+    if not terms:
+        return carrying
+    pods = counts.selected_by_all(terms)
+    labels = [view.label(term.topology_key) for term in terms]
+    is_first = not any(pods[label.present].any() for label in labels)
+    if is_first and counts.selects_itself(terms):
+        return carrying
+    for label in labels:
+        carrying &= _in_domain(label, pods) > 0
+    return carrying
+
+
+def raw_scores(
+    question: SchedulingRequest, index: ClusterIndex, view: NodeView, counts: InterPodCounts
+) -> NDArray[np.int64] | None:
+    """Return every node's score before normalization, shape ``(n,)``; None where no term adds to any."""
+    weighed = counts.of_running(index.weighted_terms)
+    terms = question.pod.terms
+    for sign, preferred in ((1, terms.preferred_affinity), (-1, terms.preferred_anti_affinity)):
+        for term in counts.resolved(preferred):
+            signed = InterPodTerm(term.topology_key, None, frozenset(), None, sign * term.weight)
+            weighed.append((signed, counts.selected_by_all([term])))
+    of_key: defaultdict[str, NDArray[np.int64]] = defaultdict(lambda: np.zeros(len(view.slots), np.int64))
+    scored = False
+    for term, pods in weighed:
+        scored = scored or bool(pods[view.label(term.topology_key).present].any())
+        of_key[term.topology_key] += term.weight * pods
+    if not scored:
+        return None
+    total = np.zeros(len(view.slots), np.int64)
+    for key, pods in of_key.items():
+        total += _in_domain(view.label(key), pods)
+    return total
+
+
+def normalize(raw: NDArray[np.int64], scored: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Bring raw scores to 0 for the lowest and 100 for the highest; all 0 where they are equal.
+
+    Args:
+        raw: Raw scores, shape ``(n,)``.
+        scored: The nodes that count; the others get 0. Shape ``(n,)``.
+    """
+    low, high = int(raw[scored].min()), int(raw[scored].max())
+    if low == high:
+        return np.zeros_like(raw)
+    return np.where(scored, (100.0 * ((raw - low) / (high - low))).astype(np.int64), 0)
+
+
+def _in_domain(label: LabelView, pods: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the sum over each node's domain, 0 without the label; shape ``(n,)``."""
+    present = label.present
+    # bincount adds as float64, exact up to 2**53.
+    sums = np.bincount(label.numbers[present], weights=pods[present], minlength=len(label.texts))
+    return by_node(sums.astype(np.int64), label.numbers)

@@ -1,0 +1,145 @@
+"""The whole default profile against kube-scheduler's own verdicts, and against the loops of the oracle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+
+from policies.scheduler.evaluate import evaluate
+from policies.scheduler.result import SchedulingResult
+from tests.policies.scheduler import oracle_profile
+from tests.policies.scheduler.clusters import RECORDED_PLUGINS, a_question, an_index, objects_of
+from tests.policies.scheduler.strategies_profile import profile_cases
+from tests.recorded import recorded_profiles, recorded_sequences
+
+#: A score plugin of the profile that is not modeled and adds 0 to every node.
+UNSCORED = "DynamicResources"
+
+
+def test_recorded_verdicts() -> None:
+    """On every recorded cluster each plugin refuses and scores each node as kube-scheduler 1.36 did."""
+    recorded = list(recorded_profiles())
+    different = [case["name"] for case in recorded if as_profile(result_of(case)) != said(case["expected"])]
+
+    assert (1500, []) == (len(recorded), different)
+
+
+def test_recorded_sequences() -> None:
+    """Pods that are bound one after another go where kube-scheduler bound them."""
+    recorded = list(recorded_sequences())
+    different = [case["name"] for case in recorded if steps_of(case) != expected_steps(case)]
+
+    assert (150, []) == (len(recorded), different)
+
+
+def test_oracle_on_recorded_verdicts() -> None:
+    """The plain loops say what kube-scheduler said, but for cases in which a PreFilter refuses the pod."""
+    cases = [case for case in recorded_profiles() if "preFilter" not in case["expected"]]
+    different = [
+        case["name"] for case in cases if not _agrees(oracle_profile.evaluate(case), case["expected"])
+    ]
+
+    assert [] == different
+
+
+def _agrees(found: dict[str, Any], expected: dict[str, Any]) -> bool:
+    wanted = said(expected)["nodes"]
+    return found["best"] == expected.get("best", []) and all(
+        (node["feasible"], node.get("scores"), node.get("total"))
+        == (wanted[name]["feasible"], wanted[name].get("scores"), wanted[name].get("total"))
+        for name, node in found["nodes"].items()
+    )
+
+
+@settings(max_examples=100)
+@given(profile_cases())
+def test_arrays_say_what_loops_say(case: dict[str, Any]) -> None:
+    """Whatever the pods on the cluster have in terms, ports and images, arrays and plain loops agree."""
+    expected = oracle_profile.evaluate(case)
+    result = result_of(case)
+    found = {
+        name: {"feasible": bool(result.feasible[at]), "refusals": refusals_of(result, at)}
+        | ({"scores": scores_of(result, at), "total": int(result.total[at])} if result.feasible[at] else {})
+        for at, name in enumerate(result.names)
+    }
+
+    assert expected["nodes"] == found
+    assert expected["best"] == [result.names[at] for at in result.best]
+
+
+def result_of(case: dict[str, Any]) -> SchedulingResult:
+    index = an_index(objects_of(case))
+    return evaluate(a_question(case["pod"], case["args"], index), index)
+
+
+def refusals_of(result: SchedulingResult, node: int) -> dict[str, str]:
+    """Return by plugin why a node is refused, in the words of the recorded cases."""
+    return {
+        RECORDED_PLUGINS[each.plugin]: str(each.reasons[each.of_node[node] - 1])
+        for each in result.refusals
+        if each.of_node[node]
+    }
+
+
+def scores_of(result: SchedulingResult, node: int) -> dict[str, dict[str, int]]:
+    return {
+        str(each.plugin): {
+            "raw": int(each.raw[node]),
+            "normalized": int(each.normalized[node]),
+            "weighted": int(each.weighted[node]),
+        }
+        for each in result.plugin_scores
+    }
+
+
+def as_profile(result: SchedulingResult) -> dict[str, Any]:
+    """Return a result in the shape of ``said``."""
+    nodes: dict[str, dict[str, Any]] = {}
+    conflict = result.message.endswith("pod affinity terms conflict.")
+    for at, name in enumerate(result.names):
+        nodes[name] = {"feasible": bool(result.feasible[at])}
+        if result.feasible[at]:
+            nodes[name] |= {"scores": scores_of(result, at), "total": int(result.total[at])}
+        elif not conflict:
+            nodes[name]["refusals"] = [
+                {"plugin": str(each.plugin), "code": str(reason.code), "reasons": list(reason.texts)}
+                for each in result.refusals
+                if each.of_node[at]
+                for reason in (each.reasons[each.of_node[at] - 1],)
+            ]
+    return {"nodes": nodes, "best": [result.names[at] for at in result.best], "message": result.message}
+
+
+def said(expected: dict[str, Any]) -> dict[str, Any]:
+    """Return what was recorded of every node, without the first refusal, which the order of all tells."""
+    nodes = {}
+    for name, node in expected["nodes"].items():
+        kept = {key: value for key, value in node.items() if key != "refusal"}
+        if "scores" in kept:
+            kept["scores"] = {key: value for key, value in kept["scores"].items() if key != UNSCORED}
+        nodes[name] = kept
+    return {"nodes": nodes, "best": expected.get("best", []), "message": expected.get("message", "")}
+
+
+def steps_of(case: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what becomes of the pods of a queue, each bound before the next."""
+    index, steps = an_index(objects_of(case)), []
+    for pod in case["queue"]:
+        request = a_question(pod, case["args"], index)
+        result = evaluate(request, index)
+        if not result.best:
+            steps.append({"message": result.message})
+            continue
+        tied = [result.names[at] for at in result.best]
+        index.bind(request.pod, pod["metadata"]["name"], tied[0])
+        step: dict[str, Any] = {"node": tied[0], "tied": tied, "feasible": result.feasible_count}
+        if result.feasible_count > 1:
+            step["score"] = int(result.total[result.best[0]])
+        steps.append(step)
+    return steps
+
+
+def expected_steps(case: dict[str, Any]) -> list[dict[str, Any]]:
+    told = ("node", "tied", "feasible", "score", "message")
+    return [{key: value for key, value in step.items() if key in told} for step in case["expected"]["steps"]]
