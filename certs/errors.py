@@ -6,8 +6,8 @@ CertificateError               the root; every one of them         → exit 2
 ├── NamesError                 names that no certificate can carry, one line each
 ├── UnreadableError            a file is missing or cannot be read
 ├── MalformedError             a file does not hold what it should
-├── MismatchedPairError        a private key that belongs to another certificate
-├── AuthorityError             an authority that cannot sign: expired, not valid yet, or none at all
+├── MismatchedKeyError        a private key that belongs to another certificate
+├── CAError             an authority that cannot sign: expired, not valid yet, or none at all
 ├── NotYetValidError           a certificate whose validity has not begun, where a better one is served
 ├── ExistingFilesError         files would be overwritten that must not be
 └── UnwritableError            a folder or a file in it cannot be written
@@ -39,11 +39,11 @@ class MalformedError(CertificateError):
     """A file that could be read but does not hold what it should."""
 
 
-class MismatchedPairError(CertificateError):
+class MismatchedKeyError(CertificateError):
     """A private key and a certificate that do not belong together."""
 
 
-class AuthorityError(CertificateError):
+class CAError(CertificateError):
     """A certificate that cannot sign others."""
 
 

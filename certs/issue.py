@@ -9,13 +9,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from certs import pem
-from certs.authority import certificate_builder, check_authority, key_usage, signature_hash
+from certs.ca import certificate_builder, check_ca, key_usage, signature_hash
+from certs.keypair import KeyPair, parse_keypair
 from certs.names import SubjectNames
-from certs.pair import Pair, parse_pair
 
 #: How long a serving certificate is valid. Arbitrary; a year is short enough to practice renewal and long
 #: enough to live without it.
-LEAF_LIFETIME = timedelta(days=365)
+SERVING_LIFETIME = timedelta(days=365)
 #: Characters of a common name, at most. RFC 5280 appendix A.1, ``ub-common-name``.
 MAX_COMMON_NAME_LENGTH = 64
 #: The common name where every name is too long for one. Clients ignore the common name.
@@ -23,8 +23,8 @@ FALLBACK_COMMON_NAME = "evenkeel"
 
 
 def issue(
-    authority: Pair, names: SubjectNames, *, now: datetime, lifetime: timedelta = LEAF_LIFETIME
-) -> Pair:
+    authority: KeyPair, names: SubjectNames, *, now: datetime, lifetime: timedelta = SERVING_LIFETIME
+) -> KeyPair:
     """Make an ECDSA P-256 serving certificate for some names, signed by an authority.
 
     Args:
@@ -35,9 +35,9 @@ def issue(
             nobody trusts it after that.
 
     Raises:
-        AuthorityError: The authority cannot sign.
+        CAError: The authority cannot sign.
     """
-    check_authority(authority, now)
+    check_ca(authority, now)
     signer, signing_key = authority.certificate(), authority.key()
     key = ec.generate_private_key(ec.SECP256R1())
     certificate = (
@@ -53,7 +53,7 @@ def issue(
         .add_extension(_authority_key_identifier(signer), critical=False)
         .sign(signing_key, signature_hash(signing_key))
     )
-    return parse_pair(pem.certificates_to_pem(certificate), pem.key_to_pem(key))
+    return parse_keypair(pem.certificates_to_pem(certificate), pem.key_to_pem(key))
 
 
 def common_name(names: SubjectNames) -> str:

@@ -23,9 +23,9 @@ from datetime import datetime
 from cryptography import x509
 
 from certs import pem, store
-from certs.authority import is_authority
-from certs.errors import CertificateError, MalformedError, MismatchedPairError
-from certs.pair import Pair, fits, parse_pair
+from certs.ca import is_ca
+from certs.errors import CertificateError, MalformedError, MismatchedKeyError
+from certs.keypair import KeyPair, fits, parse_keypair
 
 #: The private key of the authority that signs next.
 STANDBY_KEY = "standby.key"
@@ -46,9 +46,9 @@ class Keyring:
         problems: What is broken, one line each.
     """
 
-    serving: Pair | None = None
-    active: Pair | None = None
-    standby: Pair | None = None
+    serving: KeyPair | None = None
+    active: KeyPair | None = None
+    standby: KeyPair | None = None
     trusted: tuple[x509.Certificate, ...] = ()
     distrusted: tuple[x509.Certificate, ...] = ()
     problems: tuple[str, ...] = ()
@@ -103,10 +103,10 @@ def keyring_data(keyring: Keyring) -> dict[str, bytes]:
     return data
 
 
-def _serving(data: Mapping[str, bytes], source: str, problems: list[str]) -> Pair | None:
+def _serving(data: Mapping[str, bytes], source: str, problems: list[str]) -> KeyPair | None:
     certificate, key = store.SERVING_CERTIFICATE, store.SERVING_KEY
     try:
-        return parse_pair(
+        return parse_keypair(
             _value(data, certificate, source),
             _value(data, key, source),
             certificate_source=f"{source}: {certificate}",
@@ -123,7 +123,7 @@ def _authorities(
     try:
         certificates = pem.parse_certificates(_value(data, name, source), f"{source}: {name}")
         with pem.reading(f"{source}: {name}", what="certificate"):
-            return tuple(dict.fromkeys(filter(is_authority, certificates)))
+            return tuple(dict.fromkeys(filter(is_ca, certificates)))
     except CertificateError as error:
         problems.append(str(error))
         return ()
@@ -135,18 +135,18 @@ def _authority(
     trusted: tuple[x509.Certificate, ...],
     source: str,
     problems: list[str],
-) -> Pair | None:
+) -> KeyPair | None:
     """Return the trusted authority that a private key belongs to."""
     try:
         key_pem = _value(data, key_name, source)
         key = pem.parse_key(key_pem, f"{source}: {key_name}")
         for certificate in trusted:
             if fits(key, certificate):
-                return parse_pair(pem.certificates_to_pem(certificate), key_pem)
+                return parse_keypair(pem.certificates_to_pem(certificate), key_pem)
     except CertificateError as error:
         problems.append(str(error))
         return None
-    mismatch = MismatchedPairError(
+    mismatch = MismatchedKeyError(
         f"{source}: {key_name} belongs to no authority in {store.AUTHORITY_CERTIFICATE}"
     )
     problems.append(str(mismatch))

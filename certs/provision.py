@@ -13,11 +13,11 @@ from enum import StrEnum
 from pathlib import Path
 
 from certs import store
-from certs.authority import AUTHORITY_LIFETIME, create_authority
-from certs.errors import AuthorityError, ExistingFilesError
-from certs.issue import LEAF_LIFETIME, issue
+from certs.ca import CA_LIFETIME, create_ca
+from certs.errors import CAError, ExistingFilesError
+from certs.issue import SERVING_LIFETIME, issue
+from certs.keypair import KeyPair
 from certs.names import SubjectNames, parse_hosts
-from certs.pair import Pair
 
 #: What a self-signed server is called besides what its caller adds: this machine, by every name it has.
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
@@ -48,8 +48,8 @@ class Request:
     """
 
     names: SubjectNames
-    lifetime: timedelta = LEAF_LIFETIME
-    authority_lifetime: timedelta = AUTHORITY_LIFETIME
+    lifetime: timedelta = SERVING_LIFETIME
+    authority_lifetime: timedelta = CA_LIFETIME
     reuse_authority: bool = False
     overwrite: bool = False
 
@@ -59,8 +59,8 @@ class Provisioned:
     """What a folder holds now."""
 
     action: Action
-    authority: Pair
-    serving: Pair
+    authority: KeyPair
+    serving: KeyPair
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ def plan(existing: Collection[str], folder: Path, *, request: Request) -> Action
         request: What is asked for.
 
     Raises:
-        AuthorityError: The authority to reuse is not there.
+        CAError: The authority to reuse is not there.
         ExistingFilesError: A file would be replaced that must not be.
     """
     action = Action.ISSUE_SERVING if request.reuse_authority else Action.CREATE_ALL
@@ -110,7 +110,7 @@ def provision(folder: Path, request: Request, *, now: datetime) -> Provisioned:
         if action is Action.ISSUE_SERVING:
             authority = store.read_authority(folder)
         else:
-            authority = create_authority(now, lifetime=request.authority_lifetime)
+            authority = create_ca(now, lifetime=request.authority_lifetime)
             files |= store.authority_files(authority)
         serving = issue(authority, request.names, now=now, lifetime=request.lifetime)
         store.replace_files(folder, files | store.serving_files(serving))
@@ -132,7 +132,7 @@ def provision_self_signed(folder: Path, hosts: Iterable[str] = (), *, now: datet
         UnwritableError: The folder cannot be written.
     """
     names = parse_hosts([*LOCAL_HOSTS, *hosts])
-    authority = create_authority(now, lifetime=LEAF_LIFETIME)
+    authority = create_ca(now, lifetime=SERVING_LIFETIME)
     files = store.serving_files(issue(authority, names, now=now))
     with store.locked(folder):
         store.replace_files(folder, files | {store.AUTHORITY_CERTIFICATE: authority.certificate_pem})
@@ -148,9 +148,7 @@ def _require_authority(existing: Collection[str], folder: Path) -> None:
     if missing:
         files = " and ".join(str(folder / name) for name in missing)
         verb = "is" if len(missing) == 1 else "are"
-        raise AuthorityError(
-            f"{files} {verb} missing, so there is no authority to reuse; leave out --reuse-ca"
-        )
+        raise CAError(f"{files} {verb} missing, so there is no authority to reuse; leave out --reuse-ca")
 
 
 def _way_out(existing: Collection[str], action: Action) -> str:

@@ -13,12 +13,12 @@ from pathlib import Path
 from cryptography import x509
 
 from certs import pem, store
-from certs.authority import AUTHORITY_LIFETIME, create_authority
+from certs.ca import CA_LIFETIME, create_ca
 from certs.clocks import BACKDATE
 from certs.issue import issue
+from certs.keypair import KeyPair, dns_names, ip_addresses
 from certs.keyring import still_valid
 from certs.names import parse_names
-from certs.pair import Pair, dns_names, ip_addresses
 from certs.rotate import signer_of
 
 
@@ -32,8 +32,8 @@ class Renewed:
         trusted: Whom ``ca.crt`` trusts.
     """
 
-    authority: Pair
-    serving: Pair
+    authority: KeyPair
+    serving: KeyPair
     trusted: tuple[x509.Certificate, ...]
 
 
@@ -58,7 +58,7 @@ def renew_serving(folder: Path, *, now: datetime, lifetime: timedelta | None = N
     return Renewed(authority=authority, serving=serving, trusted=_trusted(authority))
 
 
-def renew_authority(folder: Path, *, now: datetime, lifetime: timedelta = AUTHORITY_LIFETIME) -> Renewed:
+def renew_authority(folder: Path, *, now: datetime, lifetime: timedelta = CA_LIFETIME) -> Renewed:
     """Put a new authority in front of the one that signed what is served; others are trusted no more.
 
     Raises:
@@ -66,7 +66,7 @@ def renew_authority(folder: Path, *, now: datetime, lifetime: timedelta = AUTHOR
     """
     with store.locked(folder):
         serving, old = _serving(folder), store.read_authority(folder)
-        authority = create_authority(now, lifetime=lifetime)
+        authority = create_ca(now, lifetime=lifetime)
         signer = signer_of(serving, _trusted(old))
         kept = still_valid([signer], now) if signer else ()
         bundle = (authority.certificate(), *kept)
@@ -76,9 +76,9 @@ def renew_authority(folder: Path, *, now: datetime, lifetime: timedelta = AUTHOR
     return Renewed(authority=authority, serving=serving, trusted=bundle)
 
 
-def _serving(folder: Path) -> Pair:
+def _serving(folder: Path) -> KeyPair:
     return store.read_pair(folder / store.SERVING_CERTIFICATE, folder / store.SERVING_KEY)
 
 
-def _trusted(authority: Pair) -> tuple[x509.Certificate, ...]:
+def _trusted(authority: KeyPair) -> tuple[x509.Certificate, ...]:
     return pem.parse_certificates(authority.certificate_pem, store.AUTHORITY_CERTIFICATE)

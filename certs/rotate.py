@@ -25,14 +25,14 @@ from enum import StrEnum
 
 from cryptography import x509
 
-from certs.authority import AUTHORITY_LIFETIME, check_authority, create_authority
+from certs.ca import CA_LIFETIME, check_ca, create_ca
 from certs.clocks import BACKDATE, clock_problem
 from certs.errors import CertificateError
-from certs.examine import leads_to
-from certs.issue import LEAF_LIFETIME, issue
+from certs.inspect import leads_to
+from certs.issue import SERVING_LIFETIME, issue
+from certs.keypair import KeyPair
 from certs.keyring import Keyring, still_valid
 from certs.names import SubjectNames
-from certs.pair import Pair
 
 #: How much of its life a certificate has left when it is renewed: a third, as cert-manager and kubelet do.
 RENEW_AT = 1 / 3
@@ -95,8 +95,8 @@ class Lifetimes:
             last is trusted no more. Arbitrary; they look every few seconds and wait ``settle``.
     """
 
-    authority: timedelta = AUTHORITY_LIFETIME
-    leaf: timedelta = LEAF_LIFETIME
+    authority: timedelta = CA_LIFETIME
+    leaf: timedelta = SERVING_LIFETIME
     settle: timedelta = timedelta(seconds=10)
     adopt: timedelta = timedelta(seconds=60)
 
@@ -130,7 +130,7 @@ class Publication:
         since = self.since.get(certificate)
         return since is not None and now - since >= settle
 
-    def trusts(self, serving: Pair) -> bool:
+    def trusts(self, serving: KeyPair) -> bool:
         """Tell whether every webhook trusts a serving certificate."""
         certificate = serving.certificate()
         return all(leads_to(certificate, tuple(bundle)) for bundle in self.bundles)
@@ -197,7 +197,7 @@ def carry_out(
     """Return the keyring after a step that ``plan_rotation`` decided; the given one where it changes nothing.
 
     Raises:
-        AuthorityError: An authority cannot sign.
+        CAError: An authority cannot sign.
     """
     lifetimes = lifetimes or Lifetimes()
     match step:
@@ -207,7 +207,7 @@ def carry_out(
             return replace(keyring, trusted=(*keyring.trusted, *publication.others(keyring, now)))
         case Step.ADD_STANDBY:
             return _trusting(
-                replace(keyring, standby=create_authority(now, lifetime=lifetimes.authority)),
+                replace(keyring, standby=create_ca(now, lifetime=lifetimes.authority)),
                 still_valid(keyring.retired(), now),
                 now,
             )
@@ -222,7 +222,7 @@ def carry_out(
             return keyring
 
 
-def serving_problem(serving: Pair | None, names: SubjectNames, now: datetime) -> str:
+def serving_problem(serving: KeyPair | None, names: SubjectNames, now: datetime) -> str:
     """Return why a serving certificate serves nobody, as half a sentence; empty when nothing is wrong."""
     if serving is None:
         return "there is no serving certificate"
@@ -235,23 +235,23 @@ def serving_problem(serving: Pair | None, names: SubjectNames, now: datetime) ->
     return f"the serving certificate lacks the name {missing[0]}" if missing else ""
 
 
-def signer_of(serving: Pair, authorities: Iterable[x509.Certificate]) -> x509.Certificate | None:
+def signer_of(serving: KeyPair, authorities: Iterable[x509.Certificate]) -> x509.Certificate | None:
     """Return the authority that signed a serving certificate, or None if it is none of these."""
     certificate = serving.certificate()
     return next((candidate for candidate in authorities if leads_to(certificate, (candidate,))), None)
 
 
-def _usable(authority: Pair | None, now: datetime) -> Pair | None:
+def _usable(authority: KeyPair | None, now: datetime) -> KeyPair | None:
     if authority is None:
         return None
     try:
-        check_authority(authority, now)
+        check_ca(authority, now)
     except CertificateError:
         return None
     return authority
 
 
-def _left(pair: Pair, now: datetime) -> float:
+def _left(pair: KeyPair, now: datetime) -> float:
     """Return the part of its life that a certificate has left."""
     return (pair.not_after - now) / (pair.not_after - pair.not_before)
 
@@ -267,11 +267,11 @@ class _Case:
     lifetimes: Lifetimes
     demand: Demand
 
-    def settled(self, authority: Pair) -> bool:
+    def settled(self, authority: KeyPair) -> bool:
         return self.publication.settled(authority.certificate(), self.now, self.lifetimes.settle)
 
 
-def _unfit_standby(case: _Case, active: Pair, standby: Pair | None) -> str:
+def _unfit_standby(case: _Case, active: KeyPair, standby: KeyPair | None) -> str:
     """Return why another standby is needed; empty when it is not."""
     if standby is None:
         return "there is no standby authority"
@@ -282,7 +282,7 @@ def _unfit_standby(case: _Case, active: Pair, standby: Pair | None) -> str:
     return ""
 
 
-def _plan_switch(case: _Case, active: Pair | None, standby: Pair | None) -> Plan:
+def _plan_switch(case: _Case, active: KeyPair | None, standby: KeyPair | None) -> Plan:
     if active is None:
         reason = "the active authority cannot sign"
     elif _left(active, case.now) <= RENEW_AT:
@@ -310,7 +310,7 @@ def _is_retired_in_use(case: _Case) -> bool:
     return case.now - issued < case.lifetimes.adopt or signer_of(serving, retired) is not None
 
 
-def _plan_leaf(case: _Case, active: Pair) -> Plan:
+def _plan_leaf(case: _Case, active: KeyPair) -> Plan:
     serving = case.keyring.serving
     reason = serving_problem(serving, case.names, case.now)
     if reason or serving is None:
@@ -332,8 +332,8 @@ def _make(
     keyring: Keyring, publication: Publication, names: SubjectNames, now: datetime, lifetimes: Lifetimes
 ) -> Keyring:
     """Return new authorities that join whom everybody trusts, and a serving certificate that is trusted."""
-    active = create_authority(now, lifetime=lifetimes.authority / 2)
-    standby = create_authority(now, lifetime=lifetimes.authority)
+    active = create_ca(now, lifetime=lifetimes.authority / 2)
+    standby = create_ca(now, lifetime=lifetimes.authority)
     others = still_valid((*keyring.trusted, *publication.others(keyring, now)), now)
     serving = keyring.serving
     kept = (
@@ -360,7 +360,7 @@ def _switch(keyring: Keyring, names: SubjectNames, now: datetime, lifetimes: Lif
     switched = replace(
         keyring,
         active=active,
-        standby=create_authority(now, lifetime=lifetimes.authority),
+        standby=create_ca(now, lifetime=lifetimes.authority),
         serving=issue(active, names, now=now, lifetime=lifetimes.leaf),
         problems=(),
     )

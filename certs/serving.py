@@ -29,11 +29,11 @@ from certs import pem, store
 from certs.errors import (
     CertificateError,
     MalformedError,
-    MismatchedPairError,
+    MismatchedKeyError,
     NotYetValidError,
     UnreadableError,
 )
-from certs.pair import Pair, parse_pair
+from certs.keypair import KeyPair, parse_keypair
 
 #: Nanoseconds after a file's last change within which a second change may leave its time stamp the same.
 #: The coarsest stamps of file systems in use: two seconds (FAT); most have 4 ms or less.
@@ -79,7 +79,7 @@ class ServingEvent:
 class _Served:
     """A good pair, the digest of the files and the context that serves it."""
 
-    pair: Pair
+    pair: KeyPair
     digest: bytes
     context: ssl.SSLContext
 
@@ -139,7 +139,7 @@ class ServingContext:
         self._tell(self._served.digest, "")
 
     @property
-    def pair(self) -> Pair:
+    def pair(self) -> KeyPair:
         """The pair that the next connection gets, also where none has come since the files changed."""
         self.context()
         return self._served.pair
@@ -178,7 +178,7 @@ class ServingContext:
         self._seen = stamps if final and _settled(stamps) else None
         self._tell(digest, problem)
 
-    def _check_begun(self, pair: Pair) -> None:
+    def _check_begun(self, pair: KeyPair) -> None:
         """Make sure that a new pair is no worse than the one that is served.
 
         Raises:
@@ -215,12 +215,12 @@ class ServingContext:
         except OSError:
             return None
 
-    def _fitting(self, certificate_pem: bytes, key_pem: bytes) -> Pair:
+    def _fitting(self, certificate_pem: bytes, key_pem: bytes) -> KeyPair:
         """Return the pair of what was read; where it does not fit, a writer may be between the two files."""
         sources = {"certificate_source": str(self._certificate), "key_source": str(self._key)}
         try:
-            return parse_pair(certificate_pem, key_pem, **sources)
-        except MismatchedPairError:
+            return parse_keypair(certificate_pem, key_pem, **sources)
+        except MismatchedKeyError:
             return store.read_pair(self._certificate, self._key)
 
     def _read_authorities(self) -> bytes:
@@ -235,7 +235,7 @@ class ServingContext:
         # What else people write into such a file is left behind.
         return pem.certificates_to_pem(*pem.parse_certificates(content, str(self._client_authorities)))
 
-    def _serve(self, pair: Pair, authorities: bytes) -> _Served:
+    def _serve(self, pair: KeyPair, authorities: bytes) -> _Served:
         """Make a context of a pair and the client authorities.
 
         Raises:
@@ -253,7 +253,7 @@ class ServingContext:
         return _Served(pair, _digest(pair.certificate_pem, pair.key_pem, authorities), context)
 
 
-def server_context(pair: Pair, client_authorities: bytes = b"") -> ssl.SSLContext:
+def server_context(pair: KeyPair, client_authorities: bytes = b"") -> ssl.SSLContext:
     """Return a context that serves a pair over TLS 1.2 and newer.
 
     Args:

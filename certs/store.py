@@ -24,8 +24,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from certs.errors import MismatchedPairError, UnreadableError, UnwritableError
-from certs.pair import Pair, parse_pair
+from certs.errors import MismatchedKeyError, UnreadableError, UnwritableError
+from certs.keypair import KeyPair, parse_keypair
 
 #: File names, after the keys of a ``kubernetes.io/tls`` secret; cert-manager adds ``ca.crt`` in the same way.
 AUTHORITY_CERTIFICATE = "ca.crt"
@@ -70,36 +70,36 @@ def read_file(path: Path) -> bytes:
     return content
 
 
-def read_pair_once(certificate: Path, key: Path) -> Pair:
+def read_pair_once(certificate: Path, key: Path) -> KeyPair:
     """Read a certificate and its private key as they are at this moment.
 
     Raises:
         UnreadableError: A file is missing or cannot be read.
         MalformedError: A file does not hold what it should.
-        MismatchedPairError: The key belongs to another certificate.
+        MismatchedKeyError: The key belongs to another certificate.
     """
-    return parse_pair(
+    return parse_keypair(
         read_file(certificate), read_file(key), certificate_source=str(certificate), key_source=str(key)
     )
 
 
-def read_pair(certificate: Path, key: Path) -> Pair:
+def read_pair(certificate: Path, key: Path) -> KeyPair:
     """Read a certificate and its private key, patient with a writer who is just replacing them.
 
     Raises:
         UnreadableError: A file is missing or cannot be read.
         MalformedError: A file does not hold what it should.
-        MismatchedPairError: The key belongs to another certificate, and stays so.
+        MismatchedKeyError: The key belongs to another certificate, and stays so.
     """
     for _ in range(FIT_ATTEMPTS - 1):
         try:
             return read_pair_once(certificate, key)
-        except MismatchedPairError:
+        except MismatchedKeyError:
             time.sleep(FIT_PAUSE_S)
     return read_pair_once(certificate, key)
 
 
-def read_authority(folder: Path) -> Pair:
+def read_authority(folder: Path) -> KeyPair:
     """Read the authority of a folder; errors are those of ``read_pair``."""
     return read_pair(folder / AUTHORITY_CERTIFICATE, folder / AUTHORITY_KEY)
 
@@ -109,12 +109,12 @@ def existing_files(folder: Path) -> tuple[str, ...]:
     return tuple(name for name in FILE_NAMES if os.path.lexists(folder / name))
 
 
-def authority_files(authority: Pair) -> dict[str, bytes]:
+def authority_files(authority: KeyPair) -> dict[str, bytes]:
     """Return the files of an authority."""
     return {AUTHORITY_KEY: authority.key_pem, AUTHORITY_CERTIFICATE: authority.certificate_pem}
 
 
-def serving_files(serving: Pair) -> dict[str, bytes]:
+def serving_files(serving: KeyPair) -> dict[str, bytes]:
     """Return the files of a serving certificate."""
     return {SERVING_KEY: serving.key_pem, SERVING_CERTIFICATE: serving.certificate_pem}
 

@@ -18,9 +18,9 @@ from webhook.settings import Settings
 
 if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
+    from webhook.cert_rotation.controller import CertificateController
     from webhook.kube.informer import ClusterCache
     from webhook.telemetry import Telemetry
-    from webhook.vouching.keeper import CertificateKeeper
 
 #: Seconds for which what was found about the age of a picture counts: every review asks. Arbitrary; little
 #: next to the age that counts as old.
@@ -79,7 +79,7 @@ class ServerState:
     scoring: Gate = field(init=False)
     children: ChildProcesses = field(init=False)
     live: ClusterCache | None = None
-    keeper: CertificateKeeper | None = None
+    keeper: CertificateController | None = None
     monotonic: Callable[[], float] = time.monotonic
     access: Guard = field(default_factory=ClosedGuard)
     _usable: AdmissionContext = field(init=False)

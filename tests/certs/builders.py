@@ -11,31 +11,31 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from certs import pem, store
-from certs.authority import certificate_builder, create_authority
+from certs.ca import certificate_builder, create_ca
 from certs.issue import issue
+from certs.keypair import KeyPair, parse_keypair
 from certs.names import parse_hosts
-from certs.pair import Pair, parse_pair
 
 #: The real time, since clients check certificates against it; without the fraction that X.509 cannot hold.
 NOW = datetime.now(UTC).replace(microsecond=0)
 DAY = timedelta(days=1)
-AUTHORITY = create_authority(NOW)
+AUTHORITY = create_ca(NOW)
 CLIENT_AUTH = ExtendedKeyUsageOID.CLIENT_AUTH
 
 
-def a_pair(*hosts: str, authority: Pair = AUTHORITY, lifetime: timedelta = DAY) -> Pair:
+def a_pair(*hosts: str, authority: KeyPair = AUTHORITY, lifetime: timedelta = DAY) -> KeyPair:
     """Return a serving pair, by default for this machine."""
     return issue(authority, parse_hosts(hosts or ("localhost", "127.0.0.1")), now=NOW, lifetime=lifetime)
 
 
-def a_folder(path: Path, pair: Pair, *, authority: Pair = AUTHORITY) -> Path:
+def a_folder(path: Path, pair: KeyPair, *, authority: KeyPair = AUTHORITY) -> Path:
     """Return a folder that holds an authority and a serving pair."""
     with store.locked(path):
         store.replace_files(path, store.authority_files(authority) | store.serving_files(pair))
     return path
 
 
-def a_client(*, authority: Pair = AUTHORITY, usage: x509.ObjectIdentifier = CLIENT_AUTH) -> Pair:
+def a_client(*, authority: KeyPair = AUTHORITY, usage: x509.ObjectIdentifier = CLIENT_AUTH) -> KeyPair:
     """Return a pair that somebody shows to a server."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kube-apiserver")])
@@ -46,15 +46,15 @@ def a_client(*, authority: Pair = AUTHORITY, usage: x509.ObjectIdentifier = CLIE
     identifier = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(signer)
     builder = builder.add_extension(identifier, critical=False)
     signed = builder.sign(authority.key(), hashes.SHA256())
-    return parse_pair(pem.certificates_to_pem(signed), pem.key_to_pem(key))
+    return parse_keypair(pem.certificates_to_pem(signed), pem.key_to_pem(key))
 
 
-def replace_serving(folder: Path, pair: Pair) -> None:
+def replace_serving(folder: Path, pair: KeyPair) -> None:
     """Put another serving pair into a folder, as a rotation does."""
     with store.locked(folder):
         store.replace_files(folder, store.serving_files(pair))
 
 
-def read_serving(folder: Path) -> Pair:
+def read_serving(folder: Path) -> KeyPair:
     """Return the serving pair of a folder; errors are those of ``store.read_pair``."""
     return store.read_pair(folder / store.SERVING_CERTIFICATE, folder / store.SERVING_KEY)

@@ -14,18 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certs import pem, store
-from certs.authority import certificate_builder, create_authority, key_usage, signature_hash
+from certs.ca import certificate_builder, create_ca, key_usage, signature_hash
 from certs.clocks import BACKDATE
-from certs.errors import AuthorityError
-from certs.issue import LEAF_LIFETIME, MAX_COMMON_NAME_LENGTH, issue
+from certs.errors import CAError
+from certs.issue import MAX_COMMON_NAME_LENGTH, SERVING_LIFETIME, issue
+from certs.keypair import KeyPair, parse_keypair
 from certs.names import LABEL, Service, parse_names
-from certs.pair import Pair, parse_pair
 from tests.certs.builders import AUTHORITY, DAY, NOW, a_folder, a_pair
 
 OPENSSL = shutil.which("openssl")
 
 
-def an_authority_with(key: pem.PrivateKey, *, key_identifier: bytes | None = None) -> Pair:
+def an_authority_with(key: pem.PrivateKey, *, key_identifier: bytes | None = None) -> KeyPair:
     """Return an authority that somebody else made, with a key of another kind."""
     name = x509.Name([x509.NameAttribute(NameOID.ORGANIZATION_NAME, "elsewhere")])
     builder = certificate_builder(NOW, not_after=NOW + DAY).subject_name(name).issuer_name(name)
@@ -37,7 +37,7 @@ def an_authority_with(key: pem.PrivateKey, *, key_identifier: bytes | None = Non
     certificate = builder.add_extension(key_usage(key_cert_sign=True), critical=True).sign(
         key, signature_hash(key)
     )
-    return parse_pair(pem.certificates_to_pem(certificate), pem.key_to_pem(key))
+    return parse_keypair(pem.certificates_to_pem(certificate), pem.key_to_pem(key))
 
 
 def test_its_names() -> None:
@@ -78,21 +78,21 @@ def test_its_validity() -> None:
     """It begins before now, for clocks that are behind, and ends a lifetime from now."""
     pair = issue(AUTHORITY, parse_names(["web"]), now=NOW)
 
-    assert (pair.not_before, pair.not_after) == (NOW - BACKDATE, NOW + LEAF_LIFETIME)
+    assert (pair.not_before, pair.not_after) == (NOW - BACKDATE, NOW + SERVING_LIFETIME)
 
 
 def test_it_does_not_outlive_its_authority() -> None:
     """After the authority's end nobody trusts it, so it does not claim to be valid."""
-    authority = create_authority(NOW, lifetime=DAY)
+    authority = create_ca(NOW, lifetime=DAY)
 
     assert a_pair(authority=authority, lifetime=2 * DAY).not_after == NOW + DAY
 
 
 def test_an_expired_authority_signs_nothing() -> None:
     """The error comes before any key is made."""
-    authority = create_authority(NOW, lifetime=DAY)
+    authority = create_ca(NOW, lifetime=DAY)
 
-    with pytest.raises(AuthorityError, match="expired"):
+    with pytest.raises(CAError, match="expired"):
         issue(authority, parse_names(["web"]), now=NOW + 2 * DAY)
 
 

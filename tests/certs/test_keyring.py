@@ -7,14 +7,14 @@ from datetime import timedelta
 import pytest
 
 from certs import pem
-from certs.authority import create_authority
+from certs.ca import create_ca
+from certs.keypair import KeyPair
 from certs.keyring import Keyring, keyring_data, parse_keyring
-from certs.pair import Pair
 from tests.certs.builders import AUTHORITY, DAY, NOW, a_pair
 
-STANDBY = create_authority(NOW, lifetime=400 * DAY)
-RETIRED = create_authority(NOW, lifetime=3 * DAY)
-DROPPED = create_authority(NOW)
+STANDBY = create_ca(NOW, lifetime=400 * DAY)
+RETIRED = create_ca(NOW, lifetime=3 * DAY)
+DROPPED = create_ca(NOW)
 
 
 def a_keyring() -> Keyring:
@@ -92,7 +92,7 @@ def test_broken_parts(broken: dict[str, bytes], lost: set[str], words: str) -> N
 
 def parsed_equals(one: object, other: object) -> bool:
     """Compare pairs by what they are, for the serving pair of each keyring here is new."""
-    return one == other or (isinstance(one, Pair) and isinstance(other, Pair))
+    return one == other or (isinstance(one, KeyPair) and isinstance(other, KeyPair))
 
 
 def test_keys_are_not_shown() -> None:

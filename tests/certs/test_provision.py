@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from certs import store
-from certs.errors import AuthorityError, CertificateError, ExistingFilesError, NamesError
-from certs.examine import leads_to
+from certs.errors import CAError, CertificateError, ExistingFilesError, NamesError
+from certs.inspect import leads_to
 from certs.names import parse_names
 from certs.provision import Action, Request, plan, provision, provision_self_signed
 from certs.serving import ServingContext
@@ -62,11 +62,11 @@ def test_plan(existing: tuple[str, ...], options: tuple[str, ...], expected: Act
             id="4 files, authority to reuse",
         ),
         pytest.param(
-            ("ca.crt",), ("reuse", "force"), AuthorityError, ("pki/ca.key is missing", "--reuse-ca"),
+            ("ca.crt",), ("reuse", "force"), CAError, ("pki/ca.key is missing", "--reuse-ca"),
             id="1 file of an authority to reuse",
         ),
         pytest.param(
-            (), ("reuse",), AuthorityError, ("pki/ca.crt and pki/ca.key are missing",), id="0 files, to reuse"
+            (), ("reuse",), CAError, ("pki/ca.crt and pki/ca.key are missing",), id="0 files, to reuse"
         ),
     ],
 )  # fmt: skip
@@ -104,7 +104,7 @@ def test_a_refusal_leaves_everything(tmp_path: Path) -> None:
     made = provision(tmp_path / "pki", a_request(), now=NOW)
     with pytest.raises(ExistingFilesError):
         provision(tmp_path / "pki", a_request(), now=NOW)
-    with pytest.raises(AuthorityError):
+    with pytest.raises(CAError):
         provision(tmp_path / "none", a_request("reuse"), now=NOW)
 
     assert read_serving(tmp_path / "pki") == made.serving

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from certs import pem, store
-from certs.authority import create_authority
-from certs.errors import AuthorityError, UnreadableError
+from certs.ca import create_ca
+from certs.errors import CAError, UnreadableError
 from certs.renew import renew_authority, renew_serving
 from certs.rotate import signer_of
 from tests.certs.builders import AUTHORITY, DAY, NOW, a_folder, a_pair, read_serving
@@ -78,9 +78,9 @@ def test_what_is_missing(tmp_path: Path, missing: str, error: type[Exception]) -
 
 def test_an_authority_that_ended(tmp_path: Path) -> None:
     """It signs nothing, and a new one does not keep it."""
-    ended = create_authority(NOW, lifetime=DAY)
+    ended = create_ca(NOW, lifetime=DAY)
     folder = a_folder(tmp_path, a_pair(authority=ended), authority=ended)
-    with pytest.raises(AuthorityError):
+    with pytest.raises(CAError):
         renew_serving(folder, now=NOW + 2 * DAY)
 
     assert len(renew_authority(folder, now=NOW + 2 * DAY).trusted) == 1

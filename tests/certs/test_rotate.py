@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from certs.authority import create_authority
+from certs.ca import create_ca
 from certs.issue import issue
+from certs.keypair import KeyPair
 from certs.keyring import Keyring, keyring_data, parse_keyring
 from certs.names import Service, parse_names
-from certs.pair import Pair
 from certs.rotate import (
     Demand,
     Lifetimes,
@@ -35,12 +35,12 @@ LONG_AGO = NOW - DAY
 LIFETIMES = Lifetimes(authority=300 * DAY, leaf=90 * DAY)
 
 
-def an_authority(*, left: int, of: int = 300) -> Pair:
+def an_authority(*, left: int, of: int = 300) -> KeyPair:
     """Return an authority with so many of its days left."""
-    return create_authority(NOW - (of - left) * DAY, lifetime=of * DAY)
+    return create_ca(NOW - (of - left) * DAY, lifetime=of * DAY)
 
 
-def a_leaf(authority: Pair, *, left: int = 60, of: int = 90, age: timedelta | None = None) -> Pair:
+def a_leaf(authority: KeyPair, *, left: int = 60, of: int = 90, age: timedelta | None = None) -> KeyPair:
     """Return a serving pair with so many of its days left, or of an age."""
     issued = NOW - ((of - left) * DAY if age is None else age)
     return issue(authority, NAMES, now=issued, lifetime=of * DAY)
@@ -51,14 +51,14 @@ ENDING, ENDED = an_authority(left=99), an_authority(left=-1)
 LEAF = a_leaf(ACTIVE)
 #: What a leader made whose clock is 130 days ahead.
 AHEAD = 130 * DAY
-FUTURE = create_authority(NOW + AHEAD, lifetime=300 * DAY)
+FUTURE = create_ca(NOW + AHEAD, lifetime=300 * DAY)
 
 
 def a_keyring(
-    serving: Pair | None = LEAF,
-    active: Pair | None = ACTIVE,
-    standby: Pair | None = STANDBY,
-    retired: Iterable[Pair] = (),
+    serving: KeyPair | None = LEAF,
+    active: KeyPair | None = ACTIVE,
+    standby: KeyPair | None = STANDBY,
+    retired: Iterable[KeyPair] = (),
 ) -> Keyring:
     """Return a keyring, by default one of which nothing is due."""
     pairs = [pair for pair in (active, standby, *retired) if pair]
@@ -66,7 +66,7 @@ def a_keyring(
     return Keyring(serving=serving, active=active, standby=standby, trusted=trusted)
 
 
-def published(*authorities: Pair, seconds: float = 60, webhooks: int = 2) -> Publication:
+def published(*authorities: KeyPair, seconds: float = 60, webhooks: int = 2) -> Publication:
     """Return that all webhooks have trusted some authorities for so long."""
     bundle = frozenset(authority.certificate() for authority in authorities)
     since = NOW - timedelta(seconds=seconds)
@@ -353,7 +353,7 @@ class World:
     now: datetime = NOW
     secret: dict[str, bytes] = field(default_factory=dict)
     bundles: list[frozenset[object]] = field(default_factory=lambda: [frozenset(), frozenset()])
-    served: list[Pair | None] = field(default_factory=lambda: [None, None, None])
+    served: list[KeyPair | None] = field(default_factory=lambda: [None, None, None])
     memories: list[Publication] = field(default_factory=lambda: [Publication()] * 3)
     parsed: tuple[dict[str, bytes], Keyring] | None = None
     switches: int = 0

@@ -19,11 +19,11 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from certs import pem, serving, store
-from certs.authority import certificate_builder, create_authority
-from certs.errors import MalformedError, MismatchedPairError, UnreadableError
+from certs.ca import certificate_builder, create_ca
+from certs.errors import MalformedError, MismatchedKeyError, UnreadableError
 from certs.issue import issue
+from certs.keypair import KeyPair, parse_keypair
 from certs.names import parse_hosts
-from certs.pair import Pair, parse_pair
 from certs.serving import Outcome, ServingContext, ServingEvent
 from tests.certs.builders import AUTHORITY, DAY, NOW, a_client, a_folder, a_pair, replace_serving
 from tests.certs.tls import EchoServer, connect, echoed, serial_number
@@ -42,26 +42,26 @@ def serving_from(
     )
 
 
-def overwrite(folder: Path, pair: Pair) -> None:
+def overwrite(folder: Path, pair: KeyPair) -> None:
     """Write a pair over another as ``cp`` does: in place, one file after the other."""
     (folder / store.SERVING_CERTIFICATE).write_bytes(pair.certificate_pem)
     (folder / store.SERVING_KEY).write_bytes(pair.key_pem)
 
 
-def twin_pairs() -> tuple[Pair, Pair]:
+def twin_pairs() -> tuple[KeyPair, KeyPair]:
     """Return two pairs whose files have the same sizes."""
     first = a_pair()
     size = len(first.certificate_pem)
     return first, next(pair for pair in iter(a_pair, None) if len(pair.certificate_pem) == size)
 
 
-def a_weak_pair() -> Pair:
+def a_weak_pair() -> KeyPair:
     """Return a pair that fits, with a key that OpenSSL finds too small to serve."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=1024)
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "weak")])
     builder = certificate_builder(NOW, not_after=NOW + DAY).subject_name(name).issuer_name(name)
     certificate = builder.public_key(key.public_key()).sign(key, hashes.SHA256())
-    return parse_pair(pem.certificates_to_pem(certificate), pem.key_to_pem(key))
+    return parse_keypair(pem.certificates_to_pem(certificate), pem.key_to_pem(key))
 
 
 def test_tls_and_protocol_versions(tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ def test_a_change_with_the_old_time_is_seen(tmp_path: Path, monkeypatch: pytest.
     [
         pytest.param(None, UnreadableError, id="missing"),
         pytest.param(b"no key", MalformedError, id="6 bytes of text"),
-        pytest.param(a_pair().key_pem, MismatchedPairError, id="another pair's key"),
+        pytest.param(a_pair().key_pem, MismatchedKeyError, id="another pair's key"),
     ],
 )
 def test_there_must_be_a_good_pair_to_begin_with(
@@ -295,7 +295,7 @@ def test_a_chain_is_sent(tmp_path: Path) -> None:
     """What stands behind the certificate in its file reaches the client, and does not disturb the first."""
     leaf = a_pair()
     folder = a_folder(tmp_path / "pki", leaf)
-    overwrite(folder, parse_pair(leaf.certificate_pem + AUTHORITY.certificate_pem, leaf.key_pem))
+    overwrite(folder, parse_keypair(leaf.certificate_pem + AUTHORITY.certificate_pem, leaf.key_pem))
     with (
         EchoServer(serving_from(folder)) as server,
         connect(server.port, "localhost", trust=folder / store.AUTHORITY_CERTIFICATE) as client,
@@ -400,7 +400,7 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def shown(
-    serving: ServingContext, folder: Path, client: Pair | None, *, newest: ssl.TLSVersion
+    serving: ServingContext, folder: Path, client: KeyPair | None, *, newest: ssl.TLSVersion
 ) -> bytes | None:
     """Return the certificate that a server sees of a client, after a handshake in memory."""
     context = ssl.create_default_context(cafile=folder / store.AUTHORITY_CERTIFICATE)
@@ -420,7 +420,9 @@ def shown(
     return sides[1].getpeercert(binary_form=True)
 
 
-def asking_from(folder: Path, *authorities: Pair, events: list[ServingEvent] | None = None) -> ServingContext:
+def asking_from(
+    folder: Path, *authorities: KeyPair, events: list[ServingEvent] | None = None
+) -> ServingContext:
     """Serve the pair of a folder, asking for certificates of some authorities."""
     (folder / "clients").write_bytes(
         b"# for clients\n" + b"".join(one.certificate_pem for one in authorities)
@@ -437,7 +439,7 @@ def asking_from(folder: Path, *authorities: Pair, events: list[ServingEvent] | N
 def test_client_certificates(tmp_path: Path, newest: ssl.TLSVersion) -> None:
     """One of any of the authorities is seen, none is no obstacle, and any other ends the handshake."""
     folder = a_folder(tmp_path / "pki", a_pair())
-    ours, also_ours, others = (create_authority(NOW) for _ in range(3))
+    ours, also_ours, others = (create_ca(NOW) for _ in range(3))
     serving = asking_from(folder, ours, also_ours)
     clients = [a_client(authority=ours), a_client(authority=also_ours)]
     strangers = [a_client(authority=others), a_client(authority=ours, usage=ExtendedKeyUsageOID.SERVER_AUTH)]
@@ -461,7 +463,7 @@ def test_without_authorities_no_client_is_asked(tmp_path: Path) -> None:
 def test_client_authorities_that_change(tmp_path: Path) -> None:
     """The next handshake asks for the new ones; a file that holds none keeps those before."""
     folder = a_folder(tmp_path / "pki", a_pair())
-    old, new = create_authority(NOW), create_authority(NOW)
+    old, new = create_ca(NOW), create_ca(NOW)
     events: list[ServingEvent] = []
     serving = asking_from(folder, old, events=events)
     (folder / "clients").write_bytes(new.certificate_pem)

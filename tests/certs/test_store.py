@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from certs import store
-from certs.errors import MalformedError, MismatchedPairError, UnreadableError, UnwritableError
-from certs.pair import Pair, fits
+from certs.errors import MalformedError, MismatchedKeyError, UnreadableError, UnwritableError
+from certs.keypair import KeyPair, fits
 from tests.certs.builders import AUTHORITY, a_folder, a_pair, read_serving, replace_serving
 
 #: How often the writer replaces the pair under the readers' hands; each time takes a few flushes to the disk.
@@ -136,7 +136,7 @@ def test_a_file_instead_of_the_folder(tmp_path: Path) -> None:
         pytest.param(
             b"x" * (store.MAX_FILE_BYTES + 1), UnreadableError, id="1 byte more than a secret may have"
         ),
-        pytest.param(a_pair().key_pem, MismatchedPairError, id="the key of another certificate"),
+        pytest.param(a_pair().key_pem, MismatchedKeyError, id="the key of another certificate"),
     ],
 )
 def test_unreadable_pairs(tmp_path: Path, content: bytes | None, error: type[Exception]) -> None:
@@ -161,7 +161,7 @@ def test_readers_never_see_a_mixed_pair(tmp_path: Path) -> None:
     pairs = [a_pair(), a_pair()]
     folder = a_folder(tmp_path / "pki", pairs[0])
     done = threading.Event()
-    seen: list[Pair] = []
+    seen: list[KeyPair] = []
     failures: list[Exception] = []
 
     def read() -> None:
@@ -192,7 +192,7 @@ def test_writers_do_not_interleave(tmp_path: Path) -> None:
     folder = a_folder(tmp_path / "pki", a_pair())
     pairs = [a_pair() for _ in range(4)]
 
-    def write(pair: Pair) -> None:
+    def write(pair: KeyPair) -> None:
         for _ in range(5):
             replace_serving(folder, pair)
 

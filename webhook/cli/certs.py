@@ -12,18 +12,18 @@ from typing import Any
 
 import click
 
-from certs import examine, names, provision, store
-from certs.authority import AUTHORITY_LIFETIME
+from certs import inspect, names, provision, store
+from certs.ca import CA_LIFETIME
 from certs.errors import MalformedError
-from certs.issue import LEAF_LIFETIME
-from certs.pair import Pair
+from certs.issue import SERVING_LIFETIME
+from certs.keypair import KeyPair
 from policies.manifests.errors import UsageError
+from webhook.cert_rotation.configurations import read_configurations
+from webhook.cert_rotation.inspect import materials, trust_problems
+from webhook.cert_rotation.secret import SecretStore
 from webhook.cli import certs_inject, certs_json, certs_rotate
-from webhook.cli.certs_cluster import cluster_options, place_of
+from webhook.cli.certs_target import cluster_options, target_of
 from webhook.cli.live import api_server
-from webhook.vouching.configurations import read_configurations
-from webhook.vouching.looking import materials, trust_problems
-from webhook.vouching.secret import SecretStore
 
 #: Days that a certificate can be asked for, at most. Arbitrary: a hundred years, within what X.509 can write.
 MAX_DAYS = 36_500
@@ -92,14 +92,14 @@ command.add_command(certs_rotate.command)
 @click.option(
     "--days",
     type=click.IntRange(1, MAX_DAYS),
-    default=LEAF_LIFETIME.days,
+    default=SERVING_LIFETIME.days,
     show_default=True,
     help="Validity of the serving certificate.",
 )
 @click.option(
     "--ca-days",
     type=click.IntRange(1, MAX_DAYS),
-    help=f"Validity of a new authority.  [default: {AUTHORITY_LIFETIME.days}]",
+    help=f"Validity of a new authority.  [default: {CA_LIFETIME.days}]",
 )
 @click.option("--reuse-ca", is_flag=True, help="Sign with the authority that is in the folder.")
 @click.option("--force", is_flag=True, help="Replace files that are in the folder.")
@@ -123,7 +123,7 @@ def init(**options: Any) -> None:
     request = provision.Request(
         names=names.parse_names(chosen.dns, chosen.ip, service=service if chosen.service else None),
         lifetime=timedelta(days=chosen.days),
-        authority_lifetime=timedelta(days=chosen.ca_days or AUTHORITY_LIFETIME.days),
+        authority_lifetime=timedelta(days=chosen.ca_days or CA_LIFETIME.days),
         reuse_authority=chosen.reuse_ca,
         overwrite=chosen.force,
     )
@@ -165,7 +165,7 @@ def show(**options: Any) -> None:
         report = _cluster_report(chosen, now=now, margin=margin)
     else:
         groups, authority_files = _folder(chosen.cert_dir) if chosen.cert_dir else _files(chosen.files)
-        report = examine.examine(groups, examine.anchors(authority_files), now=now, margin=margin)
+        report = inspect.examine(groups, inspect.anchors(authority_files), now=now, margin=margin)
     if chosen.format == "json":
         click.echo(certs_json.render(report), nl=False)
     else:
@@ -174,27 +174,27 @@ def show(**options: Any) -> None:
         click.get_current_context().exit(1)
 
 
-def _cluster_report(options: ShowOptions, *, now: datetime, margin: timedelta) -> examine.Report:
+def _cluster_report(options: ShowOptions, *, now: datetime, margin: timedelta) -> inspect.Report:
     """Return what a cluster's Secret holds, and what is wrong with it and with who trusts it.
 
     Raises:
         ClusterError: The cluster cannot be asked.
     """
-    place = place_of(namespace=options.namespace, secret=options.secret, webhooks=options.webhooks)
+    place = target_of(namespace=options.namespace, secret=options.secret, webhooks=options.webhooks)
     api = api_server(options.context)
     stored = SecretStore(api, place.namespace, place.secret).read()
     configurations = read_configurations(api, place.webhooks)
     keyring = stored.keyring
-    report = examine.examine(materials(keyring, stored.source), keyring.bundle(now), now=now, margin=margin)
+    report = inspect.examine(materials(keyring, stored.source), keyring.bundle(now), now=now, margin=margin)
     found = trust_problems(keyring, stored.source, configurations, now)
     return replace(report, problems=(*report.problems, *found))
 
 
-def _folder(folder: Path) -> tuple[list[list[examine.Material]], list[examine.Material]]:
+def _folder(folder: Path) -> tuple[list[list[inspect.Material]], list[inspect.Material]]:
     """Return what a folder holds: each certificate with its key, and which file says whom to trust."""
 
-    def material(name: str) -> examine.Material:
-        return examine.parse_material(store.read_file(folder / name), str(folder / name))
+    def material(name: str) -> inspect.Material:
+        return inspect.parse_material(store.read_file(folder / name), str(folder / name))
 
     existing = store.existing_files(folder)
     serving = [material(store.SERVING_CERTIFICATE), material(store.SERVING_KEY)]
@@ -206,19 +206,19 @@ def _folder(folder: Path) -> tuple[list[list[examine.Material]], list[examine.Ma
     return [serving, authority], [found for found in authority if found.certificates]
 
 
-def _files(paths: tuple[str, ...]) -> tuple[list[list[examine.Material]], list[examine.Material]]:
+def _files(paths: tuple[str, ...]) -> tuple[list[list[inspect.Material]], list[inspect.Material]]:
     """Return what some files hold, as one group, and which of them begin with an authority."""
     materials = [
-        examine.parse_material(sys.stdin.buffer.read(store.MAX_FILE_BYTES), "standard input")
+        inspect.parse_material(sys.stdin.buffer.read(store.MAX_FILE_BYTES), "standard input")
         if path == STDIN
-        else examine.parse_material(store.read_file(Path(path)), path)
+        else inspect.parse_material(store.read_file(Path(path)), path)
         for path in paths
     ]
     if not any(material.certificates for material in materials):
         raise MalformedError(
             f"{', '.join(paths)}: no certificate among them; add the one that belongs to the key"
         )
-    return [materials], [material for material in materials if examine.begins_with_authority(material)]
+    return [materials], [material for material in materials if inspect.begins_with_authority(material)]
 
 
 def _made_lines(options: InitOptions, made: provision.Provisioned, *, now: datetime) -> Iterator[str]:
@@ -246,11 +246,11 @@ def _made_lines(options: InitOptions, made: provision.Provisioned, *, now: datet
     yield f"serve:     evenkeel serve --cert-dir {shlex.quote(str(folder))}"
 
 
-def _validity(pair: Pair, *, now: datetime) -> str:
+def _validity(pair: KeyPair, *, now: datetime) -> str:
     return f"valid until {pair.not_after:%Y-%m-%d} ({round((pair.not_after - now) / timedelta(days=1))} days)"
 
 
-def _shown_lines(report: examine.Report) -> Iterator[str]:
+def _shown_lines(report: inspect.Report) -> Iterator[str]:
     """Render a report for people."""
     for description in report.certificates:
         yield description.source
@@ -262,7 +262,7 @@ def _shown_lines(report: examine.Report) -> Iterator[str]:
         yield "No problems."
 
 
-def _fields(description: examine.Description) -> Iterator[tuple[str, str]]:
+def _fields(description: inspect.Description) -> Iterator[tuple[str, str]]:
     left = f"{description.days_left} days left" if description.days_left >= 0 else "EXPIRED"
     yield "subject", description.subject
     yield "issuer", description.issuer

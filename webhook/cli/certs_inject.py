@@ -11,17 +11,17 @@ import click
 from cryptography import x509
 
 from certs import pem, store
-from certs.authority import is_authority
-from certs.errors import AuthorityError
+from certs.ca import is_ca
+from certs.errors import CAError
 from policies.manifests.errors import UsageError
-from webhook.cli.certs_cluster import cluster_options, place_of
+from webhook.cert_rotation.configurations import Configuration, publish, read_configurations
+from webhook.cert_rotation.manifests import inject_manifest
+from webhook.cert_rotation.reconcile import Target
+from webhook.cert_rotation.secret import SecretStore
+from webhook.cli.certs_target import cluster_options, target_of
 from webhook.cli.live import api_server
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError
 from webhook.lint.texts import read_text
-from webhook.vouching.configurations import Configuration, publish, read_configurations
-from webhook.vouching.manifests import inject_manifest
-from webhook.vouching.rotation import Place
-from webhook.vouching.secret import SecretStore
 
 #: How often a configuration is read anew because somebody else was faster. Arbitrary.
 _ATTEMPTS: Final = 5
@@ -39,9 +39,9 @@ class InjectOptions:
     secret: str | None
     webhooks: str | None
 
-    def place(self) -> Place:
+    def place(self) -> Target:
         """Return where the cluster has its certificates."""
-        return place_of(namespace=self.namespace, secret=self.secret, webhooks=self.webhooks)
+        return target_of(namespace=self.namespace, secret=self.secret, webhooks=self.webhooks)
 
 
 @click.command(name="inject", short_help="Tell webhook configurations whom to trust.")
@@ -80,8 +80,8 @@ def _bundle(options: InjectOptions, api: ApiServer | None) -> tuple[x509.Certifi
     if file is not None:
         certificates = pem.parse_certificates(store.read_file(file), str(file))
         with pem.reading(str(file), what="certificate"):
-            if not all(map(is_authority, certificates)):
-                raise AuthorityError(f"{file}: holds a certificate that is no authority")
+            if not all(map(is_ca, certificates)):
+                raise CAError(f"{file}: holds a certificate that is no authority")
         return certificates
     if api is None:
         return ()

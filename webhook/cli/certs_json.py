@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from certs.examine import Description, Report
+from certs.inspect import Description, Report
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA = "evenkeel.dev/certs/v1"

@@ -13,14 +13,14 @@ from typing import Any, Final
 import click
 
 from certs import store
-from certs.pair import Pair
+from certs.keypair import KeyPair
 from certs.renew import Renewed, renew_authority, renew_serving
 from certs.rotate import Demand
 from policies.manifests.errors import UsageError
-from webhook.cli.certs_cluster import cluster_options, place_of
+from webhook.cert_rotation.manual import require_secret, rotate
+from webhook.cert_rotation.reconcile import ObservedState, Reconciler
+from webhook.cli.certs_target import cluster_options, target_of
 from webhook.cli.live import api_server
-from webhook.vouching.demanding import require_secret, rotate
-from webhook.vouching.rotation import Rotation, View
 
 #: Seconds to wait, by default: a minute for replicas to follow, and some for API servers.
 _PATIENCE_S: Final = 120
@@ -83,10 +83,10 @@ def command(**options: Any) -> None:
             raise UsageError("--cert-dir is for a folder; it does not go together with options of a cluster")
         click.echo("\n".join(_rotate_folder(chosen.cert_dir, chosen)))
         return
-    place = place_of(
+    place = target_of(
         namespace=chosen.namespace, secret=chosen.secret, webhooks=chosen.webhooks, service=chosen.service
     )
-    rotation = Rotation(api_server(chosen.context), place, now=lambda: datetime.now(UTC))
+    rotation = Reconciler(api_server(chosen.context), place, now=lambda: datetime.now(UTC))
     if not chosen.create:
         # A name that was mistyped would get keys of its own, and be trusted.
         require_secret(rotation)
@@ -118,7 +118,7 @@ def _folder_lines(folder: Path, renewed: Renewed) -> Iterator[str]:
     yield f"{folder / store.SERVING_CERTIFICATE}  serving certificate, {_validity(renewed.serving)}"
 
 
-def _cluster_lines(view: View) -> Iterator[str]:
+def _cluster_lines(view: ObservedState) -> Iterator[str]:
     keyring = view.keyring
     if keyring.serving and keyring.active and keyring.standby:
         yield f"{view.stored.source}: serving certificate, {_validity(keyring.serving)}"
@@ -133,6 +133,6 @@ def _authorities(count: int) -> str:
     return f"trusts {count} {'authority' if count == 1 else 'authorities'}"
 
 
-def _validity(pair: Pair) -> str:
+def _validity(pair: KeyPair) -> str:
     days = round((pair.not_after - datetime.now(UTC)) / timedelta(days=1))
     return f"valid until {pair.not_after:%Y-%m-%d} ({days} days)"

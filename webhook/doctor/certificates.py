@@ -9,11 +9,11 @@ from typing import Final
 
 from cryptography import x509
 
-from certs import examine, pem
-from certs.authority import is_authority
+from certs import inspect, pem
+from certs.ca import is_ca
 from certs.clocks import clock_problem
 from certs.errors import CertificateError
-from certs.pair import dns_names, fingerprint
+from certs.keypair import dns_names, fingerprint
 from policies.reports.lint_run import plural
 from webhook.doctor.check_result import CheckResult, joined, ok, problem, warning
 from webhook.doctor.observations import MissingError, Observations, Observed
@@ -62,7 +62,7 @@ def _trust(
         valid = [ca for ca in _cas(webhook) if _valid(ca, observed)]
     except CertificateError:
         return  # reported by check ca-bundle
-    if examine.leads_to(chain[0], valid, chain=chain[1:]):
+    if inspect.leads_to(chain[0], valid, chain=chain[1:]):
         yield ok(f"the caBundle of {webhook.name} trusts the certificate of Secret {observed.secret}")
     elif valid:
         cas = [f"{ca.subject.rfc4514_string()} (SHA-256 {fingerprint(ca)[:11]}…)" for ca in valid]
@@ -137,7 +137,7 @@ def _cas(webhook: RegisteredWebhook) -> list[x509.Certificate]:
     source = f"caBundle of {webhook.name}"
     certificates = pem.parse_certificates(webhook.ca_bundle, source)
     with pem.reading(source, what="certificate"):
-        return list(filter(is_authority, certificates))
+        return list(filter(is_ca, certificates))
 
 
 def _publish(observed: Observations) -> str:

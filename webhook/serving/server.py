@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from certs.pair import Pair
+from certs.keypair import KeyPair
 from certs.provision import provision_self_signed
 from certs.serving import Outcome, ServingContext, ServingEvent
 from certs.store import AUTHORITY_CERTIFICATE, SERVING_CERTIFICATE, SERVING_KEY
@@ -33,9 +33,9 @@ from webhook.state import ServerState
 from webhook.telemetry import Telemetry
 
 if TYPE_CHECKING:
+    from webhook.cert_rotation.controller import CertificateController
     from webhook.kube.client import KubernetesApiServer
     from webhook.kube.informer import ClusterCache
-    from webhook.vouching.keeper import CertificateKeeper
 
 
 #: The folder with the certificates that this server made or fetched, in its private folder.
@@ -142,14 +142,14 @@ def _live_version(settings: Settings) -> KubernetesVersion:
         return KNOWN_VERSION
 
 
-def _keeper(settings: Settings, folder: Path) -> CertificateKeeper:
+def _keeper(settings: Settings, folder: Path) -> CertificateController:
     """Return what keeps the certificate of a Secret, for one process."""
+    from webhook.cert_rotation.controller import CertificateController  # noqa: PLC0415
+    from webhook.cert_rotation.reconcile import Reconciler, Target  # noqa: PLC0415
     from webhook.kube.client import lead  # noqa: PLC0415  # with it comes the client
-    from webhook.vouching.keeper import CertificateKeeper  # noqa: PLC0415
-    from webhook.vouching.rotation import Place, Rotation  # noqa: PLC0415
 
     api = _connect(settings)
-    place = Place(
+    place = Target(
         namespace=api.namespace,
         secret=settings.cert_secret,
         service=settings.service,
@@ -161,8 +161,8 @@ def _keeper(settings: Settings, folder: Path) -> CertificateKeeper:
         identity = f"{socket.gethostname()}-{os.getpid()}"
         return lead(api, settings.lease, identity=identity, started=started, stopped=stopped)
 
-    rotation = Rotation(api, place, now=lambda: datetime.now(UTC))
-    return CertificateKeeper(rotation, folder / CERTIFICATES, elect=elect)
+    rotation = Reconciler(api, place, now=lambda: datetime.now(UTC))
+    return CertificateController(rotation, folder / CERTIFICATES, elect=elect)
 
 
 def _connect(settings: Settings) -> KubernetesApiServer:
@@ -214,7 +214,7 @@ class _CertificateReporter:
             LOGGER.error("certificate_refused", extra={"fields": {**fields, "reason": event.reason}})
 
 
-def _tell_validity(pair: Pair, now: datetime) -> None:
+def _tell_validity(pair: KeyPair, now: datetime) -> None:
     """Log that no client will accept the certificate."""
     if pair.expired(now):
         LOGGER.error("certificate_expired", extra={"fields": {"expired": pair.not_after.isoformat()}})

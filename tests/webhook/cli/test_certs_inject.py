@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from certs.errors import AuthorityError, CertificateError
+from certs.errors import CAError, CertificateError
 from certs.inject import encode_bundle
 from policies.manifests.emit import scalar_text
 from policies.manifests.errors import DocumentError, UsageError
 from tests.certs.builders import AUTHORITY, a_folder, a_pair
-from tests.webhook.vouching.cluster import MUTATING, VALIDATING, Objects, a_cluster, serving, use
+from tests.webhook.cert_rotation.cluster import MUTATING, VALIDATING, Objects, a_cluster, serving, use
+from webhook.cert_rotation.configurations import published_bundles, read_configurations
+from webhook.cert_rotation.reconcile import Reconciler, Target
 from webhook.cli.certs import command
 from webhook.kube.api_server import ClusterError
-from webhook.vouching.configurations import published_bundles, read_configurations
-from webhook.vouching.rotation import Place, Rotation
 
 MANIFEST = "# ours\nkind: MutatingWebhookConfiguration\nwebhooks:\n- clientConfig:\n    caBundle: x\n"
 
@@ -59,7 +59,9 @@ class TestManifest:
         """For a manifest that is applied later."""
         cluster = a_cluster()
         keyring = (
-            Rotation(cluster, Place(namespace="evenkeel"), now=lambda: datetime.now(UTC)).mend()[0].keyring
+            Reconciler(cluster, Target(namespace="evenkeel"), now=lambda: datetime.now(UTC))
+            .reconcile()[0]
+            .keyring
         )
         file = tmp_path / "w.yaml"
         file.write_text(MANIFEST)
@@ -119,7 +121,7 @@ class TestCluster:
     [
         pytest.param(["--cert-dir", "pki", "--ca-file", "x"], UsageError, id="2 sources"),
         pytest.param(["--cert-dir", "none", "-f", "-"], CertificateError, id="a folder that is not there"),
-        pytest.param(["--ca-file", "pki/tls.crt", "-f", "-"], AuthorityError, id="no authority"),
+        pytest.param(["--ca-file", "pki/tls.crt", "-f", "-"], CAError, id="no authority"),
         pytest.param(["--ca-file", "pki/tls.key", "-f", "-"], CertificateError, id="a key"),
         pytest.param(["--cert-dir", "pki", "-f", "none.yaml"], DocumentError, id="0 manifests"),
         pytest.param(["--cert-dir", "pki", "-f", "-"], DocumentError, id="0 webhooks"),

@@ -12,11 +12,11 @@ from certs import pem, store
 from certs.errors import UnreadableError
 from policies.manifests.errors import UsageError
 from tests.certs.builders import a_folder, a_pair, read_serving
-from tests.webhook.vouching.cluster import SECRET, Objects, a_cluster, serving, use
+from tests.webhook.cert_rotation.cluster import SECRET, Objects, a_cluster, serving, use
+from webhook.cert_rotation.manual import NoSecretError
+from webhook.cert_rotation.reconcile import Reconciler, Target
 from webhook.cli.certs import command
 from webhook.kube.api_server import ClusterError, KubeconfigError
-from webhook.vouching.demanding import NoSecretError
-from webhook.vouching.rotation import Place, Rotation
 
 
 def run(*arguments: str | Path) -> Result:
@@ -82,8 +82,8 @@ class TestCluster:
     def test_not_installed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Where nobody calls there is nobody to wait for."""
         cluster = a_cluster(installed=False)
-        rotation = Rotation(cluster, Place(namespace="evenkeel"), now=lambda: datetime.now(UTC))
-        before = rotation.mend()[0].keyring
+        rotation = Reconciler(cluster, Target(namespace="evenkeel"), now=lambda: datetime.now(UTC))
+        before = rotation.reconcile()[0].keyring
         with serving(cluster) as url:
             use(monkeypatch, tmp_path, url)
             result = run("--authority")
@@ -94,7 +94,7 @@ class TestCluster:
     def test_not_in_time(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """What API servers do not trust for long enough is not waited for longer than was asked."""
         cluster = a_cluster()
-        Rotation(cluster, Place(namespace="evenkeel"), now=lambda: datetime.now(UTC)).mend()
+        Reconciler(cluster, Target(namespace="evenkeel"), now=lambda: datetime.now(UTC)).reconcile()
         with serving(cluster) as url:
             use(monkeypatch, tmp_path, url)
             result = run("--timeout", "0")

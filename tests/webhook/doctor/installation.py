@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from certs.authority import create_authority
+from certs.ca import create_ca
 from certs.inject import CONFIGURATION_KINDS
 from tests.certs.builders import AUTHORITY, DAY, NOW, a_pair
 from webhook.doctor.check_result import CheckResult, CheckStatus
@@ -30,7 +30,7 @@ NAMES = InstallationNames()
 LABELS = {"app.kubernetes.io/name": "evenkeel"}
 SERVING = a_pair(NAMES.host, lifetime=365 * DAY)
 #: A CA that signed nothing.
-STRANGER = create_authority(NOW)
+STRANGER = create_ca(NOW)
 
 CORE = "/api/v1/namespaces/evenkeel"
 SERVICE = f"{CORE}/services/evenkeel"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.webhook.cert_rotation.cluster import LEASE, Objects, serving
 from tests.webhook.kube.api_server import eventually
 from tests.webhook.loopback import write_kubeconfig
-from tests.webhook.vouching.cluster import LEASE, Objects, serving
 from webhook.kube import client
 
 

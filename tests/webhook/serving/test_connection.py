@@ -12,8 +12,8 @@ from typing import cast
 
 import pytest
 
-from certs.authority import create_authority
-from certs.pair import Pair
+from certs.ca import create_ca
+from certs.keypair import KeyPair
 from tests.certs.builders import AUTHORITY, NOW, a_client
 from tests.webhook.serving.running import REVIEW, Server, ask, serving
 from webhook.serving.connection import DeadlineUnreader, SlowClientError, shown_address
@@ -51,7 +51,7 @@ def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
-def showing(server: Server, folder: Path, client: Pair) -> Server:
+def showing(server: Server, folder: Path, client: KeyPair) -> Server:
     """Return the same server for a client that shows a certificate."""
     (folder / "client").write_bytes(client.certificate_pem + client.key_pem)
     context = ssl.create_default_context(
@@ -87,7 +87,7 @@ def test_other_routes_need_none(asking: Server, path: str) -> None:
 
 def test_a_certificate_of_somebody_else(asking: Server, tmp_path: Path) -> None:
     """It ends the connection, whatever is asked for."""
-    stranger = showing(asking, tmp_path, a_client(authority=create_authority(NOW)))
+    stranger = showing(asking, tmp_path, a_client(authority=create_ca(NOW)))
     with pytest.raises((ssl.SSLError, ConnectionError)):
         stranger.ask("GET", "/livez")
 

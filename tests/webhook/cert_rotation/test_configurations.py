@@ -6,9 +6,9 @@ import pytest
 
 from certs.inject import CONFIGURATION_KINDS, encode_bundle
 from tests.certs.builders import AUTHORITY
-from tests.webhook.vouching.cluster import MUTATING, VALIDATING, a_cluster, a_configuration
+from tests.webhook.cert_rotation.cluster import MUTATING, VALIDATING, a_cluster, a_configuration
+from webhook.cert_rotation.configurations import publish, published_bundles, read_configurations
 from webhook.kube.api_server import ApiError
-from webhook.vouching.configurations import publish, published_bundles, read_configurations
 
 BUNDLE = (AUTHORITY.certificate(),)
 

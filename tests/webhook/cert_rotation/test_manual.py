@@ -1,4 +1,4 @@
-"""Rotation because somebody asks for it."""
+"""Reconciler because somebody asks for it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from certs.rotate import Demand, signer_of
 from tests.certs.builders import NOW
-from tests.webhook.vouching.cluster import SECRET, Objects, a_cluster
-from webhook.vouching.demanding import ClockError, NoSecretError, NotInTimeError, require_secret, rotate
-from webhook.vouching.rotation import Place, Rotation, View
+from tests.webhook.cert_rotation.cluster import SECRET, Objects, a_cluster
+from webhook.cert_rotation.manual import ClockError, NoSecretError, NotInTimeError, require_secret, rotate
+from webhook.cert_rotation.reconcile import ObservedState, Reconciler, Target
 
 
 class Terminal:
@@ -19,7 +19,7 @@ class Terminal:
     def __init__(self, cluster: Objects) -> None:
         self.now = NOW
         self.lines: list[str] = []
-        self.rotation = Rotation(cluster, Place(namespace="evenkeel"), now=self._time)
+        self.rotation = Reconciler(cluster, Target(namespace="evenkeel"), now=self._time)
 
     def _time(self) -> datetime:
         return self.now
@@ -27,7 +27,7 @@ class Terminal:
     def _wait(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
 
-    def rotate(self, demand: Demand, *, patience_s: float = 100) -> View:
+    def rotate(self, demand: Demand, *, patience_s: float = 100) -> ObservedState:
         """Rotate as the command does."""
         return rotate(self.rotation, demand, patience_s=patience_s, wait=self._wait, tell=self.lines.append)
 
@@ -35,7 +35,7 @@ class Terminal:
 def test_a_leaf() -> None:
     """It waits until its signer is trusted, which a new process cannot know at once."""
     terminal = Terminal(a_cluster())
-    old = terminal.rotation.mend()[0].keyring
+    old = terminal.rotation.reconcile()[0].keyring
     new = terminal.rotate(Demand.LEAF).keyring
 
     assert (old.active, old.trusted) == (new.active, new.trusted)
@@ -53,7 +53,7 @@ def test_a_wrong_clock(demand: Demand, hours: int) -> None:
     """A person's machine issues nothing whose dates the API server would not believe."""
     cluster = a_cluster()
     terminal = Terminal(cluster)
-    before = terminal.rotation.mend()[0].keyring
+    before = terminal.rotation.reconcile()[0].keyring
     cluster.clock = lambda: terminal.now - timedelta(hours=hours)
 
     with pytest.raises(ClockError, match="2 hours"):
@@ -64,7 +64,7 @@ def test_a_wrong_clock(demand: Demand, hours: int) -> None:
 def test_an_authority_twice() -> None:
     """The second time waits for replicas to follow the first, and forgets the oldest."""
     terminal = Terminal(a_cluster())
-    first = terminal.rotation.mend()[0].keyring
+    first = terminal.rotation.reconcile()[0].keyring
     second = terminal.rotate(Demand.AUTHORITY).keyring
     between = terminal.now
     third = terminal.rotate(Demand.AUTHORITY).keyring
@@ -93,7 +93,7 @@ def test_from_nothing() -> None:
 def test_not_in_time() -> None:
     """It says what it has waited for."""
     terminal = Terminal(a_cluster())
-    terminal.rotation.mend()
+    terminal.rotation.reconcile()
 
     with pytest.raises(NotInTimeError, match="after 5 s: waited until every API server trusts the standby"):
         terminal.rotate(Demand.AUTHORITY, patience_s=5)

@@ -12,9 +12,9 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from certs import pem
-from certs.authority import is_authority
+from certs.ca import is_ca
 from certs.errors import MalformedError
-from certs.pair import dns_names, fingerprint, fits, ip_addresses
+from certs.keypair import dns_names, fingerprint, fits, ip_addresses
 
 #: The names that people know curves by; others are shown as cryptography names them. FIPS 186-4 D.1.2.
 CURVE_NAMES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
@@ -112,7 +112,7 @@ def begins_with_authority(material: Material) -> bool:
         MalformedError: A certificate is damaged.
     """
     with pem.reading(material.source, what="certificate"):
-        return bool(material.certificates) and is_authority(material.certificates[0])
+        return bool(material.certificates) and is_ca(material.certificates[0])
 
 
 def anchors(materials: Iterable[Material]) -> tuple[x509.Certificate, ...]:
@@ -155,7 +155,7 @@ def examine(
     return Report(
         certificates=tuple(described),
         problems=tuple(problems),
-        ca_bundle=pem.certificates_to_pem(*filter(is_authority, trusted)),
+        ca_bundle=pem.certificates_to_pem(*filter(is_ca, trusted)),
     )
 
 
@@ -211,7 +211,7 @@ def _describe(
         days_left=math.floor((certificate.not_valid_after_utc - now) / timedelta(days=1)),
         key_type=_key_type(certificate),
         sha256=fingerprint(certificate),
-        authority=is_authority(certificate),
+        authority=is_ca(certificate),
         key_fits=key_fits,
         chains=chains,
     )
@@ -236,7 +236,7 @@ def leads_to(
 
 
 def _signed(certificate: x509.Certificate, *, by: x509.Certificate) -> bool:
-    if not is_authority(by):
+    if not is_ca(by):
         return False
     try:
         certificate.verify_directly_issued_by(by)

@@ -11,14 +11,14 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 
 from certs import pem
-from certs.authority import certificate_builder, create_authority
+from certs.ca import certificate_builder, create_ca
 from certs.errors import MalformedError
-from certs.examine import Material, Report, anchors, begins_with_authority, examine, leads_to, parse_material
-from certs.pair import Pair
+from certs.inspect import Material, Report, anchors, begins_with_authority, examine, leads_to, parse_material
+from certs.keypair import KeyPair
 from tests.certs.builders import AUTHORITY, DAY, NOW, a_pair
 
 LEAF = a_pair("web.example", "10.0.0.1")
-OTHER = create_authority(NOW)
+OTHER = create_ca(NOW)
 
 
 def a_chain() -> tuple[x509.Certificate, x509.Certificate, x509.Certificate]:
@@ -34,7 +34,7 @@ def a_chain() -> tuple[x509.Certificate, x509.Certificate, x509.Certificate]:
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
-    middle = Pair(
+    middle = KeyPair(
         certificate_pem=pem.certificates_to_pem(between),
         key_pem=pem.key_to_pem(own_key),
         names=(),

@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from certs.examine import examine
 from certs.inject import CONFIGURATION_KINDS, encode_bundle
+from certs.inspect import examine
 from certs.rotate import Demand
 from tests.certs.builders import AUTHORITY, NOW
-from tests.webhook.vouching.cluster import MUTATING, VALIDATING, a_cluster, a_configuration
-from webhook.vouching.configurations import read_configurations
-from webhook.vouching.looking import materials, trust_problems
-from webhook.vouching.rotation import Place, Rotation
+from tests.webhook.cert_rotation.cluster import MUTATING, VALIDATING, a_cluster, a_configuration
+from webhook.cert_rotation.configurations import read_configurations
+from webhook.cert_rotation.inspect import materials, trust_problems
+from webhook.cert_rotation.reconcile import Reconciler, Target
 
 
 def test_every_certificate_is_named_for_what_it_is() -> None:
     """Four groups after a switch, in which every key fits and everything is trusted."""
     cluster, times = a_cluster(), [NOW]
-    rotation = Rotation(cluster, Place(namespace="evenkeel"), now=lambda: times[-1])
-    rotation.mend()
+    rotation = Reconciler(cluster, Target(namespace="evenkeel"), now=lambda: times[-1])
+    rotation.reconcile()
     times.append(NOW + timedelta(seconds=10))
-    view, _ = rotation.mend(demand=Demand.AUTHORITY)
+    view, _ = rotation.reconcile(demand=Demand.AUTHORITY)
     report = examine(materials(view.keyring, "S"), view.keyring.bundle(NOW), now=times[-1])
 
     assert [description.source for description in report.certificates] == [
@@ -35,7 +35,7 @@ def test_every_certificate_is_named_for_what_it_is() -> None:
 def test_what_is_wrong() -> None:
     """A Secret's own problems, a configuration that is not there, and bundles that are not enough."""
     cluster = a_cluster()
-    keyring = Rotation(cluster, Place(namespace="evenkeel"), now=lambda: NOW).mend()[0].keyring
+    keyring = Reconciler(cluster, Target(namespace="evenkeel"), now=lambda: NOW).reconcile()[0].keyring
     assert keyring.active is not None
     few = encode_bundle([keyring.active.certificate()])
     other = encode_bundle([AUTHORITY.certificate()])

@@ -10,12 +10,19 @@ from certs.errors import NamesError
 from certs.inject import CONFIGURATION_KINDS, encode_bundle
 from certs.rotate import Demand, Step, serving_problem
 from tests.certs.builders import AUTHORITY, NOW
-from tests.webhook.vouching.cluster import MUTATING, SECRET, VALIDATING, Objects, a_cluster, a_configuration
+from tests.webhook.cert_rotation.cluster import (
+    MUTATING,
+    SECRET,
+    VALIDATING,
+    Objects,
+    a_cluster,
+    a_configuration,
+)
+from webhook.cert_rotation.configurations import published_bundles
+from webhook.cert_rotation.reconcile import ObservedState, Reconciler, Target
 from webhook.kube.api_server import ApiError, UnreachableError
-from webhook.vouching.configurations import published_bundles
-from webhook.vouching.rotation import Place, Rotation, View
 
-PLACE = Place(namespace="evenkeel")
+PLACE = Target(namespace="evenkeel")
 
 
 class Clock:
@@ -29,12 +36,12 @@ class Clock:
         return self.now
 
 
-def a_rotation(cluster: Objects, clock: Clock | None = None) -> Rotation:
+def a_rotation(cluster: Objects, clock: Clock | None = None) -> Reconciler:
     """Return a rotation of the tests' place."""
-    return Rotation(cluster, PLACE, now=clock or Clock())
+    return Reconciler(cluster, PLACE, now=clock or Clock())
 
 
-def assert_in_order(view: View) -> None:
+def assert_in_order(view: ObservedState) -> None:
     """Check that the Secret is whole and that every webhook trusts what it trusts."""
     keyring = view.keyring
     assert keyring.problems == ()
@@ -46,8 +53,8 @@ def test_from_nothing() -> None:
     """The Secret first, then both configurations; a second round writes nothing."""
     cluster = a_cluster()
     rotation = a_rotation(cluster)
-    view, plan = rotation.mend()
-    again, _ = rotation.mend()
+    view, plan = rotation.reconcile()
+    again, _ = rotation.reconcile()
 
     assert_in_order(view)
     assert plan.step is Step.KEEP
@@ -58,7 +65,7 @@ def test_from_nothing() -> None:
 def test_not_installed() -> None:
     """Without configurations the Secret is made all the same, and who is missing is told."""
     cluster = a_cluster(installed=False)
-    view, plan = a_rotation(cluster).mend()
+    view, plan = a_rotation(cluster).reconcile()
 
     assert (Step.KEEP, ()) == (plan.step, view.keyring.problems)
     assert tuple(f"{kind} evenkeel" for kind in CONFIGURATION_KINDS) == view.missing()
@@ -71,11 +78,11 @@ def test_others_write_meanwhile(writes: int) -> None:
     other = a_rotation(cluster)
     rotation = a_rotation(cluster)
     for _ in range(writes - 1):
-        rotation.mend()
+        rotation.reconcile()
         cluster.objects.pop(SECRET)
-    cluster.before_write = other.mend
-    view, _ = rotation.mend()
-    theirs, _ = other.mend()
+    cluster.before_write = other.reconcile
+    view, _ = rotation.reconcile()
+    theirs, _ = other.reconcile()
 
     assert_in_order(view)
     assert view.keyring == theirs.keyring
@@ -85,7 +92,7 @@ def test_a_conflict_at_every_attempt() -> None:
     """Who is always second gives up and says so."""
     cluster = a_cluster()
     rotation = a_rotation(cluster)
-    rotation.mend()
+    rotation.reconcile()
 
     def overwrite() -> None:
         cluster.put(MUTATING, a_configuration(CONFIGURATION_KINDS[0]))
@@ -93,7 +100,7 @@ def test_a_conflict_at_every_attempt() -> None:
 
     overwrite()
     with pytest.raises(ApiError) as caught:
-        rotation.mend()
+        rotation.reconcile()
 
     assert caught.value.conflict
 
@@ -102,10 +109,10 @@ def test_an_overwritten_bundle_is_put_back() -> None:
     """What a configuration had before, and others trust by it, stays trusted."""
     cluster = a_cluster()
     rotation = a_rotation(cluster)
-    before, _ = rotation.mend()
+    before, _ = rotation.reconcile()
     bundle = encode_bundle([AUTHORITY.certificate()])
     cluster.put(MUTATING, a_configuration(CONFIGURATION_KINDS[0], bundle=bundle))
-    view, _ = rotation.mend()
+    view, _ = rotation.reconcile()
 
     assert_in_order(view)
     assert (*before.keyring.trusted, AUTHORITY.certificate()) == view.keyring.trusted
@@ -115,7 +122,7 @@ def test_an_overwritten_bundle_is_put_back() -> None:
 def test_only_the_secret() -> None:
     """At the start of a replica nothing is published."""
     cluster = a_cluster()
-    view, _ = a_rotation(cluster).mend(publishing=False)
+    view, _ = a_rotation(cluster).reconcile(publishing=False)
 
     assert view.keyring.problems == ()
     assert {frozenset()} == set(published_bundles(view.configurations))
@@ -125,11 +132,11 @@ def test_a_spare_certificate() -> None:
     """A deleted Secret gets the certificate that is served, and another when the new authority is trusted."""
     cluster, clock = a_cluster(), Clock()
     rotation = a_rotation(cluster, clock)
-    served = rotation.mend()[0].keyring.serving
+    served = rotation.reconcile()[0].keyring.serving
     cluster.objects.pop(SECRET)
-    remade, waiting = rotation.mend(spare=served)
+    remade, waiting = rotation.reconcile(spare=served)
     clock.now += timedelta(seconds=10)
-    later, plan = rotation.mend(spare=served)
+    later, plan = rotation.reconcile(spare=served)
 
     assert served == remade.keyring.serving
     assert (Step.WAIT, Step.KEEP) == (waiting.step, plan.step)
@@ -146,30 +153,30 @@ def test_demands_wait_for_publication(demand: Demand, step: Step) -> None:
     """What is asked for comes when its signer has been published for ten seconds, and comes once."""
     cluster, clock = a_cluster(), Clock()
     rotation = a_rotation(cluster, clock)
-    rotation.mend()
-    early = rotation.mend(demand=demand)[1].step
+    rotation.reconcile()
+    early = rotation.reconcile(demand=demand)[1].step
     clock.now += timedelta(seconds=10)
-    done = rotation.mend(demand=demand)[1].step
+    done = rotation.reconcile(demand=demand)[1].step
 
     assert (Step.WAIT, step) == (early, done)
-    assert rotation.mend()[1].step is Step.KEEP
+    assert rotation.reconcile()[1].step is Step.KEEP
 
 
 def test_nobody_answers() -> None:
     """It is raised, and what was seen before is not forgotten."""
     cluster, clock = a_cluster(), Clock()
     rotation = a_rotation(cluster, clock)
-    rotation.mend()
+    rotation.reconcile()
     cluster.down = True
     with pytest.raises(UnreachableError):
         rotation.look()
     cluster.down = False
     clock.now += timedelta(seconds=10)
 
-    assert rotation.mend(demand=Demand.LEAF)[1].step is Step.ISSUE
+    assert rotation.reconcile(demand=Demand.LEAF)[1].step is Step.ISSUE
 
 
 def test_bad_names() -> None:
     """A Service that cannot exist is refused before anything is sent."""
     with pytest.raises(NamesError):
-        Rotation(Objects(), Place(namespace="evenkeel", service="Web!"), now=Clock())
+        Reconciler(Objects(), Target(namespace="evenkeel", service="Web!"), now=Clock())

@@ -8,14 +8,14 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from certs.authority import (
-    AUTHORITY_LIFETIME,
-    check_authority,
-    create_authority,
-    is_authority,
+from certs.ca import (
+    CA_LIFETIME,
+    check_ca,
+    create_ca,
+    is_ca,
 )
 from certs.clocks import BACKDATE
-from certs.errors import AuthorityError
+from certs.errors import CAError
 from tests.certs.builders import AUTHORITY, DAY, NOW, a_pair
 
 
@@ -43,12 +43,12 @@ def test_its_key_is_p256() -> None:
 def test_its_validity() -> None:
     """It begins before now, for clocks that are behind, and ends a lifetime from now."""
     assert AUTHORITY.not_before == NOW - BACKDATE
-    assert AUTHORITY.not_after == NOW + AUTHORITY_LIFETIME
+    assert AUTHORITY.not_after == NOW + CA_LIFETIME
 
 
 def test_two_authorities_differ() -> None:
     """Key and serial number are new every time."""
-    first, second = create_authority(NOW), create_authority(NOW)
+    first, second = create_ca(NOW), create_ca(NOW)
 
     assert first.certificate().serial_number != second.certificate().serial_number
     assert first.key_pem != second.key_pem
@@ -64,13 +64,13 @@ def test_two_authorities_differ() -> None:
 )
 def test_an_expired_authority_does_not_sign(after: timedelta, *, expired: bool) -> None:
     """Nobody would trust what it signs."""
-    authority = create_authority(NOW, lifetime=DAY)
+    authority = create_ca(NOW, lifetime=DAY)
 
     if expired:
-        with pytest.raises(AuthorityError, match="expired"):
-            check_authority(authority, NOW + after)
+        with pytest.raises(CAError, match="expired"):
+            check_ca(authority, NOW + after)
     else:
-        check_authority(authority, NOW + after)
+        check_ca(authority, NOW + after)
 
 
 @pytest.mark.parametrize(
@@ -82,19 +82,19 @@ def test_an_expired_authority_does_not_sign(after: timedelta, *, expired: bool) 
 )
 def test_an_authority_that_is_not_valid_yet_does_not_sign(ahead: timedelta, *, refused: bool) -> None:
     """What it signs would be trusted no earlier than itself; an hour is backdated."""
-    authority = create_authority(NOW + ahead)
+    authority = create_ca(NOW + ahead)
 
     if refused:
-        with pytest.raises(AuthorityError, match="not valid before"):
-            check_authority(authority, NOW)
+        with pytest.raises(CAError, match="not valid before"):
+            check_ca(authority, NOW)
     else:
-        check_authority(authority, NOW)
+        check_ca(authority, NOW)
 
 
 def test_a_leaf_is_no_authority() -> None:
     """A serving certificate cannot sign."""
     leaf = a_pair()
 
-    assert not is_authority(leaf.certificate())
-    with pytest.raises(AuthorityError, match="CA:TRUE"):
-        check_authority(leaf, NOW)
+    assert not is_ca(leaf.certificate())
+    with pytest.raises(CAError, match="CA:TRUE"):
+        check_ca(leaf, NOW)

@@ -6,15 +6,15 @@ from datetime import timedelta
 
 import pytest
 
-from certs.errors import MismatchedPairError
-from certs.pair import Pair, parse_pair
+from certs.errors import MismatchedKeyError
+from certs.keypair import KeyPair, parse_keypair
 from tests.certs.builders import AUTHORITY, DAY, NOW, a_pair
 
 
 def test_a_pair_tells_what_its_certificate_says() -> None:
     """Names, validity and fingerprint are read from the certificate."""
     made = a_pair("web.example", "10.0.0.1")
-    read = parse_pair(made.certificate_pem, made.key_pem)
+    read = parse_keypair(made.certificate_pem, made.key_pem)
 
     assert (read.names, read.not_after) == (("web.example", "10.0.0.1"), NOW + DAY)
     assert len(read.fingerprint) == 32 * 3 - 1
@@ -23,8 +23,10 @@ def test_a_pair_tells_what_its_certificate_says() -> None:
 
 def test_the_key_of_another_certificate() -> None:
     """Both files are named, since either may be the wrong one."""
-    with pytest.raises(MismatchedPairError) as caught:
-        parse_pair(a_pair().certificate_pem, a_pair().key_pem, certificate_source="c.crt", key_source="c.key")
+    with pytest.raises(MismatchedKeyError) as caught:
+        parse_keypair(
+            a_pair().certificate_pem, a_pair().key_pem, certificate_source="c.crt", key_source="c.key"
+        )
 
     assert {"c.crt", "c.key"} <= set(
         str(caught.value).replace(":", " ").replace(",", " ").replace(";", " ").split()
@@ -34,7 +36,7 @@ def test_the_key_of_another_certificate() -> None:
 def test_a_chain_may_follow() -> None:
     """The first certificate is the one that counts."""
     leaf = a_pair()
-    pair = parse_pair(leaf.certificate_pem + AUTHORITY.certificate_pem, leaf.key_pem)
+    pair = parse_keypair(leaf.certificate_pem + AUTHORITY.certificate_pem, leaf.key_pem)
 
     assert pair.fingerprint == leaf.fingerprint
 
@@ -43,8 +45,8 @@ def test_a_chain_in_the_wrong_order() -> None:
     """TLS wants the serving certificate first; a file the other way round gets a message of its own."""
     leaf = a_pair()
 
-    with pytest.raises(MismatchedPairError, match="does not come first"):
-        parse_pair(AUTHORITY.certificate_pem + leaf.certificate_pem, leaf.key_pem)
+    with pytest.raises(MismatchedKeyError, match="does not come first"):
+        parse_keypair(AUTHORITY.certificate_pem + leaf.certificate_pem, leaf.key_pem)
 
 
 def test_the_key_is_never_shown() -> None:
@@ -64,6 +66,6 @@ def test_the_key_is_never_shown() -> None:
 )
 def test_expired(after: timedelta, *, expected: bool) -> None:
     """A pair past its validity is still a pair, and says so."""
-    pair: Pair = a_pair()
+    pair: KeyPair = a_pair()
 
     assert expected is pair.expired(NOW + after)

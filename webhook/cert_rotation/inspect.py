@@ -1,4 +1,4 @@
-"""What a cluster's Secret holds, and whether its webhook configurations trust it: for ``certs.examine``."""
+"""What a cluster's Secret holds, and whether its webhook configurations trust it: for ``certs.inspect``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from datetime import datetime
 
 from cryptography import x509
 
-from certs.examine import Material, leads_to
 from certs.inject import trusted_by
+from certs.inspect import Material, leads_to
+from certs.keypair import KeyPair
 from certs.keyring import Keyring
-from certs.pair import Pair
-from webhook.vouching.configurations import Configuration
+from webhook.cert_rotation.configurations import Configuration
 
 
 def materials(keyring: Keyring, source: str) -> list[list[Material]]:
@@ -46,7 +46,7 @@ def trust_problems(
 
 
 def _problem(
-    serving: Pair | None, trusted: frozenset[x509.Certificate], bundle: frozenset[x509.Certificate]
+    serving: KeyPair | None, trusted: frozenset[x509.Certificate], bundle: frozenset[x509.Certificate]
 ) -> str:
     if serving is not None and not leads_to(serving.certificate(), tuple(trusted)):
         return "its caBundle does not trust the serving certificate"
@@ -56,5 +56,5 @@ def _problem(
     return ""
 
 
-def _material(pair: Pair, source: str) -> Material:
+def _material(pair: KeyPair, source: str) -> Material:
     return Material(source=source, certificates=(pair.certificate(),), key=pair.key())

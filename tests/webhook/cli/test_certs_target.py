@@ -11,10 +11,18 @@ from click.testing import CliRunner
 
 from certs.inject import CONFIGURATION_KINDS
 from policies.manifests.errors import UsageError
-from tests.webhook.vouching.cluster import MUTATING, SECRET, Objects, a_cluster, a_configuration, serving, use
+from tests.webhook.cert_rotation.cluster import (
+    MUTATING,
+    SECRET,
+    Objects,
+    a_cluster,
+    a_configuration,
+    serving,
+    use,
+)
+from webhook.cert_rotation.reconcile import Reconciler, Target
 from webhook.cli.certs import command
-from webhook.cli.certs_cluster import place_of
-from webhook.vouching.rotation import Place, Rotation
+from webhook.cli.certs_target import target_of
 
 
 def shown(
@@ -31,7 +39,7 @@ def shown(
 def test_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The serving certificate and both authorities."""
     cluster = a_cluster()
-    Rotation(cluster, Place(namespace="evenkeel"), now=lambda: datetime.now(UTC)).mend()
+    Reconciler(cluster, Target(namespace="evenkeel"), now=lambda: datetime.now(UTC)).reconcile()
     code, report = shown(cluster, tmp_path, monkeypatch)
 
     assert (0, 3, []) == (code, len(report["certificates"]), report["problems"])
@@ -40,7 +48,7 @@ def test_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_bundle_that_was_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is a problem, and says whose."""
     cluster = a_cluster()
-    Rotation(cluster, Place(namespace="evenkeel"), now=lambda: datetime.now(UTC)).mend()
+    Reconciler(cluster, Target(namespace="evenkeel"), now=lambda: datetime.now(UTC)).reconcile()
     cluster.put(MUTATING, a_configuration(CONFIGURATION_KINDS[0]))
     code, report = shown(cluster, tmp_path, monkeypatch)
 
@@ -51,7 +59,7 @@ def test_a_bundle_that_was_overwritten(tmp_path: Path, monkeypatch: pytest.Monke
 def test_any_option_of_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is enough: the Secret's name has a default, as help says."""
     cluster = a_cluster()
-    Rotation(cluster, Place(namespace="evenkeel"), now=lambda: datetime.now(UTC)).mend()
+    Reconciler(cluster, Target(namespace="evenkeel"), now=lambda: datetime.now(UTC)).reconcile()
     with serving(cluster) as url:
         use(monkeypatch, tmp_path, url)
         result = CliRunner().invoke(command, ["show", "-n", "evenkeel"])
@@ -89,8 +97,8 @@ def test_one_source_only(tmp_path: Path) -> None:
 
 def test_names_that_are_not_given() -> None:
     """They are those of our own manifests."""
-    assert Place(namespace="evenkeel") == place_of(namespace=None, secret=None, webhooks=None)
-    assert Place(namespace="a", secret="b", webhooks="c", service="d") == place_of(  # a name
+    assert Target(namespace="evenkeel") == target_of(namespace=None, secret=None, webhooks=None)
+    assert Target(namespace="a", secret="b", webhooks="c", service="d") == target_of(  # a name
         namespace="a",
         secret="b",
         webhooks="c",

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from certs.rotate import Demand, Step
+from webhook.cert_rotation.reconcile import ObservedState, Reconciler
 from webhook.kube.api_server import ClusterError
-from webhook.vouching.rotation import Rotation, View
 
 #: The steps that give what is asked for.
 _FULFILLING: Final = {
@@ -30,7 +30,7 @@ class NoSecretError(ClusterError):
     """There is no Secret of that name."""
 
 
-def require_secret(rotation: Rotation) -> None:
+def require_secret(rotation: Reconciler) -> None:
     """Make sure that there is a Secret, whatever it holds.
 
     Raises:
@@ -43,13 +43,13 @@ def require_secret(rotation: Rotation) -> None:
 
 
 def rotate(
-    rotation: Rotation,
+    rotation: Reconciler,
     demand: Demand,
     *,
     patience_s: float,
     wait: Callable[[float], object],
     tell: Callable[[str], object],
-) -> View:
+) -> ObservedState:
     """Do what is asked for, and go on until nothing more is due.
 
     Args:
@@ -67,7 +67,7 @@ def rotate(
     """
     left, told = patience_s, ""
     while True:
-        view, plan = rotation.mend(demand=demand)
+        view, plan = rotation.reconcile(demand=demand)
         if plan.step is Step.KEEP:
             return view
         if plan.step is Step.REFUSE:

@@ -9,9 +9,9 @@ import pytest
 
 from certs.keyring import Keyring, keyring_data
 from tests.certs.builders import AUTHORITY, a_pair
-from tests.webhook.vouching.cluster import SECRET, Objects
+from tests.webhook.cert_rotation.cluster import SECRET, Objects
+from webhook.cert_rotation.secret import ForeignSecretError, MissingSecretError, SecretStore
 from webhook.kube.api_server import ApiError
-from webhook.vouching.secret import ForeignSecretError, MissingSecretError, SecretStore
 
 KEYRING = Keyring(serving=a_pair(), active=AUTHORITY, trusted=(AUTHORITY.certificate(),))
 

@@ -13,10 +13,10 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from certs.clocks import clock_problem
+from certs.keypair import KeyPair
 from certs.keyring import Keyring
 from certs.names import Service as ServiceNames
 from certs.names import SubjectNames, parse_names
-from certs.pair import Pair
 from certs.rotate import (
     Demand,
     Lifetimes,
@@ -27,10 +27,15 @@ from certs.rotate import (
     plan_rotation,
     serving_problem,
 )
+from webhook.cert_rotation.configurations import (
+    Configuration,
+    publish,
+    published_bundles,
+    read_configurations,
+)
+from webhook.cert_rotation.secret import SecretStore, Stored
 from webhook.kube.api_server import ApiError, ApiServer
 from webhook.logs import LOGGER
-from webhook.vouching.configurations import Configuration, publish, published_bundles, read_configurations
-from webhook.vouching.secret import SecretStore, Stored
 
 #: How often a round is begun anew because somebody else was faster. Arbitrary; the next look comes soon.
 _ATTEMPTS: Final = 5
@@ -39,7 +44,7 @@ _STEPS: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Target:
     """Where a cluster has its certificates.
 
     Attributes:
@@ -64,7 +69,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class ObservedState:
     """What a look has seen.
 
     Attributes:
@@ -87,7 +92,7 @@ class View:
         return tuple(found.source for found in self.configurations if found.manifest is None)
 
 
-class Rotation:
+class Reconciler:
     """The certificates of one place, looked at again and again; not for several threads at once.
 
     Attributes:
@@ -97,7 +102,7 @@ class Rotation:
     def __init__(
         self,
         api: ApiServer,
-        place: Place,
+        place: Target,
         *,
         now: Callable[[], datetime],
         lifetimes: Lifetimes | None = None,
@@ -121,7 +126,7 @@ class Rotation:
         now = self._now()
         return now - self.skew if clock_problem(self.skew) else now
 
-    def look(self) -> View:
+    def look(self) -> ObservedState:
         """Read the configurations and the Secret.
 
         Raises:
@@ -132,9 +137,9 @@ class Rotation:
         date = self._api.date
         self.skew = self._now() - date if date else timedelta(0)
         self._observe(configurations)
-        return View(stored=stored, configurations=configurations, publication=self._publication)
+        return ObservedState(stored=stored, configurations=configurations, publication=self._publication)
 
-    def plan(self, view: View, *, demand: Demand = Demand.NOTHING) -> Plan:
+    def plan(self, view: ObservedState, *, demand: Demand = Demand.NOTHING) -> Plan:
         """Decide the next step on what was seen."""
         return plan_rotation(
             view.keyring,
@@ -146,7 +151,7 @@ class Rotation:
             skew=self.skew,
         )
 
-    def _take_step(self, view: View, plan: Plan, *, spare: Pair | None = None) -> View:
+    def _take_step(self, view: ObservedState, plan: Plan, *, spare: KeyPair | None = None) -> ObservedState:
         """Do what was planned to the Secret.
 
         Args:
@@ -176,14 +181,14 @@ class Rotation:
         )
         return replace(view, stored=stored)
 
-    def mend(
+    def reconcile(
         self,
-        view: View | None = None,
+        view: ObservedState | None = None,
         *,
         demand: Demand = Demand.NOTHING,
-        spare: Pair | None = None,
+        spare: KeyPair | None = None,
         publishing: bool = True,
-    ) -> tuple[View, Plan]:
+    ) -> tuple[ObservedState, Plan]:
         """Do whatever is due, first in the Secret and then in the configurations.
 
         Args:
@@ -213,7 +218,9 @@ class Rotation:
                 return view, plan
         raise AssertionError("the last attempt returns or raises")
 
-    def _renewed(self, view: View, demand: Demand, spare: Pair | None) -> tuple[View, Plan]:
+    def _renewed(
+        self, view: ObservedState, demand: Demand, spare: KeyPair | None
+    ) -> tuple[ObservedState, Plan]:
         """Do to the Secret whatever is due."""
         for _ in range(_STEPS):
             plan = self.plan(view, demand=demand)
@@ -224,7 +231,7 @@ class Rotation:
                 break
         return view, plan
 
-    def _published(self, view: View) -> View:
+    def _published(self, view: ObservedState) -> ObservedState:
         """Put the Secret's bundle into the configurations that have another."""
         bundle = view.keyring.bundle(self.now())
         configurations = []

@@ -19,14 +19,14 @@ from typing import Final
 from certs import store
 from certs.clocks import clock_problem
 from certs.errors import CertificateError
-from certs.examine import leads_to
 from certs.inject import trusted_by
-from certs.pair import Pair
+from certs.inspect import leads_to
+from certs.keypair import KeyPair
 from certs.rotate import Step, serving_problem, signer_of
+from webhook.cert_rotation.manual import ClockError
+from webhook.cert_rotation.reconcile import ObservedState, Reconciler
 from webhook.kube.api_server import ApiError, ClusterError, UnreachableError
 from webhook.logs import LOGGER
-from webhook.vouching.demanding import ClockError
-from webhook.vouching.rotation import Rotation, View
 
 #: Seconds between two looks while nothing is to be done. Arbitrary; a caBundle that somebody overwrote is put
 #: back within it.
@@ -46,12 +46,12 @@ _STOP_S: Final = 2.0
 Elect = Callable[[Callable[[], None], Callable[[], None]], Callable[[], None]]
 
 
-class CertificateKeeper:
+class CertificateController:
     """One replica's serving certificate: ``provision`` before listening, then ``start``, and ``stop``."""
 
     def __init__(
         self,
-        rotation: Rotation,
+        rotation: Reconciler,
         folder: Path,
         *,
         elect: Elect,
@@ -82,8 +82,8 @@ class CertificateKeeper:
         self._leading = False
         self._resign: Callable[[], None] | None = None
         self._thread = threading.Thread(target=self._run, name="certificates", daemon=True)
-        self._served: Pair | None = None
-        self._view: View | None = None
+        self._served: KeyPair | None = None
+        self._view: ObservedState | None = None
         self._problem = "the certificates of the cluster were not looked at yet"
         self._told: dict[str, str] = {}
 
@@ -152,7 +152,7 @@ class CertificateKeeper:
                 view = self._rotation.look()
                 if serving_problem(view.keyring.serving, self._rotation.names, self._rotation.now()):
                     # Putting the bundle into the configurations is left to whoever will lead.
-                    view, plan = self._rotation.mend(view, publishing=False)
+                    view, plan = self._rotation.reconcile(view, publishing=False)
                     if plan.step is Step.REFUSE:
                         raise ClockError(f"there is nothing to serve, and none is issued: {plan.reason}")
                 self._adopt(view)
@@ -199,7 +199,7 @@ class CertificateKeeper:
         else:
             self._stand_for_election()
 
-    def _left_behind(self) -> Pair | None:
+    def _left_behind(self) -> KeyPair | None:
         """Return the pair that another process has provided."""
         try:
             return store.read_pair(self.certificate, self.key)
@@ -234,7 +234,7 @@ class CertificateKeeper:
             self._tell_broken(view)
             step = Step.KEEP
             if self._leading:
-                view, plan = self._rotation.mend(view, spare=self._served)
+                view, plan = self._rotation.reconcile(view, spare=self._served)
                 step = plan.step
             self._adopt(view)
         except (ClusterError, CertificateError) as error:
@@ -246,7 +246,7 @@ class CertificateKeeper:
         self._tell("cluster", "certificates_unavailable", "")
         return step in {Step.KEEP, Step.REFUSE} and not self._problem and not self._told.get("secret")
 
-    def _adopt(self, view: View) -> None:
+    def _adopt(self, view: ObservedState) -> None:
         """Serve what the Secret holds if that is better than what is served, and remember what is wrong."""
         offered = view.keyring.serving
         unfit = self._tell_broken(view)
@@ -267,14 +267,14 @@ class CertificateKeeper:
         self._view = view
         self._problem = self._distrusted_by(view)
 
-    def _tell_broken(self, view: View) -> str:
+    def _tell_broken(self, view: ObservedState) -> str:
         """Tell what is wrong with the Secret; return why its certificate cannot be served."""
         unfit = serving_problem(view.keyring.serving, self._rotation.names, self._rotation.now())
         broken = "; ".join(view.keyring.problems) or (unfit and f"{view.stored.source}: {unfit}")
         self._tell("secret", "certificate_secret_broken", broken)
         return unfit
 
-    def _is_better(self, offered: Pair, view: View) -> bool:
+    def _is_better(self, offered: KeyPair, view: ObservedState) -> bool:
         """Tell whether a good pair may take the place of the one that is served."""
         served, now = self._served, self._rotation.now()
         if served is None or serving_problem(served, self._rotation.names, now):
@@ -284,7 +284,7 @@ class CertificateKeeper:
         signer = signer_of(offered, view.keyring.trusted)
         return signer is not None and view.publication.settled(signer, now, self._rotation.lifetimes.settle)
 
-    def _distrusted_by(self, view: View) -> str:
+    def _distrusted_by(self, view: ObservedState) -> str:
         """Return why what is served is no good, or which webhook does not trust it; empty if all do."""
         if self._served is None:
             return f"{view.stored.source}: there is nothing to serve"

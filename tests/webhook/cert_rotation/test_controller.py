@@ -11,26 +11,33 @@ from pathlib import Path
 import pytest
 
 from certs import store
-from certs.authority import create_authority
+from certs.ca import create_ca
 from certs.inject import CONFIGURATION_KINDS, encode_bundle
 from certs.issue import issue
+from certs.keypair import KeyPair
 from certs.keyring import Keyring, keyring_data
 from certs.names import parse_names
-from certs.pair import Pair
 from certs.rotate import Lifetimes, Publication, Step, carry_out
 from tests.certs.builders import AUTHORITY, NOW, read_serving
+from tests.webhook.cert_rotation.cluster import (
+    MUTATING,
+    SECRET,
+    VALIDATING,
+    Objects,
+    a_cluster,
+    a_configuration,
+)
 from tests.webhook.kube.api_server import eventually
-from tests.webhook.vouching.cluster import MUTATING, SECRET, VALIDATING, Objects, a_cluster, a_configuration
+from webhook.cert_rotation.controller import CertificateController
+from webhook.cert_rotation.manual import ClockError
+from webhook.cert_rotation.reconcile import Reconciler, Target
 from webhook.kube.api_server import ApiError, UnreachableError
-from webhook.vouching.demanding import ClockError
-from webhook.vouching.keeper import CertificateKeeper
-from webhook.vouching.rotation import Place, Rotation
 
 #: Publication counts at once, so that nobody waits for seconds.
 LIFETIMES = Lifetimes(settle=timedelta(0), adopt=timedelta(0))
 
 
-LONG_AGO = create_authority(NOW - timedelta(days=400))
+LONG_AGO = create_ca(NOW - timedelta(days=400))
 
 
 class Election:
@@ -57,15 +64,15 @@ class Keepers:
         #: How far the replicas' clock is ahead.
         self.ahead = timedelta(0)
         self.election = Election()
-        self.made: list[CertificateKeeper] = []
+        self.made: list[CertificateController] = []
         self._folder = folder
 
-    def make(self, *, folder: Path | None = None, lifetimes: Lifetimes = LIFETIMES) -> CertificateKeeper:
+    def make(self, *, folder: Path | None = None, lifetimes: Lifetimes = LIFETIMES) -> CertificateController:
         """Return a keeper that looks all the time, by default with a folder of its own."""
-        keeper = CertificateKeeper(
-            Rotation(
+        keeper = CertificateController(
+            Reconciler(
                 self.cluster,
-                Place(namespace="evenkeel"),
+                Target(namespace="evenkeel"),
                 now=lambda: datetime.now(UTC) + self.ahead,
                 lifetimes=lifetimes,
             ),
@@ -77,7 +84,7 @@ class Keepers:
         self.made.append(keeper)
         return keeper
 
-    def started(self, *, leads: bool = False) -> CertificateKeeper:
+    def started(self, *, leads: bool = False) -> CertificateController:
         """Return a keeper that serves and follows."""
         keeper = self.make()
         keeper.provision()
@@ -100,12 +107,12 @@ def _never(_pause_s: float) -> None:
     raise AssertionError("waiting gives nobody rights")
 
 
-def served(keeper: CertificateKeeper) -> Pair:
+def served(keeper: CertificateController) -> KeyPair:
     """Return what a keeper has written."""
     return read_serving(keeper.certificate.parent)
 
 
-def put_serving(cluster: Objects, pair: Pair) -> None:
+def put_serving(cluster: Objects, pair: KeyPair) -> None:
     """Write another serving pair into the Secret, as anybody might."""
     secret = cluster.objects[SECRET]
     files = {key: base64.b64encode(value).decode() for key, value in store.serving_files(pair).items()}
@@ -205,9 +212,9 @@ class TestFollowing:
         """All replicas serve what the authority has signed anew."""
         leader, follower = keepers.started(leads=True), keepers.started()
         eventually(lambda: not leader.problem() and not follower.problem())
-        keyring = Rotation(keepers.cluster, Place(namespace="evenkeel"), now=lambda: NOW).look().keyring
+        keyring = Reconciler(keepers.cluster, Target(namespace="evenkeel"), now=lambda: NOW).look().keyring
         assert keyring.active is not None
-        renewed = issue(keyring.active, Place(namespace="evenkeel").names(), now=NOW)
+        renewed = issue(keyring.active, Target(namespace="evenkeel").names(), now=NOW)
         put_serving(keepers.cluster, renewed)
         eventually(lambda: served(leader) == served(follower) == renewed)
 
@@ -217,20 +224,20 @@ class TestFollowing:
         "pair",
         [
             pytest.param(
-                issue(AUTHORITY, Place(namespace="evenkeel").names(), now=NOW), id="of 0 known authorities"
+                issue(AUTHORITY, Target(namespace="evenkeel").names(), now=NOW), id="of 0 known authorities"
             ),
             pytest.param(issue(AUTHORITY, parse_names(["other"]), now=NOW), id="for 1 other name"),
             pytest.param(
-                issue(LONG_AGO, Place(namespace="evenkeel").names(), now=NOW - timedelta(days=400)),
+                issue(LONG_AGO, Target(namespace="evenkeel").names(), now=NOW - timedelta(days=400)),
                 id="ended 35 days ago",
             ),
             pytest.param(
-                issue(AUTHORITY, Place(namespace="evenkeel").names(), now=NOW + timedelta(days=250)),
+                issue(AUTHORITY, Target(namespace="evenkeel").names(), now=NOW + timedelta(days=250)),
                 id="begins in 250 days",
             ),
         ],
     )
-    def test_what_nobody_would_trust_is_not_served(self, keepers: Keepers, pair: Pair) -> None:
+    def test_what_nobody_would_trust_is_not_served(self, keepers: Keepers, pair: KeyPair) -> None:
         """The last good pair stays, and the leader puts another into the Secret."""
         leader, follower = keepers.started(leads=True), keepers.started()
         eventually(lambda: not leader.problem() and not follower.problem())
@@ -258,7 +265,7 @@ class TestFollowing:
         """A Secret that another release filled 250 days ahead never reaches a client, and is mended."""
         leader, follower = keepers.started(leads=True), keepers.started()
         eventually(lambda: not leader.problem() and not follower.problem())
-        names = Place(namespace="evenkeel").names()
+        names = Target(namespace="evenkeel").names()
         before = served(leader)
         ahead = carry_out(Step.MAKE, Keyring(), Publication(), names=names, now=NOW + timedelta(days=250))
         data = {key: base64.b64encode(value).decode() for key, value in keyring_data(ahead).items()}
@@ -345,7 +352,7 @@ class TestFollowing:
         eventually(lambda: not leader.problem())
         before = served(leader)
         leader.stop()
-        put_serving(keepers.cluster, issue(AUTHORITY, Place(namespace="evenkeel").names(), now=NOW))
+        put_serving(keepers.cluster, issue(AUTHORITY, Target(namespace="evenkeel").names(), now=NOW))
         successor = keepers.make(folder=leader.certificate.parent)
         successor.start()
         eventually(lambda: not successor.problem())

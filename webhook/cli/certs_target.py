@@ -7,13 +7,13 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from webhook.cert_rotation.reconcile import Target
 from webhook.cli.live import context_option
-from webhook.vouching.rotation import Place
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 #: The names that our own manifests give.
-DEFAULT: Final = Place(namespace="evenkeel")
+DEFAULT: Final = Target(namespace="evenkeel")
 
 
 def cluster_options(function: _Command) -> _Command:
@@ -23,11 +23,11 @@ def cluster_options(function: _Command) -> _Command:
     return function
 
 
-def place_of(
+def target_of(
     *, namespace: str | None, secret: str | None, webhooks: str | None, service: str | None = None
-) -> Place:
+) -> Target:
     """Return where a cluster has its certificates, with our manifests' names for what is not given."""
-    return Place(
+    return Target(
         namespace=namespace or DEFAULT.namespace,
         secret=secret or DEFAULT.secret,
         webhooks=webhooks or DEFAULT.webhooks,

@@ -9,11 +9,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
 from certs import pem
-from certs.errors import MismatchedPairError
+from certs.errors import MismatchedKeyError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class KeyPair:
     """A certificate and the private key that fits it.
 
     Attributes:
@@ -49,13 +49,13 @@ class Pair:
         return pem.parse_key(self.key_pem, "private key")
 
 
-def parse_pair(
+def parse_keypair(
     certificate_pem: bytes,
     key_pem: bytes,
     *,
     certificate_source: str = "certificate",
     key_source: str = "private key",
-) -> Pair:
+) -> KeyPair:
     """Read a certificate and its private key and check that they belong together.
 
     Args:
@@ -66,15 +66,15 @@ def parse_pair(
 
     Raises:
         MalformedError: One of the two is not what it should be.
-        MismatchedPairError: The key belongs to another certificate.
+        MismatchedKeyError: The key belongs to another certificate.
     """
     certificates = pem.parse_certificates(certificate_pem, certificate_source)
     key = pem.parse_key(key_pem, key_source)
     certificate = certificates[0]
     with pem.reading(certificate_source, what="certificate"):
         if not fits(key, certificate):
-            raise MismatchedPairError(_mismatch(key, certificates, certificate_source, key_source))
-        return Pair(
+            raise MismatchedKeyError(_mismatch(key, certificates, certificate_source, key_source))
+        return KeyPair(
             certificate_pem=certificate_pem,
             key_pem=key_pem,
             names=(*dns_names(certificate), *ip_addresses(certificate)),

@@ -15,15 +15,15 @@ from cryptography.x509.oid import NameOID
 
 from certs import pem
 from certs.clocks import BACKDATE
-from certs.errors import AuthorityError
-from certs.pair import Pair, parse_pair
+from certs.errors import CAError
+from certs.keypair import KeyPair, parse_keypair
 
 #: How long an authority is valid. Arbitrary; ten years outlive most clusters, and replacing an authority
 #: means touching every webhook configuration that trusts it.
-AUTHORITY_LIFETIME = timedelta(days=3650)
+CA_LIFETIME = timedelta(days=3650)
 
 
-def create_authority(now: datetime, *, lifetime: timedelta = AUTHORITY_LIFETIME) -> Pair:
+def create_ca(now: datetime, *, lifetime: timedelta = CA_LIFETIME) -> KeyPair:
     """Make a self-signed ECDSA P-256 authority that may sign serving certificates and nothing below.
 
     Args:
@@ -43,7 +43,7 @@ def create_authority(now: datetime, *, lifetime: timedelta = AUTHORITY_LIFETIME)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .sign(key, hashes.SHA256())
     )
-    return parse_pair(pem.certificates_to_pem(certificate), pem.key_to_pem(key))
+    return parse_keypair(pem.certificates_to_pem(certificate), pem.key_to_pem(key))
 
 
 def certificate_builder(now: datetime, *, not_after: datetime) -> x509.CertificateBuilder:
@@ -73,7 +73,7 @@ def key_usage(
     )
 
 
-def is_authority(certificate: x509.Certificate) -> bool:
+def is_ca(certificate: x509.Certificate) -> bool:
     """Tell whether a certificate may sign others."""
     extensions = certificate.extensions
     try:
@@ -85,20 +85,20 @@ def is_authority(certificate: x509.Certificate) -> bool:
         return missing.oid == x509.KeyUsage.oid
 
 
-def check_authority(authority: Pair, now: datetime) -> None:
+def check_ca(authority: KeyPair, now: datetime) -> None:
     """Check that an authority can sign something useful now.
 
     Raises:
-        AuthorityError: It is no authority, has expired, or is not valid yet.
+        CAError: It is no authority, has expired, or is not valid yet.
     """
     with pem.reading("authority", what="certificate"):
-        may_sign = is_authority(authority.certificate())
+        may_sign = is_ca(authority.certificate())
     if not may_sign:
-        raise AuthorityError("the authority's certificate may not sign others; use one with CA:TRUE")
+        raise CAError("the authority's certificate may not sign others; use one with CA:TRUE")
     if authority.expired(now):
-        raise AuthorityError(f"the authority expired on {authority.not_after:%Y-%m-%d}; make a new one")
+        raise CAError(f"the authority expired on {authority.not_after:%Y-%m-%d}; make a new one")
     if authority.not_yet_valid(now):
-        raise AuthorityError(
+        raise CAError(
             f"the authority is not valid before {authority.not_before:%Y-%m-%d %H:%M} UTC; "
             "set the clock right, or make a new one"
         )
