@@ -57,7 +57,7 @@ def run() -> None:
         with subprocess.Popen(serving, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout is not None
             address = server.stdout.readline().strip()
-            kubeconfig = write_kubeconfig(folder, f"https://127.0.0.1:{address}", files.authority)
+            kubeconfig = write_kubeconfig(folder, f"https://127.0.0.1:{address}", files.ca)
             try:
                 followed = subprocess.run(
                     [*command, "follow", str(kubeconfig)], check=True, capture_output=True, text=True

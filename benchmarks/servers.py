@@ -109,7 +109,7 @@ def _running(command: list[str], log: Path, files: SelfSignedFiles) -> Iterator[
         process = subprocess.Popen(command, stderr=stderr, env=environment)
     try:
         port = _port(process, log)
-        yield Running(process.pid, port, files.authority)
+        yield Running(process.pid, port, files.ca)
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(_PATIENCE_S)

@@ -1,1 +1,1 @@
-"""What vouches for Evenkeel: its certificate authority and its serving certificates."""
+"""Evenkeel's CA and serving certificates: create, read, check and rotate them."""

@@ -1,4 +1,4 @@
-"""Create the certificate authority that Evenkeel's serving certificates are signed by.
+"""Create the CA that signs Evenkeel's serving certificates, and check one that was given.
 
 Its certificate is the ``caBundle`` of the webhook configurations. Pure but for the randomness of keys and
 serial numbers: the clock is an argument, files are the store's business.
@@ -15,35 +15,45 @@ from cryptography.x509.oid import NameOID
 
 from certs import pem
 from certs.clocks import BACKDATE
-from certs.errors import CAError
-from certs.keypair import KeyPair, parse_keypair
+from certs.errors import CertificateError
+from certs.keypair import KeyPair
 
-#: How long an authority is valid. Arbitrary; ten years outlive most clusters, and replacing an authority
-#: means touching every webhook configuration that trusts it.
+#: How long a CA is valid. Ten years outlive most clusters, and a new CA means that every webhook
+#: configuration must trust it first.
 CA_LIFETIME = timedelta(days=3650)
+#: Every use that a certificate can allow. RFC 5280 section 4.2.1.3.
+_KEY_USES = (
+    *("digital_signature", "key_cert_sign", "crl_sign", "content_commitment", "key_encipherment"),
+    *("data_encipherment", "key_agreement", "encipher_only", "decipher_only"),
+)
 
 
 def create_ca(now: datetime, *, lifetime: timedelta = CA_LIFETIME) -> KeyPair:
-    """Make a self-signed ECDSA P-256 authority that may sign serving certificates and nothing below.
+    """Create a self-signed ECDSA P-256 CA that may sign serving certificates and no other CA.
 
     Args:
         now: The current time, with a time zone.
         lifetime: How long from now it is valid.
     """
     key = ec.generate_private_key(ec.SECP256R1())
-    # The moment tells a person which of two authorities signed; the key identifier tells programs.
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"evenkeel authority {now:%Y-%m-%d %H:%M:%S}")])
+    # The time shows people which of two CAs signed; programs go by the key identifier.
+    name = subject(f"evenkeel CA {now:%Y-%m-%d %H:%M:%S}")
     certificate = (
         certificate_builder(now, not_after=now + lifetime)
         .subject_name(name)
         .issuer_name(name)
         .public_key(key.public_key())
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(key_usage(key_cert_sign=True, crl_sign=True), critical=True)
+        .add_extension(key_usage("key_cert_sign", "crl_sign"), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .sign(key, hashes.SHA256())
     )
-    return parse_keypair(pem.certificates_to_pem(certificate), pem.key_to_pem(key))
+    return KeyPair(certificate=certificate, key=key)
+
+
+def subject(common_name: str) -> x509.Name:
+    """Return a subject with nothing but a common name, of 64 characters at most."""
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
 
 
 def certificate_builder(now: datetime, *, not_after: datetime) -> x509.CertificateBuilder:
@@ -56,25 +66,13 @@ def certificate_builder(now: datetime, *, not_after: datetime) -> x509.Certifica
     )
 
 
-def key_usage(
-    *, digital_signature: bool = False, key_cert_sign: bool = False, crl_sign: bool = False
-) -> x509.KeyUsage:
+def key_usage(*uses: str) -> x509.KeyUsage:
     """Return the key usage extension with only these uses."""
-    return x509.KeyUsage(
-        digital_signature=digital_signature,
-        key_cert_sign=key_cert_sign,
-        crl_sign=crl_sign,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
+    return x509.KeyUsage(**{use: use in uses for use in _KEY_USES})
 
 
 def is_ca(certificate: x509.Certificate) -> bool:
-    """Tell whether a certificate may sign others."""
+    """Return whether a certificate may sign others."""
     extensions = certificate.extensions
     try:
         if not extensions.get_extension_for_class(x509.BasicConstraints).value.ca:
@@ -85,23 +83,25 @@ def is_ca(certificate: x509.Certificate) -> bool:
         return missing.oid == x509.KeyUsage.oid
 
 
-def check_ca(authority: KeyPair, now: datetime) -> None:
-    """Check that an authority can sign something useful now.
+def ca_problem(ca: KeyPair, now: datetime) -> str:
+    """Return why a CA can sign nothing useful now, as half a sentence; empty if it can."""
+    if not is_ca(ca.certificate):
+        return "the CA certificate may not sign others; use one with CA:TRUE"
+    if ca.expired(now):
+        return f"the CA expired on {ca.not_after:%Y-%m-%d}; create a new one"
+    if ca.not_yet_valid(now):
+        return f"the CA is not valid before {ca.not_before:%Y-%m-%d %H:%M} UTC; check the clock of its issuer"
+    return ""
+
+
+def require_ca(ca: KeyPair, now: datetime) -> None:
+    """Make sure that a CA can sign something useful now.
 
     Raises:
-        CAError: It is no authority, has expired, or is not valid yet.
+        CertificateError: It is no CA, has expired, or is not valid yet.
     """
-    with pem.reading("authority", what="certificate"):
-        may_sign = is_ca(authority.certificate())
-    if not may_sign:
-        raise CAError("the authority's certificate may not sign others; use one with CA:TRUE")
-    if authority.expired(now):
-        raise CAError(f"the authority expired on {authority.not_after:%Y-%m-%d}; make a new one")
-    if authority.not_yet_valid(now):
-        raise CAError(
-            f"the authority is not valid before {authority.not_before:%Y-%m-%d %H:%M} UTC; "
-            "set the clock right, or make a new one"
-        )
+    if problem := ca_problem(ca, now):
+        raise CertificateError(problem)
 
 
 def signature_hash(key: pem.PrivateKey) -> hashes.SHA256 | None:

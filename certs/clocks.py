@@ -1,7 +1,7 @@
 """How far two clocks differ, and what that means for certificates. Pure: clocks are read elsewhere.
 
-A certificate is judged by the clock of whoever verifies it. A signer whose clock is ahead makes certificates
-that are not valid yet, one whose clock is behind makes some that end too soon.
+A certificate is valid by the clock of the client that verifies it. A signer whose clock is ahead issues
+certificates that are not valid yet, one whose clock is behind issues some that end too soon.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 #: How long before now a certificate starts to be valid. Nodes without time synchronization drift by minutes a
-#: month, and a time zone that was taken for another is off by an hour: with an hour both are harmless, and a
-#: key that leaks is not trusted for a time before it existed that anyone logs by. Arbitrary.
+#: month, and a wrong time zone is off by an hour: with an hour both are harmless.
 BACKDATE = timedelta(hours=1)
-#: How far the clocks of signer and verifier may differ. Half of what is backdated: the other half is left for
-#: the verifiers, several API servers, among themselves.
+#: How far the clocks of signer and verifier may differ. The other half of what is backdated is left for the
+#: differences between several API servers.
 TOLERANCE = BACKDATE / 2
 
 _UNITS = (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", timedelta(minutes=1)))
@@ -32,7 +31,7 @@ def clock_problem(skew: timedelta, whose: str = "this machine") -> str:
     if abs(skew) <= TOLERANCE:
         return ""
     unit, length = next(entry for entry in _UNITS if abs(skew) >= entry[1])
-    # The API server tells whole seconds.
+    # The API server sends whole seconds.
     count = round(abs(skew) / length)
     direction = "ahead of" if skew > timedelta(0) else "behind"
     return f"the clock of {whose} is {count} {unit}{'' if count == 1 else 's'} {direction} the API server's"

@@ -1,4 +1,4 @@
-"""Whom webhook configurations trust: read their caBundles, and say how to change them.
+"""The caBundles of webhook configurations: read them, and say how to change them.
 
 Pure: objects as the API server gives them go in, JSON patches come out.
 """
@@ -13,19 +13,17 @@ from typing import Any
 from cryptography import x509
 
 from certs import pem
-from certs.errors import MalformedError
+from certs.errors import CertificateError
 
 #: The kinds of objects that register webhooks.
 CONFIGURATION_KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 
-def bundles(configuration: Mapping[str, Any]) -> tuple[frozenset[x509.Certificate], ...]:
-    """Return the certificates that each webhook of a configuration trusts; a broken bundle trusts nobody."""
-    return tuple(_bundle(webhook) for _, webhook in _webhooks(configuration))
-
-
 def trusted_by(configuration: Mapping[str, Any]) -> dict[str, frozenset[x509.Certificate]]:
-    """Return what ``bundles`` does by the webhooks' names."""
+    """Return the certificates that each webhook of a configuration trusts, by the webhooks' names.
+
+    A caBundle that cannot be read trusts none.
+    """
     return {str(webhook.get("name", "")): _bundle(webhook) for _, webhook in _webhooks(configuration)}
 
 
@@ -60,7 +58,7 @@ def plan_injection(
 
 def encode_bundle(bundle: Iterable[x509.Certificate]) -> str:
     """Return a caBundle as it stands in a manifest."""
-    return base64.b64encode(pem.certificates_to_pem(*bundle)).decode()
+    return base64.b64encode(pem.certificates_to_pem(bundle)).decode()
 
 
 def _webhooks(configuration: Mapping[str, Any]) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -76,5 +74,5 @@ def _bundle(webhook: Mapping[str, Any]) -> frozenset[x509.Certificate]:
         return frozenset()
     try:
         return frozenset(pem.parse_certificates(base64.b64decode(text, validate=True), "caBundle"))
-    except (binascii.Error, ValueError, MalformedError):
+    except (binascii.Error, ValueError, CertificateError):
         return frozenset()

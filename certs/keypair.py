@@ -14,39 +14,55 @@ from certs.errors import MismatchedKeyError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPair:
-    """A certificate and the private key that fits it.
+    """A certificate and its private key.
 
     Attributes:
-        certificate_pem: The certificate, then the chain if there is one.
-        key_pem: The private key, not encrypted; never shown by ``repr``.
-        names: The subject alternative names as text, DNS names before IP addresses.
-        not_before: Start of validity, UTC.
-        not_after: End of validity, UTC. An expired pair is still a pair: ask ``expired``.
-        fingerprint: SHA-256 of the certificate, upper case hex with colons.
+        certificate: The certificate; expired or not.
+        key: Its private key, which the certificate determines; never shown by ``repr``.
+        chain: The certificates between this one and its root, as a server sends them.
     """
 
-    certificate_pem: bytes
-    key_pem: bytes = field(repr=False)
-    names: tuple[str, ...]
-    not_before: datetime
-    not_after: datetime
-    fingerprint: str
+    certificate: x509.Certificate
+    key: pem.PrivateKey = field(repr=False, compare=False)
+    chain: tuple[x509.Certificate, ...] = ()
+
+    @property
+    def certificate_pem(self) -> bytes:
+        """The certificate, then its chain."""
+        return pem.certificates_to_pem((self.certificate, *self.chain))
+
+    @property
+    def key_pem(self) -> bytes:
+        """The private key, not encrypted."""
+        return pem.key_to_pem(self.key)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The subject alternative names as text, DNS names before IP addresses."""
+        return (*dns_names(self.certificate), *ip_addresses(self.certificate))
+
+    @property
+    def not_before(self) -> datetime:
+        """Start of validity, UTC."""
+        return self.certificate.not_valid_before_utc
+
+    @property
+    def not_after(self) -> datetime:
+        """End of validity, UTC."""
+        return self.certificate.not_valid_after_utc
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the certificate, upper case hex with colons."""
+        return fingerprint(self.certificate)
 
     def expired(self, now: datetime) -> bool:
-        """Tell whether the certificate is past its validity."""
+        """Return whether the certificate is past its validity."""
         return now > self.not_after
 
     def not_yet_valid(self, now: datetime) -> bool:
-        """Tell whether the certificate's validity has not begun: who made it may have had a wrong clock."""
+        """Return whether the certificate's validity has not begun: its issuer may have had a wrong clock."""
         return now < self.not_before
-
-    def certificate(self) -> x509.Certificate:
-        """Return the certificate itself, without its chain."""
-        return pem.parse_certificates(self.certificate_pem, "certificate")[0]
-
-    def key(self) -> pem.PrivateKey:
-        """Return the private key."""
-        return pem.parse_key(self.key_pem, "private key")
 
 
 def parse_keypair(
@@ -65,27 +81,25 @@ def parse_keypair(
         key_source: What messages call the second.
 
     Raises:
-        MalformedError: One of the two is not what it should be.
+        CertificateError: One of the two is not what it should be.
         MismatchedKeyError: The key belongs to another certificate.
     """
-    certificates = pem.parse_certificates(certificate_pem, certificate_source)
+    certificate, *chain = pem.parse_certificates(certificate_pem, certificate_source)
     key = pem.parse_key(key_pem, key_source)
-    certificate = certificates[0]
-    with pem.reading(certificate_source, what="certificate"):
-        if not fits(key, certificate):
-            raise MismatchedKeyError(_mismatch(key, certificates, certificate_source, key_source))
-        return KeyPair(
-            certificate_pem=certificate_pem,
-            key_pem=key_pem,
-            names=(*dns_names(certificate), *ip_addresses(certificate)),
-            not_before=certificate.not_valid_before_utc,
-            not_after=certificate.not_valid_after_utc,
-            fingerprint=fingerprint(certificate),
+    if fits(key, certificate):
+        return KeyPair(certificate=certificate, key=key, chain=tuple(chain))
+    if any(fits(key, other) for other in chain):
+        raise MismatchedKeyError(
+            f"{certificate_source}: the certificate of {key_source} must come first, before its CAs"
         )
+    raise MismatchedKeyError(
+        f"{key_source}: the private key belongs to another certificate than {certificate_source}; "
+        "replace both together"
+    )
 
 
 def fits(key: pem.PrivateKey, certificate: x509.Certificate) -> bool:
-    """Tell whether a private key belongs to a certificate."""
+    """Return whether a private key belongs to a certificate."""
     return key.public_key() == certificate.public_key()
 
 
@@ -96,32 +110,16 @@ def fingerprint(certificate: x509.Certificate) -> str:
 
 def dns_names(certificate: x509.Certificate) -> tuple[str, ...]:
     """Return the DNS names among the subject alternative names."""
-    names = _alternative_names(certificate)
-    return tuple(names.get_values_for_type(x509.DNSName)) if names else ()
+    return tuple(_alternative_names(certificate).get_values_for_type(x509.DNSName))
 
 
 def ip_addresses(certificate: x509.Certificate) -> tuple[str, ...]:
     """Return the IP addresses among the subject alternative names, as text."""
-    names = _alternative_names(certificate)
-    return tuple(str(address) for address in names.get_values_for_type(x509.IPAddress)) if names else ()
+    return tuple(map(str, _alternative_names(certificate).get_values_for_type(x509.IPAddress)))
 
 
-def _alternative_names(certificate: x509.Certificate) -> x509.SubjectAlternativeName | None:
+def _alternative_names(certificate: x509.Certificate) -> x509.SubjectAlternativeName:
     try:
         return certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
-        return None
-
-
-def _mismatch(
-    key: pem.PrivateKey, certificates: tuple[x509.Certificate, ...], certificate_source: str, key_source: str
-) -> str:
-    if any(fits(key, certificate) for certificate in certificates[1:]):
-        return (
-            f"{certificate_source}: the certificate of {key_source} does not come first; "
-            "put it before the certificates of its authorities"
-        )
-    return (
-        f"{key_source}: the private key belongs to another certificate than {certificate_source}; "
-        "replace both together"
-    )
+        return x509.SubjectAlternativeName([])

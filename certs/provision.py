@@ -1,163 +1,128 @@
-"""Fill a folder with an authority and a serving certificate: decide first, then do.
+"""Create and rotate the certificates of a folder, each step on a person's demand.
 
-What is there already is never replaced unless the caller says so, and an authority is kept only when asked
-for: a silent new one would cut off every cluster that trusts the old one.
+A CA that is in the folder is never replaced unannounced: that would cut off every client that trusts it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from pathlib import Path
 
 from certs import store
 from certs.ca import CA_LIFETIME, create_ca
-from certs.errors import CAError, ExistingFilesError
+from certs.clocks import BACKDATE
+from certs.errors import CertificateError, UnreadableError
 from certs.issue import SERVING_LIFETIME, issue
-from certs.keypair import KeyPair
-from certs.names import SubjectNames, parse_hosts
-
-#: What a self-signed server is called besides what its caller adds: this machine, by every name it has.
-LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
-
-#: The files of the authority.
-_AUTHORITY_FILES = frozenset({store.AUTHORITY_CERTIFICATE, store.AUTHORITY_KEY})
-#: The files of the serving certificate.
-_SERVING_FILES = frozenset({store.SERVING_CERTIFICATE, store.SERVING_KEY})
-
-
-class Action(StrEnum):
-    """What to do with a folder."""
-
-    CREATE_ALL = "create-all"
-    ISSUE_SERVING = "issue-serving"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What a folder shall hold.
-
-    Attributes:
-        names: The names of the serving certificate.
-        lifetime: How long the serving certificate is valid.
-        authority_lifetime: How long a new authority is valid.
-        reuse_authority: Sign with the authority that is in the folder.
-        overwrite: Replace files that are in the folder.
-    """
-
-    names: SubjectNames
-    lifetime: timedelta = SERVING_LIFETIME
-    authority_lifetime: timedelta = CA_LIFETIME
-    reuse_authority: bool = False
-    overwrite: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provisioned:
-    """What a folder holds now."""
-
-    action: Action
-    authority: KeyPair
-    serving: KeyPair
+from certs.keypair import KeyPair, dns_names, ip_addresses
+from certs.keyring import Keyring, parse_keyring, serving_data
+from certs.names import SubjectNames, parse_hosts, parse_names
+from certs.rotate import Demand, Trust, issue_serving, replace_ca
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelfSignedFiles:
-    """Where a self-signed pair is, and the authority's certificate that clients can trust."""
+    """Where a self-signed pair is, and the CA certificate that clients can trust."""
 
-    authority: Path
+    ca: Path
     certificate: Path
     key: Path
 
 
-def plan(existing: Collection[str], folder: Path, *, request: Request) -> Action:
-    """Decide what to make in a folder. Pure.
+def create_folder(
+    folder: Path,
+    names: SubjectNames,
+    *,
+    now: datetime,
+    lifetime: timedelta = SERVING_LIFETIME,
+    ca_lifetime: timedelta = CA_LIFETIME,
+    force: bool = False,
+) -> tuple[KeyPair, KeyPair]:
+    """Issue a serving certificate into a folder, and create the folder and a CA where there is none.
 
     Args:
-        existing: Which of the store's file names are there.
-        folder: Where; only for messages.
-        request: What is asked for.
+        folder: Where.
+        names: The names of the serving certificate.
+        now: The current time, with a time zone.
+        lifetime: How long the serving certificate is valid.
+        ca_lifetime: How long a new CA is valid.
+        force: Replace a serving certificate that is in the folder.
+
+    Returns:
+        The CA and the serving certificate.
 
     Raises:
-        CAError: The authority to reuse is not there.
-        ExistingFilesError: A file would be replaced that must not be.
+        CertificateError: It cannot be created, or would replace another.
     """
-    action = Action.ISSUE_SERVING if request.reuse_authority else Action.CREATE_ALL
-    if action is Action.ISSUE_SERVING:
-        _require_authority(existing, folder)
-    targets = _SERVING_FILES | (_AUTHORITY_FILES if action is Action.CREATE_ALL else frozenset())
-    occupied = sorted(targets.intersection(existing))
-    if occupied and not request.overwrite:
-        files = ", ".join(str(folder / name) for name in occupied)
-        verb = "is" if len(occupied) == 1 else "are"
-        raise ExistingFilesError(f"{files} {verb} already there; {_way_out(existing, action)}")
-    return action
-
-
-def provision(folder: Path, request: Request, *, now: datetime) -> Provisioned:
-    """Make what is asked for in a folder, creating it if need be.
-
-    Raises:
-        CertificateError: It cannot be made; ``plan``, ``store`` and ``issue`` say why.
-    """
-    # Asked before the folder is made too: a refusal must not leave an empty one behind.
-    plan(store.existing_files(folder), folder, request=request)
     with store.locked(folder):
-        action = plan(store.existing_files(folder), folder, request=request)
+        existing = store.existing_files(folder)
+        occupied = [str(folder / name) for name in existing if name.startswith("tls.")]
+        if occupied and not force:
+            raise CertificateError(
+                f"{', '.join(occupied)}: already exists; --force replaces it, and keeps the CA"
+            )
         files: dict[str, bytes] = {}
-        if action is Action.ISSUE_SERVING:
-            authority = store.read_authority(folder)
+        if store.CA_CERTIFICATE in existing or store.CA_KEY in existing:
+            ca = store.read_pair(folder / store.CA_CERTIFICATE, folder / store.CA_KEY)
         else:
-            authority = create_ca(now, lifetime=request.authority_lifetime)
-            files |= store.authority_files(authority)
-        serving = issue(authority, request.names, now=now, lifetime=request.lifetime)
-        store.replace_files(folder, files | store.serving_files(serving))
-    return Provisioned(action=action, authority=authority, serving=serving)
+            ca = create_ca(now, lifetime=ca_lifetime)
+            files = {store.CA_KEY: ca.key_pem, store.CA_CERTIFICATE: ca.certificate_pem}
+        serving = issue(ca, names, now=now, lifetime=lifetime)
+        store.replace_files(folder, files | serving_data(serving))
+    return ca, serving
+
+
+def rotate_folder(folder: Path, demand: Demand, *, now: datetime) -> Keyring:
+    """Replace what a folder holds, by one step.
+
+    A serving certificate is issued for the same names and for as long as the one before. A new CA joins
+    ``ca.crt``, which all clients must get then; it signs when the next serving certificate is issued.
+
+    Returns:
+        What the folder holds now.
+
+    Raises:
+        CertificateError: The folder does not hold what is needed, or cannot be written.
+    """
+    if not folder.is_dir():
+        raise UnreadableError(f"{folder}: no such folder; evenkeel certs init creates one")
+    with store.locked(folder):
+        data = {name: store.read_file(folder / name) for name in store.existing_files(folder)}
+        keyring = parse_keyring(data, str(folder))
+        old = keyring.serving
+        if keyring.problems or old is None:
+            raise CertificateError("\n".join(keyring.problems))
+        if demand is Demand.CA:
+            keyring = replace_ca(keyring, Trust(), now=now)
+        else:
+            names = parse_names(dns_names(old.certificate), ip_addresses(old.certificate))
+            lifetime = old.not_after - old.not_before - BACKDATE
+            keyring = issue_serving(keyring, names, now=now, lifetime=lifetime)
+        store.replace_files(folder, keyring.data())
+    return keyring
 
 
 def provision_self_signed(folder: Path, hosts: Iterable[str] = (), *, now: datetime) -> SelfSignedFiles:
-    """Make a pair for this machine that lives as long as the folder, which the caller owns and removes.
+    """Create a pair for this machine that lives as long as the folder, which the caller owns and removes.
 
-    The authority's key is never written: nothing else shall ever be signed with it.
+    The CA's key is never written: nothing else can ever be signed with it.
 
     Args:
         folder: A private temporary folder.
-        hosts: DNS names and IP addresses besides those of ``LOCAL_HOSTS``.
+        hosts: DNS names and IP addresses besides those of this machine.
         now: The current time, with a time zone.
 
     Raises:
-        NamesError: A host is neither a DNS name nor an IP address.
-        UnwritableError: The folder cannot be written.
+        CertificateError: A host is neither a DNS name nor an IP address, or the folder cannot be written.
     """
-    names = parse_hosts([*LOCAL_HOSTS, *hosts])
-    authority = create_ca(now, lifetime=SERVING_LIFETIME)
-    files = store.serving_files(issue(authority, names, now=now))
+    names = parse_hosts(["localhost", "127.0.0.1", "::1", *hosts])
+    ca = create_ca(now, lifetime=SERVING_LIFETIME)
+    files = serving_data(issue(ca, names, now=now)) | {store.CA_CERTIFICATE: ca.certificate_pem}
     with store.locked(folder):
-        store.replace_files(folder, files | {store.AUTHORITY_CERTIFICATE: authority.certificate_pem})
+        store.replace_files(folder, files)
     return SelfSignedFiles(
-        authority=folder / store.AUTHORITY_CERTIFICATE,
+        ca=folder / store.CA_CERTIFICATE,
         certificate=folder / store.SERVING_CERTIFICATE,
         key=folder / store.SERVING_KEY,
-    )
-
-
-def _require_authority(existing: Collection[str], folder: Path) -> None:
-    missing = sorted(_AUTHORITY_FILES.difference(existing))
-    if missing:
-        files = " and ".join(str(folder / name) for name in missing)
-        verb = "is" if len(missing) == 1 else "are"
-        raise CAError(f"{files} {verb} missing, so there is no authority to reuse; leave out --reuse-ca")
-
-
-def _way_out(existing: Collection[str], action: Action) -> str:
-    if action is Action.ISSUE_SERVING:
-        return "--force replaces the serving certificate and keeps the authority"
-    if not _AUTHORITY_FILES.issubset(existing):
-        return "--force replaces everything"
-    if not _SERVING_FILES.intersection(existing):
-        return "--reuse-ca signs with this authority, --force replaces it"
-    return (
-        "--reuse-ca --force replaces the serving certificate and keeps the authority, --force replaces both"
     )

@@ -8,53 +8,67 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from certs import pem, store
-from certs.ca import certificate_builder, create_ca
+from certs.ca import certificate_builder, create_ca, subject
 from certs.issue import issue
-from certs.keypair import KeyPair, parse_keypair
+from certs.keypair import KeyPair
+from certs.keyring import Keyring, serving_data
 from certs.names import parse_hosts
 
 #: The real time, since clients check certificates against it; without the fraction that X.509 cannot hold.
 NOW = datetime.now(UTC).replace(microsecond=0)
 DAY = timedelta(days=1)
-AUTHORITY = create_ca(NOW)
+CA = create_ca(NOW)
 CLIENT_AUTH = ExtendedKeyUsageOID.CLIENT_AUTH
 
 
-def a_pair(*hosts: str, authority: KeyPair = AUTHORITY, lifetime: timedelta = DAY) -> KeyPair:
+def a_pair(*hosts: str, ca: KeyPair = CA, lifetime: timedelta = DAY) -> KeyPair:
     """Return a serving pair, by default for this machine."""
-    return issue(authority, parse_hosts(hosts or ("localhost", "127.0.0.1")), now=NOW, lifetime=lifetime)
+    return issue(ca, parse_hosts(hosts or ("localhost", "127.0.0.1")), now=NOW, lifetime=lifetime)
 
 
-def a_folder(path: Path, pair: KeyPair, *, authority: KeyPair = AUTHORITY) -> Path:
-    """Return a folder that holds an authority and a serving pair."""
-    with store.locked(path):
-        store.replace_files(path, store.authority_files(authority) | store.serving_files(pair))
-    return path
+def signed_by(
+    ca: KeyPair,
+    name: str,
+    key: pem.PrivateKey | None = None,
+    *extensions: x509.ExtensionType,
+) -> KeyPair:
+    """Return a pair of any kind, valid for a day, with these extensions, none of them critical."""
+    key = key or ec.generate_private_key(ec.SECP256R1())
+    builder = certificate_builder(NOW, not_after=NOW + DAY).subject_name(subject(name))
+    builder = builder.public_key(key.public_key()).issuer_name(ca.certificate.subject)
+    for extension in extensions:
+        builder = builder.add_extension(extension, critical=False)
+    return KeyPair(certificate=builder.sign(ca.key, hashes.SHA256()), key=key)
 
 
-def a_client(*, authority: KeyPair = AUTHORITY, usage: x509.ObjectIdentifier = CLIENT_AUTH) -> KeyPair:
-    """Return a pair that somebody shows to a server."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kube-apiserver")])
-    builder = certificate_builder(NOW, not_after=NOW + DAY).subject_name(name).public_key(key.public_key())
-    builder = builder.issuer_name(authority.certificate().subject)
-    builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
-    signer = authority.certificate().extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+def a_client(*, ca: KeyPair = CA, usage: x509.ObjectIdentifier = CLIENT_AUTH) -> KeyPair:
+    """Return a pair that a client shows to a server."""
+    signer = ca.certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
     identifier = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(signer)
-    builder = builder.add_extension(identifier, critical=False)
-    signed = builder.sign(authority.key(), hashes.SHA256())
-    return parse_keypair(pem.certificates_to_pem(signed), pem.key_to_pem(key))
+    return signed_by(ca, "kube-apiserver", None, x509.ExtendedKeyUsage([usage]), identifier)
+
+
+def a_folder(path: Path, pair: KeyPair, *, ca: KeyPair = CA) -> Path:
+    """Return a folder that holds a CA and a serving pair."""
+    with store.locked(path):
+        store.replace_files(path, Keyring(serving=pair, ca=ca, trusted=(ca.certificate,)).data())
+    return path
 
 
 def replace_serving(folder: Path, pair: KeyPair) -> None:
     """Put another serving pair into a folder, as a rotation does."""
     with store.locked(folder):
-        store.replace_files(folder, store.serving_files(pair))
+        store.replace_files(folder, serving_data(pair))
 
 
 def read_serving(folder: Path) -> KeyPair:
     """Return the serving pair of a folder; errors are those of ``store.read_pair``."""
     return store.read_pair(folder / store.SERVING_CERTIFICATE, folder / store.SERVING_KEY)
+
+
+def read_ca(folder: Path) -> KeyPair:
+    """Return the CA of a folder, with those that it trusts besides as its chain."""
+    return store.read_pair(folder / store.CA_CERTIFICATE, folder / store.CA_KEY)

@@ -1,4 +1,4 @@
-"""What an authority's certificate says."""
+"""What a CA's certificate says."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from certs.ca import (
     CA_LIFETIME,
-    check_ca,
     create_ca,
     is_ca,
+    require_ca,
 )
 from certs.clocks import BACKDATE
-from certs.errors import CAError
-from tests.certs.builders import AUTHORITY, DAY, NOW, a_pair
+from certs.errors import CertificateError
+from tests.certs.builders import CA, DAY, NOW, a_pair
 
 
-def test_it_may_sign_leaves_only() -> None:
-    """The extensions are those of an authority with nothing but leaves below it."""
-    extensions = AUTHORITY.certificate().extensions
+def test_it_may_sign_serving_certificates_only() -> None:
+    """The extensions are those of a CA with nothing but serving certificates below it."""
+    extensions = CA.certificate.extensions
     constraints = extensions.get_extension_for_class(x509.BasicConstraints)
     usage = extensions.get_extension_for_class(x509.KeyUsage)
 
@@ -33,24 +33,24 @@ def test_it_may_sign_leaves_only() -> None:
 
 def test_its_key_is_p256() -> None:
     """The key is ECDSA over P-256 and fits the certificate."""
-    key = AUTHORITY.key()
+    key = CA.key
 
     assert isinstance(key, ec.EllipticCurvePrivateKey)
     assert isinstance(key.curve, ec.SECP256R1)
-    assert key.public_key() == AUTHORITY.certificate().public_key()
+    assert key.public_key() == CA.certificate.public_key()
 
 
 def test_its_validity() -> None:
     """It begins before now, for clocks that are behind, and ends a lifetime from now."""
-    assert AUTHORITY.not_before == NOW - BACKDATE
-    assert AUTHORITY.not_after == NOW + CA_LIFETIME
+    assert CA.not_before == NOW - BACKDATE
+    assert CA.not_after == NOW + CA_LIFETIME
 
 
-def test_two_authorities_differ() -> None:
+def test_two_cas_differ() -> None:
     """Key and serial number are new every time."""
     first, second = create_ca(NOW), create_ca(NOW)
 
-    assert first.certificate().serial_number != second.certificate().serial_number
+    assert first.certificate.serial_number != second.certificate.serial_number
     assert first.key_pem != second.key_pem
 
 
@@ -62,15 +62,15 @@ def test_two_authorities_differ() -> None:
         pytest.param(DAY + timedelta(seconds=1), True, id="1 s after its end"),
     ],
 )
-def test_an_expired_authority_does_not_sign(after: timedelta, *, expired: bool) -> None:
+def test_an_expired_ca_does_not_sign(after: timedelta, *, expired: bool) -> None:
     """Nobody would trust what it signs."""
-    authority = create_ca(NOW, lifetime=DAY)
+    ca = create_ca(NOW, lifetime=DAY)
 
     if expired:
-        with pytest.raises(CAError, match="expired"):
-            check_ca(authority, NOW + after)
+        with pytest.raises(CertificateError, match="expired"):
+            require_ca(ca, NOW + after)
     else:
-        check_ca(authority, NOW + after)
+        require_ca(ca, NOW + after)
 
 
 @pytest.mark.parametrize(
@@ -80,21 +80,21 @@ def test_an_expired_authority_does_not_sign(after: timedelta, *, expired: bool) 
         pytest.param(250 * DAY, True, id="made by a clock 250 days ahead"),
     ],
 )
-def test_an_authority_that_is_not_valid_yet_does_not_sign(ahead: timedelta, *, refused: bool) -> None:
+def test_an_ca_that_is_not_valid_yet_does_not_sign(ahead: timedelta, *, refused: bool) -> None:
     """What it signs would be trusted no earlier than itself; an hour is backdated."""
-    authority = create_ca(NOW + ahead)
+    ca = create_ca(NOW + ahead)
 
     if refused:
-        with pytest.raises(CAError, match="not valid before"):
-            check_ca(authority, NOW)
+        with pytest.raises(CertificateError, match="not valid before"):
+            require_ca(ca, NOW)
     else:
-        check_ca(authority, NOW)
+        require_ca(ca, NOW)
 
 
-def test_a_leaf_is_no_authority() -> None:
+def test_a_serving_certificate_is_no_ca() -> None:
     """A serving certificate cannot sign."""
-    leaf = a_pair()
+    serving = a_pair()
 
-    assert not is_ca(leaf.certificate())
-    with pytest.raises(CAError, match="CA:TRUE"):
-        check_ca(leaf, NOW)
+    assert not is_ca(serving.certificate)
+    with pytest.raises(CertificateError, match="CA:TRUE"):
+        require_ca(serving, NOW)

@@ -8,7 +8,7 @@ import pytest
 
 from certs.errors import MismatchedKeyError
 from certs.keypair import KeyPair, parse_keypair
-from tests.certs.builders import AUTHORITY, DAY, NOW, a_pair
+from tests.certs.builders import CA, DAY, NOW, a_pair
 
 
 def test_a_pair_tells_what_its_certificate_says() -> None:
@@ -35,18 +35,18 @@ def test_the_key_of_another_certificate() -> None:
 
 def test_a_chain_may_follow() -> None:
     """The first certificate is the one that counts."""
-    leaf = a_pair()
-    pair = parse_keypair(leaf.certificate_pem + AUTHORITY.certificate_pem, leaf.key_pem)
+    serving = a_pair()
+    pair = parse_keypair(serving.certificate_pem + CA.certificate_pem, serving.key_pem)
 
-    assert pair.fingerprint == leaf.fingerprint
+    assert pair.fingerprint == serving.fingerprint
 
 
 def test_a_chain_in_the_wrong_order() -> None:
     """TLS wants the serving certificate first; a file the other way round gets a message of its own."""
-    leaf = a_pair()
+    serving = a_pair()
 
-    with pytest.raises(MismatchedKeyError, match="does not come first"):
-        parse_keypair(AUTHORITY.certificate_pem + leaf.certificate_pem, leaf.key_pem)
+    with pytest.raises(MismatchedKeyError, match="must come first"):
+        parse_keypair(CA.certificate_pem + serving.certificate_pem, serving.key_pem)
 
 
 def test_the_key_is_never_shown() -> None:

@@ -12,23 +12,23 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from certs import pem
-from certs.errors import MalformedError
-from tests.certs.builders import AUTHORITY, a_pair
+from certs.errors import CertificateError
+from tests.certs.builders import CA, a_pair
 
 DSA_KEY = dsa.generate_private_key(1024).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
 def encrypted(form: PrivateFormat) -> bytes:
     """Return a private key with a passphrase."""
-    return AUTHORITY.key().private_bytes(Encoding.PEM, form, BestAvailableEncryption(b"secret"))
+    return CA.key.private_bytes(Encoding.PEM, form, BestAvailableEncryption(b"secret"))
 
 
 def test_several_certificates_keep_their_order() -> None:
     """A chain comes back as it was written, also with other text between."""
     leaf = a_pair()
-    text = leaf.certificate_pem + b"# its authority\n" + AUTHORITY.certificate_pem
+    text = leaf.certificate_pem + b"# its authority\n" + CA.certificate_pem
 
-    assert pem.parse_certificates(text, "f") == (leaf.certificate(), AUTHORITY.certificate())
+    assert pem.parse_certificates(text, "f") == (leaf.certificate, CA.certificate)
 
 
 @pytest.mark.parametrize(
@@ -36,15 +36,15 @@ def test_several_certificates_keep_their_order() -> None:
     [
         pytest.param(b"", "no PEM certificate", id="0 bytes"),
         pytest.param(b"\x00\xff" * 100, "no PEM certificate", id="binary"),
-        pytest.param(AUTHORITY.key_pem, "a private key", id="the key"),
-        pytest.param(AUTHORITY.certificate_pem[:300], "damaged", id="cut off after 300 bytes"),
-        pytest.param(AUTHORITY.certificate_pem[:-20], "damaged", id="cut off 20 bytes before its end"),
-        pytest.param(AUTHORITY.certificate_pem.replace(b"M", b"N"), "damaged", id="other letters"),
+        pytest.param(CA.key_pem, "a private key", id="the key"),
+        pytest.param(CA.certificate_pem[:300], "damaged", id="cut off after 300 bytes"),
+        pytest.param(CA.certificate_pem[:-20], "damaged", id="cut off 20 bytes before its end"),
+        pytest.param(CA.certificate_pem.replace(b"M", b"N"), "damaged", id="other letters"),
     ],
 )
 def test_no_certificate(content: bytes, word: str) -> None:
     """The message names the file and says what is in it."""
-    with pytest.raises(MalformedError, match=word) as caught:
+    with pytest.raises(CertificateError, match=word) as caught:
         pem.parse_certificates(content, "tls.crt")
 
     assert str(caught.value).startswith("tls.crt: ")
@@ -54,8 +54,8 @@ def test_no_certificate(content: bytes, word: str) -> None:
     ("content", "word"),
     [
         pytest.param(b"", "no PEM private key", id="0 bytes"),
-        pytest.param(AUTHORITY.certificate_pem, "a certificate", id="the certificate"),
-        pytest.param(AUTHORITY.key_pem[:100], "damaged|no PEM", id="cut off after 100 bytes"),
+        pytest.param(CA.certificate_pem, "a certificate", id="the certificate"),
+        pytest.param(CA.key_pem[:100], "damaged|no PEM", id="cut off after 100 bytes"),
         pytest.param(encrypted(PrivateFormat.PKCS8), "encrypted", id="with a passphrase, PKCS #8"),
         pytest.param(
             encrypted(PrivateFormat.TraditionalOpenSSL), "encrypted", id="with a passphrase, old form"
@@ -65,7 +65,7 @@ def test_no_certificate(content: bytes, word: str) -> None:
 )
 def test_no_key(content: bytes, word: str) -> None:
     """The message names the file and says what is in it; a passphrase is never asked for."""
-    with pytest.raises(MalformedError, match=word) as caught:
+    with pytest.raises(CertificateError, match=word) as caught:
         pem.parse_key(content, "tls.key")
 
     assert str(caught.value).startswith("tls.key: ")
@@ -73,6 +73,6 @@ def test_no_key(content: bytes, word: str) -> None:
 
 def test_words_around_a_key_do_not_matter() -> None:
     """Only the marks of an encrypted key count, not the word in a comment."""
-    text = b"# NOT ENCRYPTED, mind\n" + AUTHORITY.key_pem
+    text = b"# NOT ENCRYPTED, mind\n" + CA.key_pem
 
-    assert pem.parse_key(text, "f").public_key() == AUTHORITY.key().public_key()
+    assert pem.parse_key(text, "f").public_key() == CA.key.public_key()

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from certs import store
-from certs.errors import MalformedError, MismatchedKeyError, UnreadableError, UnwritableError
+from certs.errors import CertificateError, MismatchedKeyError, UnreadableError
 from certs.keypair import KeyPair, fits
-from tests.certs.builders import AUTHORITY, a_folder, a_pair, read_serving, replace_serving
+from tests.certs.builders import CA, a_folder, a_pair, read_ca, read_serving, replace_serving
 
 #: How often the writer replaces the pair under the readers' hands; each time takes a few flushes to the disk.
 ROUNDS = 60
@@ -54,7 +54,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     pair = a_pair()
     folder = a_folder(tmp_path / "pki", pair)
 
-    assert (store.read_authority(folder), read_serving(folder)) == (AUTHORITY, pair)
+    assert (read_ca(folder), read_serving(folder)) == (CA, pair)
     assert {path.name for path in folder.iterdir()} == set(store.FILE_NAMES)
 
 
@@ -63,7 +63,7 @@ def test_modes(tmp_path: Path, chmod_calls: list[object]) -> None:
     """Private keys are 0600 although the umask would allow all, and were never anything else."""
     folder = a_folder(tmp_path / "pki", a_pair())
 
-    assert [mode(folder / name) for name in (store.AUTHORITY_KEY, store.SERVING_KEY)] == [0o600, 0o600]
+    assert [mode(folder / name) for name in (store.CA_KEY, store.SERVING_KEY)] == [0o600, 0o600]
     assert mode(folder) == 0o700
     assert chmod_calls == []
 
@@ -97,7 +97,7 @@ def test_a_failed_writing_changes_nothing(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (300, hard))  # bytes: enough for the key, not the certificate
     try:
-        with pytest.raises(UnwritableError, match="pki: cannot be written: File too large"):
+        with pytest.raises(CertificateError, match="pki: cannot be written: File too large"):
             replace_serving(folder, a_pair())
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -112,7 +112,7 @@ def test_a_folder_in_the_way(tmp_path: Path) -> None:
     before = (folder / store.SERVING_KEY).read_bytes()
     (folder / store.SERVING_CERTIFICATE).unlink()
     (folder / store.SERVING_CERTIFICATE).mkdir()
-    with pytest.raises(UnwritableError, match=r"tls\.crt: is a folder"):
+    with pytest.raises(CertificateError, match=r"tls\.crt: is a folder"):
         replace_serving(folder, a_pair())
 
     assert before == (folder / store.SERVING_KEY).read_bytes()
@@ -122,7 +122,7 @@ def test_a_file_instead_of_the_folder(tmp_path: Path) -> None:
     """The message names it."""
     (tmp_path / "pki").write_text("")
     with (
-        pytest.raises(UnwritableError, match="pki: cannot be used as a folder"),
+        pytest.raises(CertificateError, match="pki: cannot be used as a folder"),
         store.locked(tmp_path / "pki"),
     ):
         pass
@@ -132,7 +132,7 @@ def test_a_file_instead_of_the_folder(tmp_path: Path) -> None:
     ("content", "error"),
     [
         pytest.param(None, UnreadableError, id="missing"),
-        pytest.param(b"", MalformedError, id="0 bytes"),
+        pytest.param(b"", CertificateError, id="0 bytes"),
         pytest.param(
             b"x" * (store.MAX_FILE_BYTES + 1), UnreadableError, id="1 byte more than a secret may have"
         ),
@@ -184,7 +184,7 @@ def test_readers_never_see_a_mixed_pair(tmp_path: Path) -> None:
     assert failures == []
     assert seen
     assert {pair.fingerprint for pair in seen} <= {pair.fingerprint for pair in pairs}
-    assert all(fits(pair.key(), pair.certificate()) for pair in seen[:: max(1, len(seen) // 100)])
+    assert all(fits(pair.key, pair.certificate) for pair in seen[:: max(1, len(seen) // 100)])
 
 
 def test_writers_do_not_interleave(tmp_path: Path) -> None:
@@ -202,4 +202,4 @@ def test_writers_do_not_interleave(tmp_path: Path) -> None:
     for writer in writers:
         writer.join()
 
-    assert store.read_pair_once(folder / store.SERVING_CERTIFICATE, folder / store.SERVING_KEY) in pairs
+    assert store.read_pair(folder / store.SERVING_CERTIFICATE, folder / store.SERVING_KEY) in pairs

@@ -57,7 +57,7 @@ TESTED_ELSEWHERE = {
     "policies/scheduler/rejections.py": "tests/policies/scheduler/test_explanation.py",
     "policies/scheduler/domain_stats.py": "tests/policies/scheduler/test_explanation.py",
     "policies/scheduler/result.py": "tests/policies/scheduler/test_evaluate.py",
-    "webhook/cli/certs_json.py": "tests/webhook/cli/test_certs.py",
+    "webhook/cli/certs_target.py": "tests/webhook/cli/test_certs_show.py",
     "webhook/cli/completing.py": "tests/webhook/cli/test_completion.py",
     "policies/model/controller_labels.py": "tests/policies/rules/test_selector_misses_own_pod.py",
     "policies/manifests/errors.py": "tests/webhook/cli/test_main.py",

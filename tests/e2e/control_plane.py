@@ -60,14 +60,14 @@ class ControlPlane:
             self.assets.kubectl,
             self.folder / f"home-{name}",
             server=self.url,
-            authority=self._files.authority,
+            authority=self._files.ca,
             token=token,
         )
 
     @property
     def authority(self) -> bytes:
         """Who vouches for the API server, PEM."""
-        return self._files.authority.read_bytes()
+        return self._files.ca.read_bytes()
 
     def _start_etcd(self, *, peer_port: int) -> Running:
         client, peer = f"http://127.0.0.1:{self._etcd_port}", f"http://127.0.0.1:{peer_port}"
@@ -153,7 +153,7 @@ class ControlPlane:
 
     def tls(self) -> ssl.SSLContext:
         """Return what a client of the API server trusts."""
-        return ssl.create_default_context(cafile=str(self._files.authority))
+        return ssl.create_default_context(cafile=str(self._files.ca))
 
     @contextmanager
     def client(self, token: str = "") -> Iterator[ApiClient]:

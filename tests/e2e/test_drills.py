@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from certs.keyring import keyring_data, parse_keyring
+from certs.keyring import parse_keyring
 from certs.names import Service, parse_names
-from certs.rotate import Publication, Step, carry_out
+from certs.rotate import issue_serving
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.installation import CONFIGURATIONS, NAME, PLACES, Installation
 from tests.e2e.kubectl import Kubectl
@@ -76,8 +76,7 @@ def test_a_certificate_of_a_wrong_clock(installed: Installation) -> None:
     names = parse_names(service=Service(name=NAME, namespace=NAME))
     keyring = parse_keyring(_secret(installed), _SECRET)
     ahead = datetime.now(UTC) + timedelta(hours=_AHEAD_H)
-    # By a clock that is ahead everything is trusted for long.
-    spoiled = keyring_data(carry_out(Step.ISSUE, keyring, Publication(), names=names, now=ahead))
+    spoiled = issue_serving(keyring, names, now=ahead).data()
     data = {key: base64.b64encode(value).decode() for key, value in spoiled.items()}
     patch = {"data": data}
     installed.kubectl.do("patch", "secret", _SECRET, "-n", NAME, "--type=merge", "-p", json.dumps(patch))

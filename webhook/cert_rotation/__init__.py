@@ -1,1 +1,1 @@
-"""Certificates of a cluster: a Secret that all replicas share, and whom the webhook configurations trust."""
+"""Rotates the certificates of a cluster: a Secret that all replicas share, and the webhooks' caBundles."""

@@ -1,25 +1,20 @@
-"""The two webhook configurations: whom they trust, and putting a bundle in by patches that cannot clash."""
+"""The two webhook configurations: the CAs they trust, replaced by patches that cannot clash."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from cryptography import x509
 
-from certs.inject import CONFIGURATION_KINDS, bundles, plan_injection
+from certs.inject import CONFIGURATION_KINDS, plan_injection, trusted_by
 from webhook.kube.api_server import JSON_PATCH, ApiError, ApiServer
-
-#: The group that registers webhooks.
-_GROUP: Final = "/apis/admissionregistration.k8s.io/v1"
-#: Who the API server's managed fields say has written the bundle.
-_FIELD_MANAGER: Final = "evenkeel"
 
 
 def collection(kind: str) -> str:
-    """Return where the API server has all configurations of a kind."""
-    return f"{_GROUP}/{kind.lower()}s"
+    """Return the API server's path of all configurations of a kind."""
+    return f"/apis/admissionregistration.k8s.io/v1/{kind.lower()}s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +24,12 @@ class Configuration:
     Attributes:
         kind: Of the object.
         name: Of the object.
-        manifest: The object; None where it is not there.
+        manifest: The object; None where it does not exist.
     """
 
     kind: str
     name: str
-    manifest: Mapping[str, Any] | None
+    manifest: Mapping[str, Any] | None = None
 
     @property
     def source(self) -> str:
@@ -48,8 +43,13 @@ class Configuration:
 
     @property
     def registered(self) -> bool:
-        """Whether the API server is told to call anyone: without configuration or webhooks it is not."""
+        """Whether the API server calls anyone: without configuration or webhooks it does not."""
         return bool((self.manifest or {}).get("webhooks"))
+
+    @property
+    def trusted(self) -> dict[str, frozenset[x509.Certificate]]:
+        """The certificates that each of its webhooks trusts, by the webhooks' names."""
+        return trusted_by(self.manifest or {})
 
     @property
     def path(self) -> str:
@@ -58,24 +58,12 @@ class Configuration:
 
 
 def read_configurations(api: ApiServer, name: str) -> tuple[Configuration, ...]:
-    """Return the mutating and the validating configuration of a name, there or not.
+    """Return the mutating and the validating configuration of a name, whether they exist or not.
 
     Raises:
-        ClusterError: They cannot be asked for.
+        ClusterError: They cannot be read.
     """
-    return tuple(
-        _read(api, Configuration(kind=kind, name=name, manifest=None)) for kind in CONFIGURATION_KINDS
-    )
-
-
-def published_bundles(configurations: Iterable[Configuration]) -> list[frozenset[x509.Certificate]]:
-    """Return whom each webhook of the configurations trusts."""
-    return [
-        bundle
-        for configuration in configurations
-        if configuration.manifest is not None
-        for bundle in bundles(configuration.manifest)
-    ]
+    return tuple(_read(api, Configuration(kind=kind, name=name)) for kind in CONFIGURATION_KINDS)
 
 
 def publish(
@@ -93,13 +81,9 @@ def publish(
     patch = plan_injection(configuration.manifest, bundle) if configuration.manifest is not None else []
     if not patch:
         return configuration
-    manifest = api.call(
-        "PATCH",
-        configuration.path,
-        params={"fieldManager": _FIELD_MANAGER},
-        body=patch,
-        content_type=JSON_PATCH,
-    )
+    # The API server's managed fields name who has written the bundle.
+    manager = {"fieldManager": "evenkeel"}
+    manifest = api.call("PATCH", configuration.path, params=manager, body=patch, content_type=JSON_PATCH)
     return replace(configuration, manifest=manifest)
 
 

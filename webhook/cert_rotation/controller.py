@@ -1,15 +1,14 @@
-"""Keeps one replica's serving certificate: follows the Secret, and mends it while this replica leads.
+"""Serves a certificate of the shared Secret in one replica, and reconciles the Secret while it leads.
 
-Every replica looks at the Secret and the webhook configurations every few seconds: three small reads, which
-take less from an API server than three watches and need no more rights than to read by name. A pair is
-written into a private folder for ``certs.serving``, and only if API servers trust it already, or if what is
-served is no good anyway. So whatever happens to the Secret, no replica changes from a certificate that is
-trusted to one that is not; and while the API server is away, what is served stays.
+Every replica reads the Secret and the webhook configurations every few seconds: three small reads, which
+cost an API server less than three watches and need no more rights than to read by name. A pair is written
+into a private folder for ``certs.serving``, and only if API servers trust it already, or if what is served
+is no good anyway. So whatever happens to the Secret, no replica changes from a certificate that is trusted
+to one that is not; and while the API server is away, what is served stays.
 """
 
 from __future__ import annotations
 
-import random
 import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -19,27 +18,22 @@ from typing import Final
 from certs import store
 from certs.clocks import clock_problem
 from certs.errors import CertificateError
-from certs.inject import trusted_by
-from certs.inspect import leads_to
+from certs.inspect import leads_to, signer_of
 from certs.keypair import KeyPair
-from certs.rotate import Step, serving_problem, signer_of
+from certs.keyring import serving_data
+from certs.rotate import Action, is_better, serving_problem
 from webhook.cert_rotation.manual import ClockError
 from webhook.cert_rotation.reconcile import ObservedState, Reconciler
 from webhook.kube.api_server import ApiError, ClusterError, UnreachableError
 from webhook.logs import LOGGER
 
-#: Seconds between two looks while nothing is to be done. Arbitrary; a caBundle that somebody overwrote is put
-#: back within it.
-_LOOK_EVERY_S: Final = 5.0
-#: Seconds between two looks while something is not as it should be yet. Arbitrary.
-_LOOK_AGAIN_S: Final = 1.0
-#: How much shorter or longer each pause is, so that replicas do not ask in step. Arbitrary.
-_JITTER: Final = 0.2
-#: Seconds for which an API server that does not answer is waited for at the start. Arbitrary; then the
-#: process ends, and its kubelet starts it again after a pause that grows.
-_PATIENCE_S: Final = 60.0
-#: Seconds that ``stop`` waits for a look that is under way. Arbitrary.
-_STOP_S: Final = 2.0
+#: Seconds between two looks. A caBundle that was overwritten is restored within them.
+LOOK_EVERY_S: Final = 5.0
+#: Seconds between two looks while something is not as it should be yet.
+LOOK_AGAIN_S: Final = 1.0
+#: Seconds for which an API server that does not answer is waited for at the start. Then the process ends, and
+#: its kubelet restarts it with a back-off.
+_TIMEOUT_S: Final = 60.0
 
 #: Stands for election until the returned function is called: the first argument is called when this replica
 #: begins to lead, the second when it ends.
@@ -49,67 +43,52 @@ Elect = Callable[[Callable[[], None], Callable[[], None]], Callable[[], None]]
 class CertificateController:
     """One replica's serving certificate: ``provision`` before listening, then ``start``, and ``stop``."""
 
-    def __init__(
-        self,
-        rotation: Reconciler,
-        folder: Path,
-        *,
-        elect: Elect,
-        look_every_s: float = _LOOK_EVERY_S,
-        look_again_s: float = _LOOK_AGAIN_S,
-        jitter: Callable[[], float] = random.random,
-    ) -> None:
+    def __init__(self, reconciler: Reconciler, folder: Path, *, elect: Elect) -> None:
         """Nothing is sent or written yet.
 
         Args:
-            rotation: The cluster's certificates; nobody else uses this one.
+            reconciler: The cluster's certificates, for this controller alone.
             folder: A private folder, for the pair that is served.
             elect: Stands for election.
-            look_every_s: Seconds between two looks while nothing is to be done.
-            look_again_s: Seconds between two looks otherwise.
-            jitter: Returns numbers from 0 to 1.
         """
         self.certificate: Path = folder / store.SERVING_CERTIFICATE
         self.key: Path = folder / store.SERVING_KEY
-        self._rotation = rotation
+        self._reconciler = reconciler
         self._folder = folder
         self._elect = elect
-        self._look_every_s = look_every_s
-        self._look_again_s = look_again_s
-        self._jitter = jitter
         self._wake = threading.Event()
         self._stopping = False
         self._leading = False
         self._resign: Callable[[], None] | None = None
         self._thread = threading.Thread(target=self._run, name="certificates", daemon=True)
         self._served: KeyPair | None = None
-        self._view: ObservedState | None = None
-        self._problem = "the certificates of the cluster were not looked at yet"
-        self._told: dict[str, str] = {}
+        self._observed: ObservedState | None = None
+        self._problem = "the certificates of the cluster were not read yet"
+        self._reported: dict[str, str] = {}
 
     @property
     def leading(self) -> bool:
-        """Whether this replica mends what it finds."""
+        """Whether this replica reconciles what it finds."""
         return self._leading
 
     @property
     def authority_expiry(self) -> datetime | None:
-        """When the authority of the certificate that is served expires, UTC; None if it is not known."""
-        if self._served is None or self._view is None:
+        """When the CA of the certificate that is served expires, UTC; None if it is not known."""
+        if self._served is None or self._observed is None:
             return None
-        signer = signer_of(self._served, self._view.keyring.trusted)
+        signer = signer_of(self._served, self._observed.keyring.trusted)
         return signer.not_valid_after_utc if signer else None
 
     @property
     def skew(self) -> timedelta:
         """How far this machine's clock was ahead of the API server's at the last look."""
-        return self._rotation.skew
+        return self._reconciler.skew
 
     def warnings(self) -> list[str]:
         """Return what is wrong in the cluster that is no reason to send requests elsewhere. Costs nothing."""
-        found = self._view.configurations if self._view else ()
+        found = self._observed.configurations if self._observed else ()
         unregistered = [
-            f"{entry.source} {'holds no webhook' if entry.manifest else 'does not exist'}: the API server "
+            f"{entry.source} {'has no webhooks' if entry.manifest else 'does not exist'}: the API server "
             f"sends nothing to /{entry.webhook}"
             for entry in found
             if not entry.registered
@@ -117,8 +96,8 @@ class CertificateController:
         return [*unregistered, *filter(None, [clock_problem(self.skew)])]
 
     def registered(self) -> dict[str, bool]:
-        """Return whether the API server is told to call each webhook; empty before the first look."""
-        found = self._view.configurations if self._view else ()
+        """Return whether the API server calls each webhook; empty before the first look."""
+        found = self._observed.configurations if self._observed else ()
         return {entry.webhook: entry.registered for entry in found}
 
     def problem(self) -> str:
@@ -130,46 +109,41 @@ class CertificateController:
         return self._problem
 
     def provision(
-        self, *, patience_s: float = _PATIENCE_S, wait: Callable[[float], object] | None = None
+        self, *, timeout_s: float = _TIMEOUT_S, sleep: Callable[[float], object] | None = None
     ) -> None:
-        """Get a pair to serve, from the Secret or, where that has none, by making one.
+        """Get a pair to serve, from the Secret or, where that has none, by creating one.
 
-        Nobody leads yet, and nobody needs to: of all replicas that make the Secret one succeeds, and the
-        others take what it has made.
+        No replica leads yet, and none needs to: of all replicas that create the Secret one succeeds, and the
+        others take what it has created.
 
         Args:
-            patience_s: Seconds for which an API server that does not answer is waited for.
-            wait: Waits for so many seconds; None to sleep.
+            timeout_s: Seconds for which an API server that does not answer is waited for.
+            sleep: Waits for so many seconds.
 
         Raises:
             ClusterError: There is no pair to be had, and why.
             CertificateError: The pair cannot be written to the folder.
         """
-        wait = wait or self._wake.wait
-        left = patience_s
+        sleep = sleep or self._wake.wait
+        left = timeout_s
         while True:
             try:
-                view = self._rotation.look()
-                if serving_problem(view.keyring.serving, self._rotation.names, self._rotation.now()):
-                    # Putting the bundle into the configurations is left to whoever will lead.
-                    view, plan = self._rotation.reconcile(view, publishing=False)
-                    if plan.step is Step.REFUSE:
-                        raise ClockError(f"there is nothing to serve, and none is issued: {plan.reason}")
-                self._adopt(view)
+                self._provision()
             except (ApiError, UnreachableError) as error:
-                pause = self._pause_s(self._look_again_s)
                 if left <= 0 or (isinstance(error, ApiError) and error.forbidden):
                     raise
-                self._tell("cluster", "certificates_unavailable", str(error))
-                left -= pause
-                wait(pause)
+                self._report("cluster", "certificates_unavailable", str(error))
+                left -= LOOK_AGAIN_S
+                sleep(LOOK_AGAIN_S)
             else:
                 return
 
     def start(self) -> None:
         """Follow the Secret from now on, and stand for election; what the folder holds is what is served."""
-        if self._served is None:
-            self._served = self._left_behind()
+        try:
+            self._served = store.read_pair(self.certificate, self.key)
+        except CertificateError:
+            self._served = None
         self._stand_for_election()
         self._thread.start()
 
@@ -179,7 +153,16 @@ class CertificateController:
         self._wake.set()
         self._resign_from_election()
         if self._thread.is_alive():
-            self._thread.join(_STOP_S)
+            self._thread.join(2.0)  # a look that is under way
+
+    def _provision(self) -> None:
+        observed, reconciler = self._reconciler.observe(), self._reconciler
+        if serving_problem(observed.keyring.serving, reconciler.names, reconciler.now()):
+            # Putting the bundle into the configurations is left to the leader.
+            observed, rotation = reconciler.reconcile(observed, publishing=False)
+            if rotation.plan.action is Action.REFUSE:
+                raise ClockError(f"there is nothing to serve, and none is issued: {rotation.plan.reason}")
+        self._adopt(observed)
 
     def _stand_for_election(self) -> None:
         if self._resign is None and not self._stopping:
@@ -189,22 +172,6 @@ class CertificateController:
         resign, self._resign = self._resign, None
         if resign is not None:
             resign()
-
-    def _look_at_the_clock(self) -> None:
-        """Leave it to others to lead while this machine's clock is wrong: it must sign nothing."""
-        problem = clock_problem(self._rotation.skew)
-        self._tell("clock", "clock_differs", problem)
-        if problem:
-            self._resign_from_election()
-        else:
-            self._stand_for_election()
-
-    def _left_behind(self) -> KeyPair | None:
-        """Return the pair that another process has provided."""
-        try:
-            return store.read_pair(self.certificate, self.key)
-        except CertificateError:
-            return None
 
     def _begin_to_lead(self) -> None:
         self._leading = True
@@ -218,92 +185,86 @@ class CertificateController:
     def _run(self) -> None:
         pause_s = 0.0
         while not self._stopping:
-            self._wake.wait(self._pause_s(pause_s))
+            self._wake.wait(pause_s)
             self._wake.clear()
             if not self._stopping:
-                pause_s = self._look_every_s if self._look_once() else self._look_again_s
+                pause_s = LOOK_EVERY_S if self._look() else LOOK_AGAIN_S
 
-    def _pause_s(self, pause_s: float) -> float:
-        return pause_s * (1 + _JITTER * (2 * self._jitter() - 1))
-
-    def _look_once(self) -> bool:
-        """Look, mend while leading, and serve what is good; return whether the next look has time."""
+    def _look(self) -> bool:
+        """Read, reconcile while leading, and serve what is good; return whether all is in order."""
         try:
-            view = self._rotation.look()
-            self._look_at_the_clock()
-            self._tell_broken(view)
-            step = Step.KEEP
+            observed = self._reconciler.observe()
+            self._check_clock()
+            self._check_secret(observed)
+            action = Action.KEEP
             if self._leading:
-                view, plan = self._rotation.reconcile(view, spare=self._served)
-                step = plan.step
-            self._adopt(view)
+                observed, rotation = self._reconciler.reconcile(observed)
+                action = rotation.plan.action
+            self._adopt(observed)
         except (ClusterError, CertificateError) as error:
-            self._tell("cluster", "certificates_unavailable", str(error))
+            self._report("cluster", "certificates_unavailable", str(error))
             return isinstance(error, UnreachableError)  # no hurry: it may be down for long
-        except Exception as error:  # noqa: BLE001  # nobody would begin this thread anew
-            self._tell("cluster", "certificates_unavailable", f"{type(error).__name__}: {error}", trace=error)
-            return True
-        self._tell("cluster", "certificates_unavailable", "")
-        return step in {Step.KEEP, Step.REFUSE} and not self._problem and not self._told.get("secret")
-
-    def _adopt(self, view: ObservedState) -> None:
-        """Serve what the Secret holds if that is better than what is served, and remember what is wrong."""
-        offered = view.keyring.serving
-        unfit = self._tell_broken(view)
-        if offered is not None and not unfit and offered != self._served and self._is_better(offered, view):
-            with store.locked(self._folder):
-                store.replace_files(self._folder, store.serving_files(offered))
-            self._served = offered
-            LOGGER.info(
-                "certificate_adopted",
-                extra={
-                    "fields": {
-                        "fingerprint": offered.fingerprint,
-                        "not_after": f"{offered.not_after:%Y-%m-%dT%H:%M:%SZ}",
-                    }
-                },
+        except Exception as error:  # noqa: BLE001  # nothing would start this thread again
+            self._report(
+                "cluster", "certificates_unavailable", f"{type(error).__name__}: {error}", trace=error
             )
-        self._tell("missing", "webhook_configuration_missing", ", ".join(view.missing()))
-        self._view = view
-        self._problem = self._distrusted_by(view)
-
-    def _tell_broken(self, view: ObservedState) -> str:
-        """Tell what is wrong with the Secret; return why its certificate cannot be served."""
-        unfit = serving_problem(view.keyring.serving, self._rotation.names, self._rotation.now())
-        broken = "; ".join(view.keyring.problems) or (unfit and f"{view.stored.source}: {unfit}")
-        self._tell("secret", "certificate_secret_broken", broken)
-        return unfit
-
-    def _is_better(self, offered: KeyPair, view: ObservedState) -> bool:
-        """Tell whether a good pair may take the place of the one that is served."""
-        served, now = self._served, self._rotation.now()
-        if served is None or serving_problem(served, self._rotation.names, now):
             return True
-        if not view.publication.trusts(served):
-            return True
-        signer = signer_of(offered, view.keyring.trusted)
-        return signer is not None and view.publication.settled(signer, now, self._rotation.lifetimes.settle)
+        self._report("cluster", "certificates_unavailable", "")
+        return (
+            action in {Action.KEEP, Action.REFUSE} and not self._problem and not self._reported.get("secret")
+        )
 
-    def _distrusted_by(self, view: ObservedState) -> str:
+    def _check_clock(self) -> None:
+        """Leave it to others to lead while this machine's clock is wrong: it must sign nothing."""
+        problem = clock_problem(self.skew)
+        self._report("clock", "clock_differs", problem)
+        if problem:
+            self._resign_from_election()
+        else:
+            self._stand_for_election()
+
+    def _check_secret(self, observed: ObservedState) -> None:
+        """Report what is wrong with the Secret."""
+        keyring, names, now = observed.keyring, self._reconciler.names, self._reconciler.now()
+        unfit = serving_problem(keyring.serving, names, now)
+        broken = "; ".join(keyring.problems) or (unfit and f"{observed.stored.source}: {unfit}")
+        self._report("secret", "certificate_secret_broken", broken)
+
+    def _adopt(self, observed: ObservedState) -> None:
+        """Serve what the Secret holds if that is better than what is served, and remember what is wrong."""
+        self._check_secret(observed)
+        names, now, offered = self._reconciler.names, self._reconciler.now(), observed.keyring.serving
+        if offered and is_better(observed.keyring, self._served, observed.trust, names=names, now=now):
+            with store.locked(self._folder):
+                store.replace_files(self._folder, serving_data(offered))
+            self._served = offered
+            expiry = f"{offered.not_after:%Y-%m-%dT%H:%M:%SZ}"
+            fields = {"fingerprint": offered.fingerprint, "not_after": expiry}
+            LOGGER.info("certificate_adopted", extra={"fields": fields})
+        missing = [found.source for found in observed.configurations if found.manifest is None]
+        self._report("missing", "webhook_configuration_missing", ", ".join(missing))
+        self._observed = observed
+        self._problem = self._distrusted_by(observed)
+
+    def _distrusted_by(self, observed: ObservedState) -> str:
         """Return why what is served is no good, or which webhook does not trust it; empty if all do."""
         if self._served is None:
-            return f"{view.stored.source}: there is nothing to serve"
-        if unfit := serving_problem(self._served, self._rotation.names, self._rotation.now()):
-            return unfit
-        certificate = self._served.certificate()
-        for configuration in view.configurations:
-            for webhook, bundle in trusted_by(configuration.manifest or {}).items():
-                if not leads_to(certificate, tuple(bundle)):
+            return f"{observed.stored.source}: there is nothing to serve"
+        if problem := serving_problem(self._served, self._reconciler.names, self._reconciler.now()):
+            return problem
+        for configuration in observed.configurations:
+            for webhook, bundle in configuration.trusted.items():
+                if not leads_to(self._served.certificate, bundle):
                     why = "does not lead to the served certificate" if bundle else "is empty or broken"
                     return f"{configuration.source}: the caBundle of {webhook} {why}"
         return ""
 
-    def _tell(self, subject: str, event: str, reason: str, *, trace: Exception | None = None) -> None:
+    def _report(self, subject: str, event: str, reason: str, *, trace: Exception | None = None) -> None:
         """Log what is wrong when it begins, when it becomes something else, and when it is over."""
-        if reason == self._told.get(subject, ""):
+        if reason == self._reported.get(subject, ""):
             return
         if reason:
             LOGGER.warning(event, extra={"fields": {"reason": reason}}, exc_info=trace)
         else:
             LOGGER.info(f"{event}_resolved")
-        self._told[subject] = reason
+        self._reported[subject] = reason

@@ -21,7 +21,7 @@ def inject_manifest(
     Args:
         content: YAML or JSON, of one document or more.
         file: What messages call it.
-        bundle: Whom to trust.
+        bundle: The CAs to trust.
         name: The configurations' name; empty for all of them.
 
     Raises:
@@ -31,8 +31,7 @@ def inject_manifest(
     documents = load(content, file)
     found = [entry for document in documents for entry in _configurations(document, name)]
     if not found:
-        called = f" called {name}" if name else ""
-        raise DocumentError([f"{file}: holds no webhook configuration{called}"])
+        raise DocumentError([f"{file}: no webhook configuration{f' named {name}' if name else ''}"])
     edits: dict[int, list[Edit]] = {}
     for entry in found:
         edits.setdefault(entry.document.index, []).extend(_edits(entry, bundle))

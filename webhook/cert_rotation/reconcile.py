@@ -1,8 +1,8 @@
-"""Look at a cluster's certificates, and do what ``certs.rotate`` decides: first to the Secret.
+"""Read a cluster's certificates, and do what ``certs.rotate`` decides: to the Secret, then to the webhooks.
 
-Everything is written under the condition that nobody else has written meanwhile, so any number of processes
-may do this at once: who comes second looks again. Order matters. The configurations are read before the
-Secret, so a bundle is never put into a configuration that is newer than the Secret it was made from.
+Every write fails if another process has written since the read, so any number of processes may reconcile at
+once: the second one reads again. Order matters. The configurations are read before the Secret, so a bundle is
+never put into a configuration that is newer than the Secret it was taken from.
 """
 
 from __future__ import annotations
@@ -13,34 +13,16 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from certs.clocks import clock_problem
-from certs.keypair import KeyPair
 from certs.keyring import Keyring
-from certs.names import Service as ServiceNames
-from certs.names import SubjectNames, parse_names
-from certs.rotate import (
-    Demand,
-    Lifetimes,
-    Plan,
-    Publication,
-    Step,
-    carry_out,
-    plan_rotation,
-    serving_problem,
-)
-from webhook.cert_rotation.configurations import (
-    Configuration,
-    publish,
-    published_bundles,
-    read_configurations,
-)
-from webhook.cert_rotation.secret import SecretStore, Stored
+from certs.names import Service, SubjectNames, parse_names
+from certs.rotate import Action, Demand, Rotation, Trust, rotate
+from webhook.cert_rotation.configurations import Configuration, publish, read_configurations
+from webhook.cert_rotation.secret import SecretStore, StoredSecret
 from webhook.kube.api_server import ApiError, ApiServer
 from webhook.logs import LOGGER
 
-#: How often a round is begun anew because somebody else was faster. Arbitrary; the next look comes soon.
+#: How often a conflict is answered by reading again, at most.
 _ATTEMPTS: Final = 5
-#: How many steps one round takes at most. Making everything and adding what others trust takes three.
-_STEPS: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +36,7 @@ class Target:
         webhooks: The name of both webhook configurations.
     """
 
-    namespace: str
+    namespace: str = "evenkeel"
     secret: str = "evenkeel-tls"  # noqa: S105  # a name
     service: str = "evenkeel"
     webhooks: str = "evenkeel"
@@ -63,190 +45,129 @@ class Target:
         """Return the names of the serving certificate.
 
         Raises:
-            NamesError: A Service or a namespace cannot be called so.
+            CertificateError: A Service or a namespace cannot have such a name.
         """
-        return parse_names(service=ServiceNames(name=self.service, namespace=self.namespace))
+        return parse_names(service=Service(name=self.service, namespace=self.namespace))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedState:
-    """What a look has seen.
+    """The certificates of a cluster as they were read.
 
     Attributes:
         stored: The Secret.
-        configurations: Both webhook configurations, there or not.
-        publication: Whom the API servers trust, and since when.
+        configurations: Both webhook configurations, whether they exist or not.
+        trust: Which CAs the configurations trust, and since when.
     """
 
-    stored: Stored
+    stored: StoredSecret
     configurations: tuple[Configuration, ...]
-    publication: Publication
+    trust: Trust
 
     @property
     def keyring(self) -> Keyring:
         """What the Secret holds."""
         return self.stored.keyring
 
-    def missing(self) -> tuple[str, ...]:
-        """Return the webhook configurations that are not there."""
-        return tuple(found.source for found in self.configurations if found.manifest is None)
-
 
 class Reconciler:
-    """The certificates of one place, looked at again and again; not for several threads at once.
+    """The certificates of one target; not for several threads at once.
 
     Attributes:
+        names: The names that the serving certificate must have.
         skew: How far the clock of this machine was ahead of the API server's at the last look.
     """
 
-    def __init__(
-        self,
-        api: ApiServer,
-        place: Target,
-        *,
-        now: Callable[[], datetime],
-        lifetimes: Lifetimes | None = None,
-    ) -> None:
+    def __init__(self, api: ApiServer, target: Target, *, now: Callable[[], datetime]) -> None:
         """Nothing is sent yet.
 
         Raises:
-            NamesError: A Service or a namespace cannot be called so.
+            CertificateError: A Service or a namespace cannot have such a name.
         """
-        self.place = place
-        self.names = place.names()
-        self.lifetimes = lifetimes or Lifetimes()
-        self._api = api
-        self._secret = SecretStore(api, place.namespace, place.secret)
-        self._now = now
-        self._publication = Publication()
+        self.names = target.names()
         self.skew = timedelta(0)
+        self._api = api
+        self._webhooks = target.webhooks
+        self._secret = SecretStore(api, target.namespace, target.secret)
+        self._now = now
+        self._trust = Trust()
 
     def now(self) -> datetime:
         """Return the current time, by the API server's clock if this machine's differs: it verifies."""
         now = self._now()
         return now - self.skew if clock_problem(self.skew) else now
 
-    def look(self) -> ObservedState:
+    def observe(self) -> ObservedState:
         """Read the configurations and the Secret.
 
         Raises:
             ClusterError: They cannot be read.
         """
-        configurations = read_configurations(self._api, self.place.webhooks)
+        configurations = read_configurations(self._api, self._webhooks)
         stored = self._secret.read()
         date = self._api.date
         self.skew = self._now() - date if date else timedelta(0)
-        self._observe(configurations)
-        return ObservedState(stored=stored, configurations=configurations, publication=self._publication)
-
-    def plan(self, view: ObservedState, *, demand: Demand = Demand.NOTHING) -> Plan:
-        """Decide the next step on what was seen."""
-        return plan_rotation(
-            view.keyring,
-            view.publication,
-            names=self.names,
-            now=self.now(),
-            lifetimes=self.lifetimes,
-            demand=demand,
-            skew=self.skew,
-        )
-
-    def _take_step(self, view: ObservedState, plan: Plan, *, spare: KeyPair | None = None) -> ObservedState:
-        """Do what was planned to the Secret.
-
-        Args:
-            view: What was seen.
-            plan: What was planned on it.
-            spare: A good serving certificate, should the Secret hold no good one and nobody to sign one.
-
-        Raises:
-            ApiError: With ``conflict`` or ``not_found`` if it is no longer what was seen.
-            UnreachableError: There is no answer.
-        """
-        keyring = view.keyring
-        if plan.step is Step.MAKE and serving_problem(keyring.serving, self.names, self.now()):
-            keyring = replace(keyring, serving=spare)
-        changed = carry_out(
-            plan.step,
-            keyring,
-            view.publication,
-            names=self.names,
-            now=self.now(),
-            lifetimes=self.lifetimes,
-        )
-        stored = self._secret.write(view.stored, changed)
-        LOGGER.info(
-            "certificate_secret_written",
-            extra={"fields": {"secret": stored.source, "step": plan.step.value, "reason": plan.reason}},
-        )
-        return replace(view, stored=stored)
+        return self._observed(stored, configurations)
 
     def reconcile(
         self,
-        view: ObservedState | None = None,
+        observed: ObservedState | None = None,
         *,
         demand: Demand = Demand.NOTHING,
-        spare: KeyPair | None = None,
         publishing: bool = True,
-    ) -> tuple[ObservedState, Plan]:
-        """Do whatever is due, first in the Secret and then in the configurations.
+    ) -> tuple[ObservedState, Rotation]:
+        """Do whatever is due, first to the Secret and then to the configurations.
 
         Args:
-            view: What a look has just seen; None to look first.
-            demand: What a person asks for; it is asked for until a step of it was taken.
-            spare: A good serving certificate, should the Secret hold no good one and nobody to sign one.
+            observed: What was just read; None to read first.
+            demand: What a person wants replaced.
             publishing: Do the configurations too.
 
         Returns:
-            What is there now, and the last plan: to wait, that this machine must not, or that nothing is
-            left to do; or the step that fulfilled the demand.
+            What is there now, and what was done to the Secret.
 
         Raises:
             ClusterError: Something cannot be read or written, or others are always faster.
         """
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                view, plan = self._renewed(view or self.look(), demand, spare)
-                # Where keys are due that this machine must not make, there is no bundle either.
-                if publishing and plan.step is not Step.REFUSE:
-                    view = self._published(view)
+                observed, rotation = self._rotate(observed or self.observe(), demand)
+                # Where this machine must not create the keys that are due, there is no bundle either.
+                if publishing and rotation.plan.action is not Action.REFUSE:
+                    observed = self._publish(observed)
             except ApiError as error:
                 if attempt == _ATTEMPTS or not (error.conflict or error.not_found):
                     raise
-                view = None
+                observed = None
             else:
-                return view, plan
+                return observed, rotation
         raise AssertionError("the last attempt returns or raises")
 
-    def _renewed(
-        self, view: ObservedState, demand: Demand, spare: KeyPair | None
-    ) -> tuple[ObservedState, Plan]:
-        """Do to the Secret whatever is due."""
-        for _ in range(_STEPS):
-            plan = self.plan(view, demand=demand)
-            if plan.step in {Step.KEEP, Step.WAIT, Step.REFUSE}:
-                break
-            view = self._take_step(view, plan, spare=spare)
-            if demand is not Demand.NOTHING and plan.step in {Step.SWITCH, Step.ISSUE, Step.MAKE}:
-                break
-        return view, plan
+    def _rotate(self, observed: ObservedState, demand: Demand) -> tuple[ObservedState, Rotation]:
+        """Do to the Secret whatever is due, by one write."""
+        rotation = rotate(
+            observed.keyring, observed.trust, names=self.names, now=self.now(), demand=demand, skew=self.skew
+        )
+        if rotation.done:
+            observed = replace(observed, stored=self._secret.write(observed.stored, rotation.keyring))
+        for plan in rotation.done:
+            fields = {"secret": self._secret.source, "action": plan.action.value, "reason": plan.reason}
+            LOGGER.info("certificate_secret_written", extra={"fields": fields})
+        return observed, rotation
 
-    def _published(self, view: ObservedState) -> ObservedState:
-        """Put the Secret's bundle into the configurations that have another."""
-        bundle = view.keyring.bundle(self.now())
+    def _publish(self, observed: ObservedState) -> ObservedState:
+        """Put the Secret's CAs into the configurations that have others."""
+        bundle = observed.keyring.bundle(self.now())
         configurations = []
-        for old in view.configurations:
+        for old in observed.configurations:
             new = publish(self._api, old, bundle)
             configurations.append(new)
             if new is not old:
-                LOGGER.info(
-                    "ca_bundle_published",
-                    extra={"fields": {"configuration": new.source, "authorities": len(bundle)}},
-                )
-        if tuple(configurations) == view.configurations:
-            return view
-        self._observe(tuple(configurations))
-        return replace(view, configurations=tuple(configurations), publication=self._publication)
+                fields = {"configuration": new.source, "cas": len(bundle)}
+                LOGGER.info("ca_bundle_published", extra={"fields": fields})
+        return self._observed(observed.stored, tuple(configurations))
 
-    def _observe(self, configurations: tuple[Configuration, ...]) -> None:
-        self._publication = self._publication.observe(published_bundles(configurations), self.now())
+    def _observed(self, stored: StoredSecret, configurations: tuple[Configuration, ...]) -> ObservedState:
+        bundles = [bundle for found in configurations for bundle in found.trusted.values()]
+        self._trust = self._trust.observe(bundles, self.now())
+        return ObservedState(stored=stored, configurations=configurations, trust=self._trust)

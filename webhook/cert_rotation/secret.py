@@ -1,7 +1,7 @@
-"""The Secret that all replicas share: read it, make it, write it only if nobody else has meanwhile.
+"""The Secret that all replicas share: read it, create it, write it only if it has not changed since.
 
-What stands in its keys is ``certs.keyring``'s business. Errors are those of ``ApiServer.call``; a conflict
-means that somebody else was faster, and that what is there now must be looked at.
+Its content is ``certs.keyring``'s business. Errors are those of ``ApiServer.call``; a conflict means that
+another process was faster, and that the Secret must be read again.
 """
 
 from __future__ import annotations
@@ -10,40 +10,25 @@ import base64
 import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
-from certs.keyring import Keyring, keyring_data, parse_keyring
+from certs.keyring import Keyring, parse_keyring
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError
-
-#: The type of a Secret that we make. Tools that look for certificates know it.
-_TYPE: Final = "kubernetes.io/tls"
-#: Labels of a Secret that we make, for people who look for what is whose.
-_LABELS: Final = {"app.kubernetes.io/name": "evenkeel", "app.kubernetes.io/managed-by": "evenkeel"}
-#: How cert-manager's annotations on a Secret that it keeps begin.
-_CERT_MANAGER: Final = "cert-manager.io/"
-
-
-class ForeignSecretError(ClusterError):
-    """A Secret that somebody else keeps; two who write it would undo each other's work for ever."""
-
-
-class MissingSecretError(ClusterError):
-    """A Secret that comes with the installation and is gone: to make one no right can be given by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
+class StoredSecret:
     """A Secret as it was read.
 
     Attributes:
         source: What messages call it.
-        keyring: What it holds; nothing where it is not there.
-        manifest: The object; None where it is not there. Never shown: it has private keys.
+        keyring: What it holds; nothing where it does not exist.
+        manifest: The object; None where it does not exist. Never shown: it has private keys.
     """
 
     source: str
     keyring: Keyring
-    manifest: Mapping[str, Any] | None = field(repr=False)
+    manifest: Mapping[str, Any] | None = field(default=None, repr=False)
 
 
 class SecretStore:
@@ -51,67 +36,67 @@ class SecretStore:
 
     def __init__(self, api: ApiServer, namespace: str, name: str) -> None:
         self._api = api
-        self._name = name
-        self._namespace = namespace
+        self._metadata = {"name": name, "namespace": namespace}
         self._collection = f"/api/v1/namespaces/{namespace}/secrets"
+        self._path = f"{self._collection}/{name}"
         self.source = f"Secret {namespace}/{name}"
 
-    def read(self) -> Stored:
-        """Return what is there.
+    def read(self) -> StoredSecret:
+        """Return the Secret, whether it exists or not.
 
         Raises:
-            ClusterError: It cannot be asked for, or is kept by cert-manager.
+            ClusterError: It cannot be read, or belongs to cert-manager.
         """
         try:
-            manifest = self._api.call("GET", f"{self._collection}/{self._name}")
+            return self._stored(self._api.call("GET", self._path))
         except ApiError as error:
             if not error.not_found:
                 raise
             nothing = Keyring(problems=(f"{self.source} does not exist",))
-            return Stored(source=self.source, keyring=nothing, manifest=None)
-        return self._stored(manifest)
+            return StoredSecret(source=self.source, keyring=nothing)
 
-    def write(self, old: Stored, keyring: Keyring) -> Stored:
-        """Put a keyring in the place of what was read.
+    def write(self, old: StoredSecret, keyring: Keyring) -> StoredSecret:
+        """Replace what was read by a keyring.
 
         Raises:
             ApiError: With ``conflict`` or ``not_found`` if it is no longer what was read.
-            MissingSecretError: It is not there and may not be made.
-            UnreachableError: There is no answer.
+            ClusterError: It does not exist and may not be created, or there is no answer.
         """
-        data = {key: base64.b64encode(value).decode() for key, value in keyring_data(keyring).items()}
-        if old.manifest is None:
-            made = {
-                "apiVersion": "v1",
-                "kind": "Secret",
-                "metadata": {"name": self._name, "namespace": self._namespace, "labels": _LABELS},
-                "type": _TYPE,
-                "data": data,
-            }
-            try:
-                return self._stored(self._api.call("POST", self._collection, body=made))
-            except ApiError as error:
-                if error.forbidden:
-                    text = "is not there, and Evenkeel may not make it: apply its installation again"
-                    raise MissingSecretError(f"{self.source} {text} ({error})") from error
+        data = {key: base64.b64encode(value).decode() for key, value in keyring.data().items()}
+        if old.manifest is not None:
+            # The resourceVersion that was read is sent too, so a write in between is a conflict.
+            return self._stored(self._api.call("PUT", self._path, body={**old.manifest, "data": data}))
+        labels = {"app.kubernetes.io/name": "evenkeel", "app.kubernetes.io/managed-by": "evenkeel"}
+        created = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {**self._metadata, "labels": labels},
+            "type": "kubernetes.io/tls",
+            "data": data,
+        }
+        try:
+            return self._stored(self._api.call("POST", self._collection, body=created))
+        except ApiError as error:
+            if not error.forbidden:
                 raise
-        # The resourceVersion that was read goes along, so a write in between is a conflict.
-        changed = {**old.manifest, "data": data}
-        return self._stored(self._api.call("PUT", f"{self._collection}/{self._name}", body=changed))
+            # RBAC cannot allow creating an object of one name.
+            text = "does not exist, and Evenkeel may not create it: apply its installation again"
+            raise ClusterError(f"{self.source} {text} ({error})") from error
 
-    def _stored(self, manifest: dict[str, Any]) -> Stored:
+    def _stored(self, manifest: dict[str, Any]) -> StoredSecret:
         annotations = manifest.get("metadata", {}).get("annotations") or {}
-        if any(name.startswith(_CERT_MANAGER) for name in annotations):
-            raise ForeignSecretError(
-                f"{self.source} is kept by cert-manager; mount it and give its folder with --cert-dir"
+        if any(name.startswith("cert-manager.io/") for name in annotations):
+            # Two that write it would undo each other's work for ever.
+            raise ClusterError(
+                f"{self.source} is managed by cert-manager; mount it and give its folder with --cert-dir"
             )
-        return Stored(
+        return StoredSecret(
             source=self.source, keyring=parse_keyring(_decoded(manifest), self.source), manifest=manifest
         )
 
 
 def _decoded(manifest: Mapping[str, Any]) -> dict[str, bytes]:
-    """Return the data of a Secret; what is no base64 is left out, as if it were not there."""
+    """Return the data of a Secret; a value that is not base64 is left out, as if it were missing."""
     data = {}
     for key, text in (manifest.get("data") or {}).items():
         try:

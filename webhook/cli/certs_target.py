@@ -1,49 +1,64 @@
-"""What the commands about certificates share: the options that name a cluster's certificates."""
+"""What the commands about certificates share: the options that name a cluster's certificates, and words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 import click
+from click.core import ParameterSource
 
+from certs.keypair import KeyPair
+from policies.manifests.errors import UsageError
 from webhook.cert_rotation.reconcile import Target
 from webhook.cli.live import context_option
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-#: The names that our own manifests give.
-DEFAULT: Final = Target(namespace="evenkeel")
+_DEFAULT: Final = Target()
+
+
+def _name(*option: str, default: str, help: str) -> Callable[[_Command], _Command]:  # noqa: A002  # as click's
+    return click.option(*option, metavar="NAME", default=default, show_default=True, help=help)
+
+
+_OPTIONS: Final = (
+    context_option(),
+    _name("-n", "--namespace", default=_DEFAULT.namespace, help="Namespace of the Secret."),
+    _name("--secret", default=_DEFAULT.secret, help="The cluster's Secret."),
+    _name("--webhooks", default=_DEFAULT.webhooks, help="Name of both webhook configurations."),
+)
+service_option = _name("--service", default=_DEFAULT.service, help="Service that the certificate is for.")
 
 
 def cluster_options(function: _Command) -> _Command:
-    """Add the options that say which cluster, and where in it the certificates are."""
+    """Add the options that name a cluster and its certificates."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
 
 
-def target_of(
-    *, namespace: str | None, secret: str | None, webhooks: str | None, service: str | None = None
-) -> Target:
-    """Return where a cluster has its certificates, with our manifests' names for what is not given."""
-    return Target(
-        namespace=namespace or DEFAULT.namespace,
-        secret=secret or DEFAULT.secret,
-        webhooks=webhooks or DEFAULT.webhooks,
-        service=service or DEFAULT.service,
-    )
+def is_given(*parameters: str) -> bool:
+    """Return whether any of these options of the command was given."""
+    source = click.get_current_context().get_parameter_source
+    return any(source(name) is ParameterSource.COMMANDLINE for name in parameters)
 
 
-_OPTIONS: Final = (
-    context_option(),
-    click.option(
-        "-n", "--namespace", metavar="NAME", help=f"Namespace of the Secret.  [default: {DEFAULT.namespace}]"
-    ),
-    click.option("--secret", metavar="NAME", help=f"The cluster's Secret.  [default: {DEFAULT.secret}]"),
-    click.option(
-        "--webhooks",
-        metavar="NAME",
-        help=f"Name of both webhook configurations.  [default: {DEFAULT.webhooks}]",
-    ),
-)
+def refuse_with_folder(*parameters: str) -> None:
+    """Make sure that no option of a cluster was given besides --cert-dir.
+
+    Args:
+        *parameters: The command's own options of a cluster.
+
+    Raises:
+        UsageError: One was.
+    """
+    if is_given("context", "namespace", "secret", "webhooks", *parameters):
+        raise UsageError("--cert-dir names a folder: it may not be given with options of a cluster")
+
+
+def validity(pair: KeyPair) -> str:
+    """Return until when a certificate is valid, in words."""
+    days = round((pair.not_after - datetime.now(UTC)) / timedelta(days=1))
+    return f"valid until {pair.not_after:%Y-%m-%d} ({days} days)"

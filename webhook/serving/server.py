@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from certs.keypair import KeyPair
 from certs.provision import provision_self_signed
 from certs.serving import Outcome, ServingContext, ServingEvent
-from certs.store import AUTHORITY_CERTIFICATE, SERVING_CERTIFICATE, SERVING_KEY
+from certs.store import CA_CERTIFICATE, SERVING_CERTIFICATE, SERVING_KEY
 from policies.config.context import AdmissionContext
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from webhook import logs
@@ -181,7 +181,7 @@ def _certificate_files(settings: Settings, folder: Path, host: str) -> _Files:
         # An address that stands for all of them is no name that a client could use.
         hosts = [] if host in {"0.0.0.0", "::"} else [host]  # noqa: S104  # compared, not bound
         made = provision_self_signed(folder / CERTIFICATES, hosts, now=datetime.now(UTC))
-        return _Files(made.certificate, made.key, made.authority)
+        return _Files(made.certificate, made.key, made.ca)
     if settings.cert_secret:
         keeper = _keeper(settings, folder)
         keeper.provision()
@@ -189,7 +189,7 @@ def _certificate_files(settings: Settings, folder: Path, host: str) -> _Files:
     if settings.cert:
         return _Files(Path(settings.cert), Path(settings.key))
     given = Path(settings.cert_dir)
-    authority = given / AUTHORITY_CERTIFICATE
+    authority = given / CA_CERTIFICATE
     return _Files(given / SERVING_CERTIFICATE, given / SERVING_KEY, authority if authority.exists() else None)
 
 
@@ -202,12 +202,14 @@ class _CertificateReporter:
 
     def __call__(self, event: ServingEvent) -> None:
         succeeded = event.outcome is Outcome.LOADED
-        self._telemetry.certificate_loaded(event.not_before.timestamp(), event.not_after.timestamp())
+        self._telemetry.certificate_loaded(
+            event.pair.not_before.timestamp(), event.pair.not_after.timestamp()
+        )
         if self._first:
             self._first = False
             return
         self._telemetry.certificate_reloaded(succeeded=succeeded)
-        fields = {"file": str(event.certificate), "expires": event.not_after.isoformat()}
+        fields = {"file": str(event.certificate), "expires": event.pair.not_after.isoformat()}
         if succeeded:
             LOGGER.info("certificate_loaded", extra={"fields": fields})
         else:

@@ -19,7 +19,7 @@ from prometheus_client import CollectorRegistry
 from policies.config.context import AdmissionContext
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_pod, a_policy, a_replica_set, a_workload
-from tests.certs.builders import AUTHORITY
+from tests.certs.builders import CA
 from tests.policies.config.contexts import a_context, defaults
 from tests.policies.placement.clusters import two_full_zones
 from tests.webhook.serving.running import REVIEW, review_of
@@ -55,7 +55,7 @@ class Caller:
             context=context,
             telemetry=Telemetry("1", registry=self.registry),
             events=events,
-            certificate=lambda: AUTHORITY,
+            certificate=lambda: CA,
         )
         self._write = write
         self.settings, self.gate = state.settings, state.scoring

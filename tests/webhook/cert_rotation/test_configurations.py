@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import pytest
+from cryptography import x509
 
 from certs.inject import CONFIGURATION_KINDS, encode_bundle
-from tests.certs.builders import AUTHORITY
+from tests.certs.builders import CA
 from tests.webhook.cert_rotation.cluster import MUTATING, VALIDATING, a_cluster, a_configuration
-from webhook.cert_rotation.configurations import publish, published_bundles, read_configurations
+from webhook.cert_rotation.configurations import Configuration, publish, read_configurations
 from webhook.kube.api_server import ApiError
 
-BUNDLE = (AUTHORITY.certificate(),)
+BUNDLE = (CA.certificate,)
+
+
+def bundles(*configurations: Configuration) -> list[frozenset[x509.Certificate]]:
+    """Return what each webhook trusts."""
+    return [bundle for configuration in configurations for bundle in configuration.trusted.values()]
 
 
 def test_published_is_read() -> None:
@@ -21,7 +27,7 @@ def test_published_is_read() -> None:
         publish(cluster, configuration, BUNDLE)
     again = read_configurations(cluster, "evenkeel")
 
-    assert [frozenset(BUNDLE)] * 3 == published_bundles(again)
+    assert [frozenset(BUNDLE)] * 3 == bundles(*again)
     assert again == tuple(publish(cluster, configuration, BUNDLE) for configuration in again)
     assert cluster.writes == [("PATCH", MUTATING), ("PATCH", VALIDATING)]
 
@@ -34,7 +40,7 @@ def test_what_is_missing_is_left_out() -> None:
 
     assert (None, "MutatingWebhookConfiguration evenkeel") == (mutating.manifest, mutating.source)
     assert mutating == publish(cluster, mutating, BUNDLE)
-    assert [frozenset()] == published_bundles([mutating, validating])
+    assert [frozenset()] == bundles(mutating, validating)
 
 
 def test_a_configuration_that_changed_is_a_conflict() -> None:

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from certs.inject import bundles, encode_bundle
+from certs.inject import encode_bundle, trusted_by
 from policies.manifests.documents import load
 from policies.manifests.emit import scalar_text
 from policies.manifests.errors import DocumentError
-from tests.certs.builders import AUTHORITY
+from tests.certs.builders import CA
 from webhook.cert_rotation.manifests import inject_manifest
 
-BUNDLE = (AUTHORITY.certificate(),)
+BUNDLE = (CA.certificate,)
 TEXT = """\
 # Who calls whom.
 kind: ValidatingWebhookConfiguration
@@ -50,14 +50,14 @@ def test_lists_and_json() -> None:
     content = json.dumps({"kind": "List", "items": [configuration]}).encode()
     result = json.loads(inject_manifest(content, "w.json", BUNDLE))
 
-    assert (frozenset(BUNDLE),) * 2 == bundles(result["items"][0])
+    assert [frozenset(BUNDLE)] * 2 == list(trusted_by(result["items"][0]).values())
 
 
 @pytest.mark.parametrize(
     ("text", "name", "problem"),
     [
-        pytest.param("kind: ConfigMap", "", "holds no webhook configuration", id="0 configurations"),
-        pytest.param(TEXT, "other", "holds no webhook configuration called other", id="0 of a name"),
+        pytest.param("kind: ConfigMap", "", "no webhook configuration", id="0 configurations"),
+        pytest.param(TEXT, "other", "no webhook configuration named other", id="0 of a name"),
         pytest.param("kind: [", "", "w.yaml:1", id="no YAML"),
         pytest.param(
             "kind: MutatingWebhookConfiguration\nwebhooks:\n- &w {clientConfig: {caBundle: x}}\n- *w\n", "",

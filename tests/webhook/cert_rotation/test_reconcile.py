@@ -1,4 +1,4 @@
-"""Rounds of looking and mending against an API server's objects."""
+"""Reconciling against an API server's objects."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from certs.errors import NamesError
+from certs.errors import CertificateError
 from certs.inject import CONFIGURATION_KINDS, encode_bundle
-from certs.rotate import Demand, Step, serving_problem
-from tests.certs.builders import AUTHORITY, NOW
+from certs.rotate import SETTLE, Action, Demand, serving_problem
+from tests.certs.builders import CA, NOW
 from tests.webhook.cert_rotation.cluster import (
     MUTATING,
     SECRET,
@@ -18,15 +18,12 @@ from tests.webhook.cert_rotation.cluster import (
     a_cluster,
     a_configuration,
 )
-from webhook.cert_rotation.configurations import published_bundles
 from webhook.cert_rotation.reconcile import ObservedState, Reconciler, Target
 from webhook.kube.api_server import ApiError, UnreachableError
 
-PLACE = Target(namespace="evenkeel")
-
 
 class Clock:
-    """A clock that stands still until it is told."""
+    """A clock that stands still until it is set."""
 
     def __init__(self) -> None:
         self.now = NOW
@@ -36,63 +33,66 @@ class Clock:
         return self.now
 
 
-def a_rotation(cluster: Objects, clock: Clock | None = None) -> Reconciler:
-    """Return a rotation of the tests' place."""
-    return Reconciler(cluster, PLACE, now=clock or Clock())
+def a_reconciler(cluster: Objects, clock: Clock | None = None) -> Reconciler:
+    """Return a reconciler of the tests' target."""
+    return Reconciler(cluster, Target(), now=clock or Clock())
 
 
-def assert_in_order(view: ObservedState) -> None:
+def bundles(observed: ObservedState) -> set[frozenset[object]]:
+    """Return what the webhooks trust."""
+    return {frozenset(bundle) for found in observed.configurations for bundle in found.trusted.values()}
+
+
+def assert_in_order(observed: ObservedState) -> None:
     """Check that the Secret is whole and that every webhook trusts what it trusts."""
-    keyring = view.keyring
+    keyring = observed.keyring
     assert keyring.problems == ()
-    assert serving_problem(keyring.serving, PLACE.names(), NOW) == ""
-    assert {frozenset(keyring.trusted)} == set(published_bundles(view.configurations))
+    assert serving_problem(keyring.serving, Target().names(), NOW) == ""
+    assert {frozenset(keyring.trusted)} == bundles(observed)
 
 
 def test_from_nothing() -> None:
-    """The Secret first, then both configurations; a second round writes nothing."""
+    """The Secret first, by one write, then both configurations; a second time nothing is written."""
     cluster = a_cluster()
-    rotation = a_rotation(cluster)
-    view, plan = rotation.reconcile()
-    again, _ = rotation.reconcile()
+    reconciler = a_reconciler(cluster)
+    observed, rotation = reconciler.reconcile()
+    again, _ = reconciler.reconcile()
 
-    assert_in_order(view)
-    assert plan.step is Step.KEEP
-    assert again == view
+    assert_in_order(observed)
+    assert rotation.plan.action is Action.KEEP
+    assert again == observed
     assert [path for _, path in cluster.writes] == [SECRET.rpartition("/")[0], MUTATING, VALIDATING]
 
 
 def test_not_installed() -> None:
-    """Without configurations the Secret is made all the same, and who is missing is told."""
-    cluster = a_cluster(installed=False)
-    view, plan = a_rotation(cluster).reconcile()
+    """Without configurations the Secret is created all the same."""
+    observed, rotation = a_reconciler(a_cluster(installed=False)).reconcile()
 
-    assert (Step.KEEP, ()) == (plan.step, view.keyring.problems)
-    assert tuple(f"{kind} evenkeel" for kind in CONFIGURATION_KINDS) == view.missing()
+    assert (Action.KEEP, ()) == (rotation.plan.action, observed.keyring.problems)
+    assert [None, None] == [found.manifest for found in observed.configurations]
 
 
 @pytest.mark.parametrize("writes", [1, 2, 3])
 def test_others_write_meanwhile(writes: int) -> None:
-    """Whoever is second looks again: the first one's keys stay, and nobody's are mixed."""
+    """The second one reads again: the first one's keys stay, and none are mixed."""
     cluster = a_cluster()
-    other = a_rotation(cluster)
-    rotation = a_rotation(cluster)
+    other, reconciler = a_reconciler(cluster), a_reconciler(cluster)
     for _ in range(writes - 1):
-        rotation.reconcile()
+        reconciler.reconcile()
         cluster.objects.pop(SECRET)
     cluster.before_write = other.reconcile
-    view, _ = rotation.reconcile()
+    observed, _ = reconciler.reconcile()
     theirs, _ = other.reconcile()
 
-    assert_in_order(view)
-    assert view.keyring == theirs.keyring
+    assert_in_order(observed)
+    assert observed.keyring == theirs.keyring
 
 
 def test_a_conflict_at_every_attempt() -> None:
-    """Who is always second gives up and says so."""
+    """A process that is always second gives up and says so."""
     cluster = a_cluster()
-    rotation = a_rotation(cluster)
-    rotation.reconcile()
+    reconciler = a_reconciler(cluster)
+    reconciler.reconcile()
 
     def overwrite() -> None:
         cluster.put(MUTATING, a_configuration(CONFIGURATION_KINDS[0]))
@@ -100,83 +100,73 @@ def test_a_conflict_at_every_attempt() -> None:
 
     overwrite()
     with pytest.raises(ApiError) as caught:
-        rotation.reconcile()
+        reconciler.reconcile()
 
     assert caught.value.conflict
 
 
-def test_an_overwritten_bundle_is_put_back() -> None:
-    """What a configuration had before, and others trust by it, stays trusted."""
+def test_an_overwritten_bundle_is_restored() -> None:
+    """What others put into a configuration goes; the keys stay."""
     cluster = a_cluster()
-    rotation = a_rotation(cluster)
-    before, _ = rotation.reconcile()
-    bundle = encode_bundle([AUTHORITY.certificate()])
+    reconciler = a_reconciler(cluster)
+    before, _ = reconciler.reconcile()
+    bundle = encode_bundle([CA.certificate])
     cluster.put(MUTATING, a_configuration(CONFIGURATION_KINDS[0], bundle=bundle))
-    view, _ = rotation.reconcile()
+    observed, _ = reconciler.reconcile()
 
-    assert_in_order(view)
-    assert (*before.keyring.trusted, AUTHORITY.certificate()) == view.keyring.trusted
-    assert before.keyring.serving == view.keyring.serving
+    assert_in_order(observed)
+    assert before.keyring == observed.keyring
 
 
 def test_only_the_secret() -> None:
     """At the start of a replica nothing is published."""
+    observed, _ = a_reconciler(a_cluster()).reconcile(publishing=False)
+
+    assert observed.keyring.problems == ()
+    assert {frozenset()} == bundles(observed)
+
+
+def test_a_deleted_secret() -> None:
+    """The CA that signed what replicas serve stays trusted, and the new certificate waits for no one."""
     cluster = a_cluster()
-    view, _ = a_rotation(cluster).reconcile(publishing=False)
-
-    assert view.keyring.problems == ()
-    assert {frozenset()} == set(published_bundles(view.configurations))
-
-
-def test_a_spare_certificate() -> None:
-    """A deleted Secret gets the certificate that is served, and another when the new authority is trusted."""
-    cluster, clock = a_cluster(), Clock()
-    rotation = a_rotation(cluster, clock)
-    served = rotation.reconcile()[0].keyring.serving
+    reconciler = a_reconciler(cluster)
+    before, _ = reconciler.reconcile()
     cluster.objects.pop(SECRET)
-    remade, waiting = rotation.reconcile(spare=served)
-    clock.now += timedelta(seconds=10)
-    later, plan = rotation.reconcile(spare=served)
+    observed, _ = reconciler.reconcile()
 
-    assert served == remade.keyring.serving
-    assert (Step.WAIT, Step.KEEP) == (waiting.step, plan.step)
-    assert later.keyring.serving not in {None, served}
-    assert_in_order(later)
+    assert_in_order(observed)
+    assert before.keyring.trusted == observed.keyring.retired()
 
 
-@pytest.mark.parametrize(
-    ("demand", "step"),
-    [(Demand.LEAF, Step.ISSUE), (Demand.AUTHORITY, Step.SWITCH)],
-    ids=["leaf", "authority"],
-)
-def test_demands_wait_for_publication(demand: Demand, step: Step) -> None:
-    """What is asked for comes when its signer has been published for ten seconds, and comes once."""
+def test_a_demand_waits_for_publication() -> None:
+    """A certificate comes when its CA has been published for ten seconds, and comes once."""
     cluster, clock = a_cluster(), Clock()
-    rotation = a_rotation(cluster, clock)
-    rotation.reconcile()
-    early = rotation.reconcile(demand=demand)[1].step
-    clock.now += timedelta(seconds=10)
-    done = rotation.reconcile(demand=demand)[1].step
+    reconciler = a_reconciler(cluster, clock)
+    reconciler.reconcile()
+    early = reconciler.reconcile(demand=Demand.SERVING)[1]
+    clock.now += SETTLE
+    done = reconciler.reconcile(demand=Demand.SERVING)[1]
 
-    assert (Step.WAIT, step) == (early, done)
-    assert rotation.reconcile()[1].step is Step.KEEP
+    assert (Action.WAIT, Demand.SERVING) == (early.plan.action, early.demand)
+    assert ([Action.ISSUE], Demand.NOTHING) == ([plan.action for plan in done.done], done.demand)
+    assert reconciler.reconcile()[1].done == ()
 
 
-def test_nobody_answers() -> None:
+def test_no_answer() -> None:
     """It is raised, and what was seen before is not forgotten."""
     cluster, clock = a_cluster(), Clock()
-    rotation = a_rotation(cluster, clock)
-    rotation.reconcile()
+    reconciler = a_reconciler(cluster, clock)
+    reconciler.reconcile()
     cluster.down = True
     with pytest.raises(UnreachableError):
-        rotation.look()
+        reconciler.observe()
     cluster.down = False
     clock.now += timedelta(seconds=10)
 
-    assert rotation.reconcile(demand=Demand.LEAF)[1].step is Step.ISSUE
+    assert reconciler.reconcile(demand=Demand.SERVING)[1].done
 
 
 def test_bad_names() -> None:
     """A Service that cannot exist is refused before anything is sent."""
-    with pytest.raises(NamesError):
-        Reconciler(Objects(), Target(namespace="evenkeel", service="Web!"), now=Clock())
+    with pytest.raises(CertificateError):
+        Reconciler(Objects(), Target(service="Web!"), now=Clock())

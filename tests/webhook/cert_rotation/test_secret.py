@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from certs.keyring import Keyring, keyring_data
-from tests.certs.builders import AUTHORITY, a_pair
+from certs.keyring import Keyring
+from tests.certs.builders import CA, a_pair
 from tests.webhook.cert_rotation.cluster import SECRET, Objects
-from webhook.cert_rotation.secret import ForeignSecretError, MissingSecretError, SecretStore
-from webhook.kube.api_server import ApiError
+from webhook.cert_rotation.secret import SecretStore
+from webhook.kube.api_server import ApiError, ClusterError
 
-KEYRING = Keyring(serving=a_pair(), active=AUTHORITY, trusted=(AUTHORITY.certificate(),))
+KEYRING = Keyring(serving=a_pair(), ca=CA, trusted=(CA.certificate,))
 
 
 def a_store(cluster: Objects) -> SecretStore:
@@ -42,7 +42,7 @@ def test_what_others_wrote_stays() -> None:
     stored = cluster.objects[SECRET]
 
     assert ("Opaque", {"team": "ops"}) == (stored["type"], stored["metadata"]["labels"])
-    assert {key: base64.b64decode(value) for key, value in stored["data"].items()} == keyring_data(KEYRING)
+    assert {key: base64.b64decode(value) for key, value in stored["data"].items()} == KEYRING.data()
 
 
 @pytest.mark.parametrize("there", [False, True], ids=["0 Secrets before", "1 Secret before"])
@@ -85,7 +85,7 @@ def test_a_secret_of_cert_manager_is_refused() -> None:
     cluster = Objects()
     cluster.put(SECRET, {"metadata": {"annotations": {"cert-manager.io/certificate-name": "web"}}})
 
-    with pytest.raises(ForeignSecretError, match="--cert-dir"):
+    with pytest.raises(ClusterError, match="--cert-dir"):
         a_store(cluster).read()
 
 
@@ -110,5 +110,5 @@ def test_a_secret_that_may_not_be_made() -> None:
 
     store = a_store(Forbidding())
 
-    with pytest.raises(MissingSecretError, match="apply its installation again"):
+    with pytest.raises(ClusterError, match="apply its installation again"):
         store.write(store.read(), KEYRING)

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from certs.errors import CAError, CertificateError
+from certs.errors import CertificateError
 from certs.inject import encode_bundle
 from policies.manifests.emit import scalar_text
 from policies.manifests.errors import DocumentError, UsageError
-from tests.certs.builders import AUTHORITY, a_folder, a_pair
+from tests.certs.builders import CA, a_folder, a_pair
 from tests.webhook.cert_rotation.cluster import MUTATING, VALIDATING, Objects, a_cluster, serving, use
-from webhook.cert_rotation.configurations import published_bundles, read_configurations
+from webhook.cert_rotation.configurations import read_configurations
 from webhook.cert_rotation.reconcile import Reconciler, Target
 from webhook.cli.certs import command
 from webhook.kube.api_server import ClusterError
@@ -48,7 +48,7 @@ class TestManifest:
     @pytest.mark.parametrize("source", ["--cert-dir", "--ca-file"])
     def test_to_standard_output(self, folder: Path, source: str) -> None:
         """No cluster is asked, and what is not the bundle stays."""
-        value = scalar_text(encode_bundle([AUTHORITY.certificate()]))
+        value = scalar_text(encode_bundle([CA.certificate]))
         result = run(
             source, folder if source == "--cert-dir" else folder / "ca.crt", "-f", "-", stdin=MANIFEST
         )
@@ -58,11 +58,7 @@ class TestManifest:
     def test_of_the_clusters_secret(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """For a manifest that is applied later."""
         cluster = a_cluster()
-        keyring = (
-            Reconciler(cluster, Target(namespace="evenkeel"), now=lambda: datetime.now(UTC))
-            .reconcile()[0]
-            .keyring
-        )
+        keyring = Reconciler(cluster, Target(), now=lambda: datetime.now(UTC)).reconcile()[0].keyring
         file = tmp_path / "w.yaml"
         file.write_text(MANIFEST)
         result = run_on(cluster, tmp_path, monkeypatch, "--secret", "evenkeel-tls", "-f", file)
@@ -79,22 +75,12 @@ class TestCluster:
         cluster = a_cluster()
         first = run_on(cluster, tmp_path, monkeypatch, "--cert-dir", folder)
         second = run_on(cluster, tmp_path, monkeypatch, "--cert-dir", folder)
-        bundles = published_bundles(read_configurations(cluster, "evenkeel"))
+        bundles = [found.trusted for found in read_configurations(cluster, "evenkeel")]
 
-        assert [frozenset([AUTHORITY.certificate()])] * 2 == bundles
+        assert all(set(trusted.values()) == {frozenset([CA.certificate])} for trusted in bundles)
         assert "ValidatingWebhookConfiguration evenkeel: changed, trusts 1" in first.stdout
         assert "ValidatingWebhookConfiguration evenkeel: unchanged, trusts 1" in second.stdout
         assert [("PATCH", MUTATING), ("PATCH", VALIDATING)] == cluster.writes
-
-    def test_a_conflict(self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """What somebody else wrote meanwhile is read again."""
-        cluster = a_cluster()
-        cluster.before_write = lambda: cluster.put(MUTATING, cluster.objects[MUTATING] | {"other": 1})
-        result = run_on(cluster, tmp_path, monkeypatch, "--cert-dir", folder)
-
-        assert result.exit_code == 0
-        assert cluster.objects[MUTATING]["other"] == 1
-        assert encode_bundle([AUTHORITY.certificate()]) in str(cluster.objects[MUTATING])
 
     def test_one_is_missing(self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """The other is changed, and it is told."""
@@ -121,7 +107,7 @@ class TestCluster:
     [
         pytest.param(["--cert-dir", "pki", "--ca-file", "x"], UsageError, id="2 sources"),
         pytest.param(["--cert-dir", "none", "-f", "-"], CertificateError, id="a folder that is not there"),
-        pytest.param(["--ca-file", "pki/tls.crt", "-f", "-"], CAError, id="no authority"),
+        pytest.param(["--ca-file", "pki/tls.crt", "-f", "-"], CertificateError, id="no authority"),
         pytest.param(["--ca-file", "pki/tls.key", "-f", "-"], CertificateError, id="a key"),
         pytest.param(["--cert-dir", "pki", "-f", "none.yaml"], DocumentError, id="0 manifests"),
         pytest.param(["--cert-dir", "pki", "-f", "-"], DocumentError, id="0 webhooks"),

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from certs import pem, store
-from certs.errors import UnreadableError
+from certs import pem
+from certs.errors import CertificateError
 from policies.manifests.errors import UsageError
-from tests.certs.builders import a_folder, a_pair, read_serving
+from tests.certs.builders import a_folder, a_pair, read_ca, read_serving
 from tests.webhook.cert_rotation.cluster import SECRET, Objects, a_cluster, serving, use
-from webhook.cert_rotation.manual import NoSecretError
 from webhook.cert_rotation.reconcile import Reconciler, Target
 from webhook.cli.certs import command
 from webhook.kube.api_server import ClusterError, KubeconfigError
@@ -28,33 +27,35 @@ class TestFolder:
     """With --cert-dir."""
 
     def test_serving(self, tmp_path: Path) -> None:
-        """A new certificate of the same authority."""
+        """A new certificate of the same CA."""
         folder = a_folder(tmp_path, a_pair())
-        before, authority = read_serving(folder), store.read_authority(folder)
+        before, ca = read_serving(folder), read_ca(folder)
         result = run("--cert-dir", folder)
 
         assert result.exit_code == 0
         assert before != read_serving(folder)
-        assert authority == store.read_authority(folder)
+        assert ca == read_ca(folder)
         assert "tls.crt  serving certificate, valid until" in result.stdout
 
-    def test_authority(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("option", ["--ca", "--authority"])
+    def test_ca(self, tmp_path: Path, option: str) -> None:
         """A bundle of two, and the two commands that are left to do."""
         folder = a_folder(tmp_path / "my pki", a_pair())
         before = read_serving(folder)
-        result = run("--cert-dir", folder, "--authority")
+        result = run("--cert-dir", folder, option)
 
         assert before == read_serving(folder)
         assert len(pem.parse_certificates((folder / "ca.crt").read_bytes(), "ca.crt")) == 2
-        assert "ca.crt  trusts 2 authorities" in result.stdout
+        assert "ca.crt  trusts 2 CAs" in result.stdout
         assert f"evenkeel certs inject --cert-dir '{folder}'" in result.stdout
 
     @pytest.mark.parametrize(
         ("options", "error"),
         [
-            pytest.param([], UnreadableError, id="an empty folder"),
+            pytest.param([], CertificateError, id="an empty folder"),
             pytest.param(["--secret", "s"], UsageError, id="a folder and a Secret"),
             pytest.param(["--context", "c"], UsageError, id="a folder and a context"),
+            pytest.param(["--create"], UsageError, id="a folder and a Secret to create"),
         ],
     )
     def test_bad_input(self, tmp_path: Path, options: list[str], error: type[Exception]) -> None:
@@ -72,29 +73,29 @@ class TestCluster:
             use(monkeypatch, tmp_path, url)
             refused, result = run(), run("--create")
 
-        assert isinstance(refused.exception, NoSecretError)
+        assert isinstance(refused.exception, ClusterError)
         assert 0 == result.exit_code
         assert SECRET in cluster.objects
-        assert "made two new authorities" in result.stderr
-        assert "MutatingWebhookConfiguration evenkeel: trusts 2 authorities" in result.stdout
+        assert "created a new CA" in result.stderr
+        assert "MutatingWebhookConfiguration evenkeel: trusts 1 CA" in result.stdout
         assert "PRIVATE" not in result.output
 
     def test_not_installed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Where nobody calls there is nobody to wait for."""
         cluster = a_cluster(installed=False)
-        rotation = Reconciler(cluster, Target(namespace="evenkeel"), now=lambda: datetime.now(UTC))
+        rotation = Reconciler(cluster, Target(), now=lambda: datetime.now(UTC))
         before = rotation.reconcile()[0].keyring
         with serving(cluster) as url:
             use(monkeypatch, tmp_path, url)
-            result = run("--authority")
+            result = run("--ca")
 
-        assert before.standby == rotation.look().keyring.active
+        assert before.ca != rotation.observe().keyring.ca
         assert "ValidatingWebhookConfiguration evenkeel: does not exist" in result.stdout
 
     def test_not_in_time(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """What API servers do not trust for long enough is not waited for longer than was asked."""
         cluster = a_cluster()
-        Reconciler(cluster, Target(namespace="evenkeel"), now=lambda: datetime.now(UTC)).reconcile()
+        Reconciler(cluster, Target(), now=lambda: datetime.now(UTC)).reconcile()
         with serving(cluster) as url:
             use(monkeypatch, tmp_path, url)
             result = run("--timeout", "0")

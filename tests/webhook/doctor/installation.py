@@ -14,7 +14,7 @@ import orjson
 
 from certs.ca import create_ca
 from certs.inject import CONFIGURATION_KINDS
-from tests.certs.builders import AUTHORITY, DAY, NOW, a_pair
+from tests.certs.builders import CA, DAY, NOW, a_pair
 from webhook.doctor.check_result import CheckResult, CheckStatus
 from webhook.doctor.collect import collect
 from webhook.doctor.diagnosis import Diagnosis, diagnose
@@ -150,7 +150,7 @@ def a_configuration(kind: str) -> Object:
         "name": f"{'mutate' if kind == MUTATING else 'validate'}.evenkeel.dev",
         "clientConfig": {
             "service": {"namespace": "evenkeel", "name": "evenkeel", "path": "/x", "port": 443},
-            "caBundle": encoded(AUTHORITY.certificate_pem),
+            "caBundle": encoded(CA.certificate_pem),
         },
         "failurePolicy": "Ignore",
         "timeoutSeconds": 3,

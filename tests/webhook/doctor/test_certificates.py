@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.certs.builders import AUTHORITY, DAY, NOW, a_pair
+from tests.certs.builders import CA, DAY, NOW, a_pair
 from tests.webhook.doctor.installation import (
     SECRET,
     SERVING,
@@ -26,7 +26,7 @@ BUNDLE, LATE_BUNDLE = ("ca-bundle", "problem"), ("ca-bundle", "warning")
 UNTRUSTED, LATE = ("certificate-trusted", "problem"), ("certificate-trusted", "warning")
 NO_NAME = ("certificate-names", "skipped")
 #: How long the CA of the tests is valid.
-LIFE = AUTHORITY.not_after - AUTHORITY.not_before
+LIFE = CA.not_after - CA.not_before
 
 
 def bundle(pem: bytes) -> Change:
@@ -52,19 +52,19 @@ def at(**left: float) -> Change:
 
 CASES = [
     pytest.param(
-        bundle(AUTHORITY.certificate_pem + STRANGER.certificate_pem), set(), id="two CAs, as in a rotation"
+        bundle(CA.certificate_pem + STRANGER.certificate_pem), set(), id="two CAs, as in a rotation"
     ),
     pytest.param(bundle(b""), {BUNDLE}, id="caBundle is empty"),
     pytest.param(bundle(b"CA_BUNDLE"), {BUNDLE}, id="caBundle is a placeholder"),
     pytest.param(bundle(SERVING.certificate_pem), {BUNDLE}, id="caBundle holds the serving certificate"),
     pytest.param(bundle(STRANGER.certificate_pem), {UNTRUSTED}, id="caBundle holds another CA"),
     pytest.param(
-        lambda cluster: setattr(cluster, "now", AUTHORITY.not_after + DAY),
+        lambda cluster: setattr(cluster, "now", CA.not_after + DAY),
         {BUNDLE, UNTRUSTED},
         id="CA expired",
     ),
     pytest.param(
-        lambda cluster: setattr(cluster, "now", AUTHORITY.not_after - 0.2 * LIFE),
+        lambda cluster: setattr(cluster, "now", CA.not_after - 0.2 * LIFE),
         {LATE_BUNDLE, UNTRUSTED},
         id="CA has a fifth of its life left",
     ),

@@ -14,7 +14,7 @@ import pytest
 
 from certs.ca import create_ca
 from certs.keypair import KeyPair
-from tests.certs.builders import AUTHORITY, NOW, a_client
+from tests.certs.builders import CA, NOW, a_client
 from tests.webhook.serving.running import REVIEW, Server, ask, serving
 from webhook.serving.connection import DeadlineUnreader, SlowClientError, shown_address
 
@@ -46,7 +46,7 @@ def test_passed_deadline_reads_nothing() -> None:
 def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that asks for certificates of an authority."""
     folder = tmp_path_factory.mktemp("asking")
-    (folder / "clients").write_bytes(AUTHORITY.certificate_pem)
+    (folder / "clients").write_bytes(CA.certificate_pem)
     with serving(folder, f"--client-ca={folder / 'clients'}") as running:
         yield running
 
@@ -87,7 +87,7 @@ def test_other_routes_need_none(asking: Server, path: str) -> None:
 
 def test_a_certificate_of_somebody_else(asking: Server, tmp_path: Path) -> None:
     """It ends the connection, whatever is asked for."""
-    stranger = showing(asking, tmp_path, a_client(authority=create_ca(NOW)))
+    stranger = showing(asking, tmp_path, a_client(ca=create_ca(NOW)))
     with pytest.raises((ssl.SSLError, ConnectionError)):
         stranger.ask("GET", "/livez")
 
