@@ -18,38 +18,15 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from pathlib import Path
 
 from certs import pem, store
 from certs.errors import CertificateError, MismatchedKeyError, UnreadableError
 from certs.keypair import KeyPair, parse_keypair
 
-
-class Outcome(StrEnum):
-    """What came of changed files."""
-
-    LOADED = "loaded"
-    KEPT_LAST_GOOD = "kept_last_good"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServingEvent:
-    """A change of the files, and what the server made of it.
-
-    Attributes:
-        outcome: Whether the new pair is served or the old one still is.
-        certificate: The certificate's file.
-        pair: What is served now.
-        reason: Why the last good pair was kept; empty when the new one was loaded.
-    """
-
-    outcome: Outcome
-    certificate: Path
-    pair: KeyPair
-    reason: str = ""
+#: Gets the pair that is served now, and why a new one is not; empty where the new one is.
+OnChange = Callable[[KeyPair, str], None]
 
 
 def _now() -> datetime:
@@ -74,8 +51,8 @@ class ServingContext:
         certificate: Path,
         key: Path,
         *,
-        client_authorities: Path | None = None,
-        on_event: Callable[[ServingEvent], None] = lambda _event: None,
+        client_ca: Path | None = None,
+        on_change: OnChange = lambda _pair, _problem: None,
         now: Callable[[], datetime] = _now,
     ) -> None:
         """Load the pair; there must be a good one to begin with.
@@ -83,24 +60,23 @@ class ServingContext:
         Args:
             certificate: The file of the certificate and its chain.
             key: The file of its private key.
-            client_authorities: The file of the CAs of client certificates; None to ask for none.
-            on_event: Called once for every change, by the thread that saw it; also for the first load.
+            client_ca: The file of the CAs of client certificates; None to ask for none.
+            on_change: Called once for every change, by the thread that saw it; also for the first load.
             now: The clock.
 
         Raises:
             CertificateError: The pair cannot be served, or the file of client CAs holds none.
         """
-        self._certificate, self._key, self._client_authorities = certificate, key, client_authorities
-        self._on_event = on_event
+        self._certificate, self._key, self._client_ca = certificate, key, client_ca
+        self._on_change = on_change
         self._now = now
         self._lock = threading.Lock()
         # The content of the files that was loaded or refused; None to try again.
-        self._seen: tuple[bytes, ...] | None = self._read()
+        self._seen: tuple[bytes, ...] | None = None
         # When content that was refused for its time is tried again.
         self._again_at: datetime | None = None
-        self._pair, self._context = self._load(self._seen)
-        self._client_cas = self._seen[2:]
-        self._problem = ""
+        self._pair, self._context, self._client_cas = self._load(self._read())
+        self._reported: object = None
         self._report("")
 
     @property
@@ -121,30 +97,24 @@ class ServingContext:
 
     def _refresh(self) -> None:
         """Read the files, and serve their content if it is new and good."""
+        problem = ""
         try:
             content = self._read()
             due = self._again_at is not None and self._now() >= self._again_at
             if content == self._seen and not due:
                 return
             self._seen, self._again_at = content, None
-            pair, context = self._load(content)
-            if self._is_premature(pair):
+            loaded = self._load(content)
+            if self._is_premature(pair := loaded[0]):
                 self._again_at = pair.not_before
-                begin = f"{pair.not_before:%Y-%m-%d %H:%M} UTC; check the clock of its issuer"
-                self._report(f"{self._certificate}: not valid before {begin}")
-                return
+                problem = f"{self._certificate}: not valid before {pair.not_before:%Y-%m-%d %H:%M} UTC"
+            else:
+                self._pair, self._context, self._client_cas = loaded
         except CertificateError as error:
+            problem = str(error)
             if isinstance(error, UnreadableError):
                 self._seen = None
-                if str(error) == self._problem:
-                    return
-            self._report(str(error))
-        else:
-            # Where a writer was met between the two files, its pair is loaded twice.
-            known = (pair, content[2:]) == (self._pair, self._client_cas) and not self._problem
-            self._pair, self._context, self._client_cas = pair, context, content[2:]
-            if not known:
-                self._report("")
+        self._report(problem)
 
     def _read(self) -> tuple[bytes, ...]:
         """Return the content of all files.
@@ -152,7 +122,7 @@ class ServingContext:
         Raises:
             UnreadableError: One cannot be read.
         """
-        files = (self._certificate, self._key, self._client_authorities)
+        files = (self._certificate, self._key, self._client_ca)
         return tuple(store.read_file(file) for file in files if file)
 
     def _is_premature(self, pair: KeyPair) -> bool:
@@ -160,8 +130,8 @@ class ServingContext:
         now, served = self._now(), self._pair
         return pair.not_yet_valid(now) and not served.not_yet_valid(now) and not served.expired(now)
 
-    def _load(self, content: tuple[bytes, ...]) -> tuple[KeyPair, ssl.SSLContext]:
-        """Return the pair in some content, and a context that serves it.
+    def _load(self, content: tuple[bytes, ...]) -> tuple[KeyPair, ssl.SSLContext, bytes]:
+        """Return the pair and the client CAs in some content, with a context for both.
 
         Raises:
             CertificateError: It cannot be served.
@@ -174,9 +144,10 @@ class ServingContext:
             # A writer may be between the two files.
             pair = store.read_pair(self._certificate, self._key)
         # Whatever else people write into such a file is left out.
-        parsed = [pem.parse_certificates(text, str(self._client_authorities)) for text in client_cas]
+        parsed = [pem.parse_certificates(text, str(self._client_ca)) for text in client_cas]
+        bundle = b"".join(map(pem.certificates_to_pem, parsed))
         try:
-            return pair, server_context(pair, b"".join(map(pem.certificates_to_pem, parsed)))
+            return pair, server_context(pair, bundle), bundle
         except ssl.SSLError as error:
             raise CertificateError(
                 f"{self._certificate}: OpenSSL refuses the pair: {error.reason}; issue a new one"
@@ -185,11 +156,10 @@ class ServingContext:
             raise UnreadableError(f"{self._certificate}: cannot be loaded: {error.strerror}") from error
 
     def _report(self, problem: str) -> None:
-        self._problem = problem
-        outcome = Outcome.KEPT_LAST_GOOD if problem else Outcome.LOADED
-        self._on_event(
-            ServingEvent(outcome=outcome, certificate=self._certificate, pair=self._pair, reason=problem)
-        )
+        state = (self._pair, self._client_cas, problem)
+        if state != self._reported:
+            self._reported = state
+            self._on_change(self._pair, problem)
 
 
 def server_context(pair: KeyPair, client_cas: bytes = b"") -> ssl.SSLContext:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from certs.keypair import KeyPair
 from certs.provision import provision_self_signed
-from certs.serving import Outcome, ServingContext, ServingEvent
+from certs.serving import ServingContext
 from certs.store import CA_CERTIFICATE, SERVING_CERTIFICATE, SERVING_KEY
 from policies.config.context import AdmissionContext
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
@@ -121,8 +121,8 @@ def _serving_context(settings: Settings, files: _Files, telemetry: Telemetry) ->
     return ServingContext(
         files.certificate,
         files.key,
-        client_authorities=Path(settings.client_ca) if settings.client_ca else None,
-        on_event=_CertificateReporter(telemetry),
+        client_ca=Path(settings.client_ca) if settings.client_ca else None,
+        on_change=_CertificateReporter(telemetry, files.certificate),
     )
 
 
@@ -194,26 +194,24 @@ def _certificate_files(settings: Settings, folder: Path, host: str) -> _Files:
 
 
 class _CertificateReporter:
-    """Tells log and metrics of certificates; the first one is no news."""
+    """Reports certificates to log and metrics; the first one is no news."""
 
-    def __init__(self, telemetry: Telemetry) -> None:
+    def __init__(self, telemetry: Telemetry, file: Path) -> None:
         self._telemetry = telemetry
+        self._file = file
         self._first = True
 
-    def __call__(self, event: ServingEvent) -> None:
-        succeeded = event.outcome is Outcome.LOADED
-        self._telemetry.certificate_loaded(
-            event.pair.not_before.timestamp(), event.pair.not_after.timestamp()
-        )
+    def __call__(self, pair: KeyPair, problem: str) -> None:
+        self._telemetry.certificate_loaded(pair.not_before.timestamp(), pair.not_after.timestamp())
         if self._first:
             self._first = False
             return
-        self._telemetry.certificate_reloaded(succeeded=succeeded)
-        fields = {"file": str(event.certificate), "expires": event.pair.not_after.isoformat()}
-        if succeeded:
-            LOGGER.info("certificate_loaded", extra={"fields": fields})
+        self._telemetry.certificate_reloaded(succeeded=not problem)
+        fields = {"file": str(self._file), "expires": pair.not_after.isoformat()}
+        if problem:
+            LOGGER.error("certificate_refused", extra={"fields": {**fields, "reason": problem}})
         else:
-            LOGGER.error("certificate_refused", extra={"fields": {**fields, "reason": event.reason}})
+            LOGGER.info("certificate_loaded", extra={"fields": fields})
 
 
 def _tell_validity(pair: KeyPair, now: datetime) -> None:
