@@ -94,17 +94,21 @@ def _read(certificate: Path, key: Path | None) -> CertificateFile:
 
 def _text_lines(inspection: Inspection) -> Iterator[str]:
     """Yield an inspection for people: the fields of the JSON form that have a value."""
-    answers: dict[object, str] = {True: "yes", False: "NO"}
     for entry in inspection.certificates:
         yield entry.source
         for field, value in _fields(entry).items():
             if value not in (None, ()):
-                text = ", ".join(value) if isinstance(value, tuple) else answers.get(value, str(value))
-                yield f"  {field:<14}{text}"
+                yield f"  {field:<14}{_text(value)}"
         yield ""
     yield from (f"problem: {problem}" for problem in inspection.problems)
     if not inspection.problems:
         yield "No problems."
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def _render_json(inspection: Inspection) -> str:

@@ -76,13 +76,15 @@ class TestFolder:
         assert base64.b64decode(document["caBundle"]) == (folder / "ca.crt").read_bytes()
 
     def test_text(self, tmp_path: Path) -> None:
-        """People see the same."""
-        folder = a_folder(tmp_path / "pki", a_pair("web.example"))
+        """People see the same: yes and no for what is so or not, and numbers as numbers."""
+        folder = a_folder(tmp_path / "pki", a_pair("web.example", lifetime=timedelta(days=2)))
         result = run("--cert-dir", folder)
         words = [
             "dnsNames      web.example",
             "ECDSA P-256",
             "keyFits       yes",
+            "isCA          no",
+            "daysLeft      1",
             "chainsToCA    yes",
             "No problems.",
         ]
