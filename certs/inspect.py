@@ -6,10 +6,12 @@ the public web instead: it refuses Ed25519 keys and CAs without a key identifier
 
 from __future__ import annotations
 
+import base64
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
@@ -17,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from certs import pem
 from certs.ca import is_ca
-from certs.keypair import KeyPair, dns_names, fits, ip_addresses
+from certs.keypair import KeyPair, dns_names, fingerprint, fits, ip_addresses
 
 #: The names that people know curves by; others are shown as cryptography names them. FIPS 186-4 D.1.2.
 _CURVE_NAMES = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
@@ -38,61 +40,13 @@ class CertificateFile:
     key: pem.PrivateKey | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InspectedCertificate:
-    """One certificate, and how it fits the others.
-
-    Attributes:
-        source: The file, with the certificate's place in it after the first one.
-        certificate: Itself.
-        days_left: Whole days until it expires, negative once it has.
-        key_fits: Whether the given private key belongs to it; None when none was given.
-        chains: Whether it leads to a given CA; None when there is none, or it is one itself.
-    """
-
-    source: str
-    certificate: x509.Certificate
-    days_left: int
-    key_fits: bool | None
-    chains: bool | None
-
-    def problems(self, now: datetime, margin: timedelta) -> list[str]:
-        """Return what is wrong with it, the most pressing first."""
-        begins, ends = self.certificate.not_valid_before_utc, self.certificate.not_valid_after_utc
-        named = dns_names(self.certificate) or ip_addresses(self.certificate) or is_ca(self.certificate)
-        checks = [
-            (self.key_fits is False, "the private key belongs to another certificate"),
-            (now > ends, f"expired on {ends:%Y-%m-%d %H:%M} UTC"),
-            (ends - margin < now <= ends, f"expires on {ends:%Y-%m-%d %H:%M} UTC, in {self.days_left} days"),
-            (now < begins, f"is not valid before {begins:%Y-%m-%d %H:%M} UTC"),
-            (self.chains is False, "is not signed by any of the given CAs"),
-            (not named, "has no subject alternative name, so clients refuse it"),
-        ]
-        return [f"{self.source}: {text}" for applies, text in checks if applies]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inspection:
-    """What some files hold together.
-
-    Attributes:
-        certificates: In the order of the files.
-        problems: What is wrong, one line each.
-        ca_bundle: The CAs as PEM, for a webhook configuration; empty when none was given.
-    """
-
-    certificates: tuple[InspectedCertificate, ...]
-    problems: tuple[str, ...]
-    ca_bundle: bytes
-
-
 def inspect(
     files: Iterable[CertificateFile],
     trusted: Sequence[x509.Certificate],
     *,
     now: datetime,
     margin: timedelta = timedelta(0),
-) -> Inspection:
+) -> dict[str, Any]:
     """Inspect every certificate and collect what is wrong.
 
     Args:
@@ -100,17 +54,27 @@ def inspect(
         trusted: The CAs to which the other certificates must lead; none means that this is not checked.
         now: The current time, with a time zone.
         margin: How long before its end a certificate already counts as a problem.
+
+    Returns:
+        The JSON form of ``evenkeel certs show``: ``certificates``, ``caBundle`` and ``problems``.
     """
-    found = [
-        _inspect(file, position, certificate, trusted, now)
-        for file in files
-        for position, certificate in enumerate(file.certificates)
-    ]
-    return Inspection(
-        certificates=tuple(found),
-        problems=tuple(problem for entry in found for problem in entry.problems(now, margin)),
-        ca_bundle=pem.certificates_to_pem(filter(is_ca, trusted)),
-    )
+    certificates, problems = list[dict[str, Any]](), list[str]()
+    for file in files:
+        for position, certificate in enumerate(file.certificates):
+            # Only the first one has a key and must lead to a CA.
+            key_fits = chains = None
+            if position == 0 and file.key is not None:
+                key_fits = fits(file.key, certificate)
+            if position == 0 and trusted and certificate not in trusted:
+                chains = leads_to(certificate, trusted, chain=file.certificates[1:])
+            source = f"{file.source} (certificate {position + 1})" if position else file.source
+            own = {"isCA": is_ca(certificate), "keyFits": key_fits, "chainsToCA": chains}
+            certificates.append({"source": source, **_fields(certificate, now), **own})
+            problems += [
+                f"{source}: {text}" for text in _problems(certificate, key_fits, chains, now, margin)
+            ]
+    bundle = base64.b64encode(pem.certificates_to_pem(filter(is_ca, trusted))).decode()
+    return {"certificates": certificates, "caBundle": bundle or None, "problems": problems}
 
 
 def leads_to(
@@ -135,8 +99,23 @@ def signer_of(serving: KeyPair, cas: Iterable[x509.Certificate]) -> x509.Certifi
     return next((ca for ca in cas if _signed(serving.certificate, by=ca)), None)
 
 
-def key_type(certificate: x509.Certificate) -> str:
-    """Return what people call the kind of a certificate's key, such as ``ECDSA P-256``."""
+def _fields(certificate: x509.Certificate, now: datetime) -> dict[str, Any]:
+    """Return what a certificate says, by names as Kubernetes and cert-manager spell them."""
+    return {
+        "subject": certificate.subject.rfc4514_string(),
+        "issuer": certificate.issuer.rfc4514_string(),
+        "serialNumber": f"{certificate.serial_number:x}",
+        "dnsNames": dns_names(certificate),
+        "ipAddresses": ip_addresses(certificate),
+        "notBefore": f"{certificate.not_valid_before_utc:%Y-%m-%dT%H:%M:%SZ}",
+        "notAfter": f"{certificate.not_valid_after_utc:%Y-%m-%dT%H:%M:%SZ}",
+        "daysLeft": math.floor((certificate.not_valid_after_utc - now) / timedelta(days=1)),
+        "keyType": _key_type(certificate),
+        "sha256": fingerprint(certificate),
+    }
+
+
+def _key_type(certificate: x509.Certificate) -> str:
     match certificate.public_key():
         case ec.EllipticCurvePublicKey(curve=curve):
             return f"ECDSA {_CURVE_NAMES.get(curve.name, curve.name)}"
@@ -146,26 +125,27 @@ def key_type(certificate: x509.Certificate) -> str:
             return type(key).__name__.removesuffix("PublicKey")
 
 
-def _inspect(
-    file: CertificateFile,
-    position: int,
+def _problems(
     certificate: x509.Certificate,
-    trusted: Sequence[x509.Certificate],
+    key_fits: bool | None,  # noqa: FBT001  # an answer, not a choice
+    chains: bool | None,  # noqa: FBT001
     now: datetime,
-) -> InspectedCertificate:
-    """Inspect one certificate of a file; only the first one has a key and must lead to a CA."""
-    key_fits = chains = None
-    if position == 0 and file.key is not None:
-        key_fits = fits(file.key, certificate)
-    if position == 0 and trusted and certificate not in trusted:
-        chains = leads_to(certificate, trusted, chain=file.certificates[1:])
-    return InspectedCertificate(
-        source=f"{file.source} (certificate {position + 1})" if position else file.source,
-        certificate=certificate,
-        days_left=math.floor((certificate.not_valid_after_utc - now) / timedelta(days=1)),
-        key_fits=key_fits,
-        chains=chains,
-    )
+    margin: timedelta,
+) -> Iterator[str]:
+    """Yield what is wrong with a certificate."""
+    begins, ends = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    if key_fits is False:
+        yield "the private key belongs to another certificate"
+    if now > ends:
+        yield f"expired on {ends:%Y-%m-%d %H:%M} UTC"
+    elif now + margin > ends:
+        yield f"expires on {ends:%Y-%m-%d %H:%M} UTC"
+    if now < begins:
+        yield f"is not valid before {begins:%Y-%m-%d %H:%M} UTC"
+    if chains is False:
+        yield "is not signed by any of the given CAs"
+    if not (dns_names(certificate) or ip_addresses(certificate) or is_ca(certificate)):
+        yield "has no subject alternative name, so clients refuse it"
 
 
 def _signed(certificate: x509.Certificate, *, by: x509.Certificate) -> bool:

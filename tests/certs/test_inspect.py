@@ -9,6 +9,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from certs.ca import create_ca
+from certs.inject import encode_bundle
 from certs.inspect import CertificateFile, inspect, leads_to
 from tests.certs.builders import CA, DAY, NOW, a_pair, signed_by
 
@@ -31,12 +32,12 @@ def test_everything_in_order() -> None:
     ]
     found = inspect(files, files[1].certificates, now=NOW)
 
-    assert found.problems == ()
-    assert [(entry.source, entry.key_fits, entry.chains) for entry in found.certificates] == [
+    assert found["problems"] == []
+    assert [(one["source"], one["keyFits"], one["chainsToCA"]) for one in found["certificates"]] == [
         ("tls.crt", True, True), ("ca.crt", None, None), ("ca.crt (certificate 2)", None, None),
     ]  # fmt: skip
-    assert found.certificates[0].days_left == 1
-    assert found.ca_bundle == CA.certificate_pem + OTHER.certificate_pem
+    assert found["certificates"][0]["daysLeft"] == 1
+    assert encode_bundle([CA.certificate, OTHER.certificate]) == found["caBundle"]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ def test_everything_in_order() -> None:
 )
 def test_validity(after: timedelta, margin: timedelta, expected: str) -> None:
     """A certificate is a problem outside its validity, or when too little is left."""
-    problems = inspect([a_file(SERVING.certificate)], (), now=NOW + after, margin=margin).problems
+    problems = inspect([a_file(SERVING.certificate)], (), now=NOW + after, margin=margin)["problems"]
 
     assert bool(expected) == len(problems)
     assert "".join(problems).startswith(expected)
@@ -69,14 +70,16 @@ def test_validity(after: timedelta, margin: timedelta, expected: str) -> None:
 )
 def test_what_is_wrong(file: CertificateFile, word: str) -> None:
     """Each has a problem of its own."""
-    (problem,) = inspect([file], [CA.certificate], now=NOW).problems
+    (problem,) = inspect([file], [CA.certificate], now=NOW)["problems"]
 
     assert word in problem
 
 
 def test_a_bundle_holds_cas_only() -> None:
     """A serving certificate behind a CA in the same file is not given to webhook configurations."""
-    assert CA.certificate_pem == inspect([], [CA.certificate, SERVING.certificate], now=NOW).ca_bundle
+    bundle = inspect([], [CA.certificate, SERVING.certificate], now=NOW)["caBundle"]
+
+    assert encode_bundle([CA.certificate]) == bundle
 
 
 @pytest.mark.parametrize(

@@ -331,7 +331,7 @@ def test_years_with_crashes(seed: int) -> None:
     """At every moment each replica serves what leads to the bundle of each configuration.
 
     Leaders die after any write, others take over, replicas start anew, for a while Secrets are deleted or
-    spoiled, and there are up to 110 days of quiet; only the bootstrap is left out, in which no CA is trusted yet.
+    spoiled, and there are up to 110 days of quiet; only the bootstrap is left out.
     """
     world = World(random.Random(seed))
     for replica in (0, 1, 2, 0):

@@ -22,8 +22,7 @@ from certs.inspect import leads_to, signer_of
 from certs.keypair import KeyPair
 from certs.keyring import serving_data
 from certs.rotate import Action, is_better, serving_problem
-from webhook.cert_rotation.manual import ClockError
-from webhook.cert_rotation.reconcile import ObservedState, Reconciler
+from webhook.cert_rotation.reconcile import ClockError, ObservedState, Reconciler
 from webhook.kube.api_server import ApiError, ClusterError, UnreachableError
 from webhook.logs import LOGGER
 

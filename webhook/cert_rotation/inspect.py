@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
-from certs.inspect import CertificateFile, Inspection, inspect, leads_to
+from certs.inspect import CertificateFile, inspect, leads_to
 from webhook.cert_rotation.configurations import Configuration
 from webhook.cert_rotation.secret import StoredSecret
 
 
 def inspect_secret(
     stored: StoredSecret, configurations: Iterable[Configuration], *, now: datetime, margin: timedelta
-) -> Inspection:
-    """Inspect the certificates of a Secret, named by what they are for, and who trusts them."""
+) -> dict[str, Any]:
+    """Return what ``certs.inspect`` says of a Secret's certificates, and who does not trust them."""
     keyring, source = stored.keyring, stored.source
     files = [
         CertificateFile(
@@ -27,8 +28,8 @@ def inspect_secret(
         for certificate in keyring.retired()
     ]
     found = inspect(files, keyring.bundle(now), now=now, margin=margin)
-    problems = (*found.problems, *keyring.problems, *_trust_problems(stored, configurations, now))
-    return Inspection(certificates=found.certificates, problems=problems, ca_bundle=found.ca_bundle)
+    found["problems"] += [*keyring.problems, *_trust_problems(stored, configurations, now)]
+    return found
 
 
 def _trust_problems(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from certs.rotate import Action, Demand
-from webhook.cert_rotation.reconcile import ObservedState, Reconciler
+from webhook.cert_rotation.reconcile import ClockError, ObservedState, Reconciler
 from webhook.kube.api_server import ClusterError
 
 #: What was done, in words.
@@ -14,10 +14,6 @@ _DONE: Final = {
     Action.REPLACE_CA: "created a new CA",
     Action.ISSUE: "issued a new serving certificate",
 }
-
-
-class ClockError(ClusterError):
-    """The clock of this machine is not the API server's, so what is issued here could be worth nothing."""
 
 
 def require_secret(reconciler: Reconciler) -> None:

@@ -18,11 +18,15 @@ from certs.names import Service, SubjectNames, parse_names
 from certs.rotate import Action, Demand, Rotation, Trust, rotate
 from webhook.cert_rotation.configurations import Configuration, publish, read_configurations
 from webhook.cert_rotation.secret import SecretStore, StoredSecret
-from webhook.kube.api_server import ApiError, ApiServer
+from webhook.kube.api_server import ApiError, ApiServer, ClusterError
 from webhook.logs import LOGGER
 
 #: How often a conflict is answered by reading again, at most.
 _ATTEMPTS: Final = 5
+
+
+class ClockError(ClusterError):
+    """The clock of this machine is not the API server's, so what is issued here could be worth nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

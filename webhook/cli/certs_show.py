@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,9 +11,7 @@ import click
 import orjson
 
 from certs import pem, store
-from certs.ca import is_ca
-from certs.inspect import CertificateFile, InspectedCertificate, Inspection, inspect, key_type
-from certs.keypair import dns_names, fingerprint, ip_addresses
+from certs.inspect import CertificateFile, inspect
 from webhook.cert_rotation.configurations import read_configurations
 from webhook.cert_rotation.inspect import inspect_secret
 from webhook.cert_rotation.secret import SecretStore
@@ -57,20 +54,21 @@ def command(
     now, margin = datetime.now(UTC), timedelta(days=expires_within)
     if cert_dir is not None:
         refuse_with_folder()
-        inspection = _inspect_folder(cert_dir, now=now, margin=margin)
+        found = _inspect_folder(cert_dir, now=now, margin=margin)
     else:
         api = api_server(context)
         stored = SecretStore(api, namespace, secret).read()
-        inspection = inspect_secret(stored, read_configurations(api, webhooks), now=now, margin=margin)
+        found = inspect_secret(stored, read_configurations(api, webhooks), now=now, margin=margin)
     if format == "json":
-        click.echo(_render_json(inspection), nl=False)
+        option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+        click.echo(orjson.dumps({"schema": SCHEMA, **found}, option=option), nl=False)
     else:
-        click.echo("\n".join(_text_lines(inspection)))
-    if inspection.problems:
+        click.echo("\n".join(_text_lines(found)))
+    if found["problems"]:
         click.get_current_context().exit(1)
 
 
-def _inspect_folder(folder: Path, *, now: datetime, margin: timedelta) -> Inspection:
+def _inspect_folder(folder: Path, *, now: datetime, margin: timedelta) -> dict[str, Any]:
     """Inspect a folder, which may lack the CA, or only its key, as one from a cluster does.
 
     Raises:
@@ -92,16 +90,16 @@ def _read(certificate: Path, key: Path | None) -> CertificateFile:
     )
 
 
-def _text_lines(inspection: Inspection) -> Iterator[str]:
+def _text_lines(found: dict[str, Any]) -> Iterator[str]:
     """Yield an inspection for people: the fields of the JSON form that have a value."""
-    for entry in inspection.certificates:
-        yield entry.source
-        for field, value in _fields(entry).items():
-            if value not in (None, ()):
+    for certificate in found["certificates"]:
+        yield certificate["source"]
+        for field, value in certificate.items():
+            if field != "source" and value not in (None, ()):
                 yield f"  {field:<14}{_text(value)}"
         yield ""
-    yield from (f"problem: {problem}" for problem in inspection.problems)
-    if not inspection.problems:
+    yield from (f"problem: {problem}" for problem in found["problems"])
+    if not found["problems"]:
         yield "No problems."
 
 
@@ -109,34 +107,3 @@ def _text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(value) if isinstance(value, tuple) else str(value)
-
-
-def _render_json(inspection: Inspection) -> str:
-    """Return an inspection as ``certs.schema.json`` describes it."""
-    document = {
-        "schema": SCHEMA,
-        "certificates": [{"source": entry.source, **_fields(entry)} for entry in inspection.certificates],
-        "caBundle": base64.b64encode(inspection.ca_bundle).decode() or None,
-        "problems": inspection.problems,
-    }
-    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
-
-
-def _fields(entry: InspectedCertificate) -> dict[str, Any]:
-    """Return what a certificate says, by names as Kubernetes and cert-manager spell them."""
-    certificate = entry.certificate
-    return {
-        "subject": certificate.subject.rfc4514_string(),
-        "issuer": certificate.issuer.rfc4514_string(),
-        "serialNumber": f"{certificate.serial_number:x}",
-        "dnsNames": dns_names(certificate),
-        "ipAddresses": ip_addresses(certificate),
-        "notBefore": f"{certificate.not_valid_before_utc:%Y-%m-%dT%H:%M:%SZ}",
-        "notAfter": f"{certificate.not_valid_after_utc:%Y-%m-%dT%H:%M:%SZ}",
-        "daysLeft": entry.days_left,
-        "keyType": key_type(certificate),
-        "sha256": fingerprint(certificate),
-        "isCA": is_ca(certificate),
-        "keyFits": entry.key_fits,
-        "chainsToCA": entry.chains,
-    }

@@ -28,8 +28,7 @@ from tests.webhook.cert_rotation.cluster import (
 )
 from tests.webhook.kube.api_server import eventually
 from webhook.cert_rotation.controller import CertificateController
-from webhook.cert_rotation.manual import ClockError
-from webhook.cert_rotation.reconcile import Reconciler, Target
+from webhook.cert_rotation.reconcile import ClockError, Reconciler, Target
 from webhook.kube.api_server import ApiError, UnreachableError
 
 LONG_AGO = create_ca(NOW - timedelta(days=400))

@@ -10,8 +10,8 @@ from certs.inspect import signer_of
 from certs.rotate import Demand
 from tests.certs.builders import NOW
 from tests.webhook.cert_rotation.cluster import SECRET, Objects, a_cluster
-from webhook.cert_rotation.manual import ClockError, require_secret, rotate
-from webhook.cert_rotation.reconcile import ObservedState, Reconciler, Target
+from webhook.cert_rotation.manual import require_secret, rotate
+from webhook.cert_rotation.reconcile import ClockError, ObservedState, Reconciler, Target
 from webhook.kube.api_server import ClusterError
 
 
