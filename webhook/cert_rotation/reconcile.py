@@ -15,7 +15,7 @@ from typing import Final
 from certs.clocks import clock_problem
 from certs.keyring import Keyring
 from certs.names import Service, SubjectNames, parse_names
-from certs.rotate import Action, Demand, Rotation, Trust, rotate
+from certs.rotate import Action, Demand, Plan, Rotation, Trust, rotate
 from webhook.cert_rotation.configurations import Configuration, publish, read_configurations
 from webhook.cert_rotation.secret import SecretStore, StoredSecret
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError
@@ -133,9 +133,13 @@ class Reconciler:
         Raises:
             ClusterError: Something cannot be read or written, or others are always faster.
         """
+        done: list[Plan] = []
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 observed, rotation = self._rotate(observed or self.observe(), demand)
+                done += rotation.done
+                # What was written is not demanded again if the configurations have changed meanwhile.
+                demand = rotation.demand
                 # Where this machine must not create the keys that are due, there is no bundle either.
                 if publishing and rotation.plan.action is not Action.REFUSE:
                     observed = self._publish(observed)
@@ -144,7 +148,7 @@ class Reconciler:
                     raise
                 observed = None
             else:
-                return observed, rotation
+                return observed, replace(rotation, done=tuple(done))
         raise AssertionError("the last attempt returns or raises")
 
     def _rotate(self, observed: ObservedState, demand: Demand) -> tuple[ObservedState, Rotation]:

@@ -8,7 +8,7 @@ import pytest
 
 from certs.errors import CertificateError
 from certs.inject import CONFIGURATION_KINDS, encode_bundle
-from certs.rotate import SETTLE, Action, Demand, serving_problem
+from certs.rotate import ADOPT, SETTLE, Action, Demand, serving_problem
 from tests.certs.builders import CA, NOW
 from tests.webhook.cert_rotation.cluster import (
     MUTATING,
@@ -150,6 +150,25 @@ def test_a_demand_waits_for_publication() -> None:
     assert (Action.WAIT, Demand.SERVING) == (early.plan.action, early.demand)
     assert ([Action.ISSUE], Demand.NOTHING) == ([plan.action for plan in done.done], done.demand)
     assert reconciler.reconcile()[1].done == ()
+
+
+def test_a_demand_is_not_repeated() -> None:
+    """Where a configuration changes after the Secret was written, only the bundle is published again."""
+    cluster, clock = a_cluster(), Clock()
+    reconciler = a_reconciler(cluster, clock)
+    reconciler.reconcile()
+    clock.now += ADOPT
+
+    def disturb() -> None:
+        changed = a_configuration(CONFIGURATION_KINDS[0])
+        cluster.before_write = lambda: cluster.put(MUTATING, changed)
+
+    cluster.before_write = disturb
+    observed, rotation = reconciler.reconcile(demand=Demand.CA)
+
+    assert_in_order(observed)
+    assert [Action.REPLACE_CA] == [plan.action for plan in rotation.done]
+    assert [("PUT", SECRET)] == [write for write in cluster.writes if write[0] == "PUT"]
 
 
 def test_no_answer() -> None:
