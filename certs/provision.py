@@ -63,7 +63,10 @@ def create_folder(
                 f"{', '.join(occupied)}: already exists; --force replaces it, and keeps the CA"
             )
         files: dict[str, bytes] = {}
-        if store.CA_CERTIFICATE in existing or store.CA_KEY in existing:
+        missing = {store.CA_CERTIFICATE, store.CA_KEY}.difference(existing)
+        if len(missing) == 1:
+            raise CertificateError(f"{folder / missing.pop()}: missing, so the CA of the folder cannot sign")
+        if not missing:
             ca = store.read_pair(folder / store.CA_CERTIFICATE, folder / store.CA_KEY)
         else:
             ca = create_ca(now, lifetime=ca_lifetime)
