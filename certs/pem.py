@@ -39,7 +39,7 @@ def parse_certificates(pem: bytes, source: str) -> tuple[x509.Certificate, ...]:
     if CERTIFICATE_MARK not in pem:
         found = "a private key" if KEY_MARK in pem else "no PEM certificate"
         raise CertificateError(
-            f"{source}: holds {found}, expected a certificate (-----BEGIN CERTIFICATE-----)"
+            f"{source}: holds {found}, expected a PEM certificate (-----BEGIN CERTIFICATE-----)"
         )
     with reading(source, what="certificate"):
         certificates = tuple(x509.load_pem_x509_certificates(pem))
@@ -58,7 +58,7 @@ def parse_key(pem: bytes, source: str) -> PrivateKey:
     if KEY_MARK not in pem:
         found = "a certificate" if CERTIFICATE_MARK in pem else "no PEM private key"
         raise CertificateError(
-            f"{source}: holds {found}, expected a private key (-----BEGIN PRIVATE KEY-----)"
+            f"{source}: holds {found}, expected a PEM private key (-----BEGIN PRIVATE KEY-----)"
         )
     if any(mark in pem for mark in _ENCRYPTED_MARKS):
         # A server restarts with no one at hand to type a passphrase.
