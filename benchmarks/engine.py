@@ -16,9 +16,7 @@ from policies.placement.placement import place
 from policies.reports import score_json
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.podtopologyspread.counting import PodCounts
-from policies.scheduler.podtopologyspread.filtering import check_hard, spread_rejections
-from policies.scheduler.podtopologyspread.scoring import score_soft
+from policies.scheduler.profile import SPREAD
 
 #: Calls of each kind; the kinds alternate, so that all meet the same noise. Arbitrary.
 ROUNDS = 200
@@ -70,16 +68,12 @@ def _index(cluster: Cluster) -> ClusterIndex:
 
 def _plugin(pod: dict[str, Any], index: ClusterIndex) -> Callable[[], object]:
     """Return what PodTopologySpread does at PreFilter, Filter, PreScore, Score and NormalizeScore."""
-    question = place(pod, AdmissionContext(policies=(), cluster=index)).verdict.question
-    hard = [applied for applied in question.constraints if applied.is_hard]
-    soft = [applied for applied in question.constraints if not applied.is_hard]
+    request = place(pod, AdmissionContext(policies=(), cluster=index)).verdict.request
 
     def plugin() -> object:
         with index.reading():
-            view = NodeView(index.nodes, question.pod)
-            counts = PodCounts(question, index, view)
-            passing = spread_rejections(check_hard(hard, view, counts), len(view.names)).of_node == 0
-            return score_soft(soft, view, counts, feasible=passing, requires_all_keys=True)
+            view = NodeView(index, request.pod)
+            return SPREAD.score(view, request, SPREAD.filter(view, request).of_node == 0)
 
     return plugin
 

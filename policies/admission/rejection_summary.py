@@ -44,7 +44,7 @@ def rejection_summaries(verdict: SchedulingResult, index: ClusterIndex) -> Itera
 def _never(verdict: SchedulingResult) -> NDArray[np.bool_]:
     """Return the nodes that some plugin refuses whatever runs there, shape ``(n,)``."""
     never = np.zeros(len(verdict.names), np.bool_)
-    for refusals in verdict.refusals:
+    for refusals in verdict.rejections:
         codes = [reason.code is Code.UNRESOLVABLE for reason in refusals.reasons]
         never |= np.array([False, *codes], np.bool_)[refusals.of_node]
     return never
@@ -53,7 +53,7 @@ def _never(verdict: SchedulingResult) -> NDArray[np.bool_]:
 def _passing(verdict: SchedulingResult, *, besides: Plugin) -> NDArray[np.bool_]:
     """Return the nodes that no other plugin refuses, shape ``(n,)``."""
     passing = np.ones(len(verdict.names), np.bool_)
-    for refusals in verdict.refusals:
+    for refusals in verdict.rejections:
         if refusals.plugin is not besides:
             passing &= refusals.of_node == 0
     return passing
@@ -88,8 +88,8 @@ def _closest(result: FilterResult, refused: NDArray[np.bool_]) -> str:
 
 def _of_resources(verdict: SchedulingResult, index: ClusterIndex, asked: NDArray[np.bool_]) -> Iterator[str]:
     """Yield a line for each resource that some of the nodes asked lack."""
-    requests = dict(verdict.question.pod.requests)
-    (fit,) = (refusals for refusals in verdict.refusals if refusals.plugin is Plugin.NODE_RESOURCES_FIT)
+    requests = dict(verdict.request.pod.requests)
+    (fit,) = (refusals for refusals in verdict.rejections if refusals.plugin is Plugin.NODE_RESOURCES_FIT)
     lacking: dict[str, NDArray[np.bool_]] = {}
     for number, reason in enumerate(fit.reasons, 1):
         nodes = asked & (fit.of_node == number)

@@ -83,7 +83,7 @@ def _judge(subject: Subject, context: AdmissionContext, when: NextPodTiming) -> 
         except PlacementError:
             return None  # The API server says itself why there will be no pod.
         verdict = placement.verdict
-        pod = verdict.question.pod
+        pod = verdict.request.pod
         if verdict.feasible.any() or pod.gated or pod.node_name:
             return None
         others_may_go = when is NextPodTiming.LATER or _may_preempt(placement.pod.get("spec") or {})

@@ -16,8 +16,8 @@ from policies.scheduler.candidates import CONDITION_TAINTS
 from policies.scheduler.changes import ChangeKind, ClusterChange
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
-from policies.scheduler.node_filters import is_waiting
 from policies.scheduler.node_table import MISSING
+from policies.scheduler.plugins.schedulinggates import is_gated
 from policies.scheduler.rejections import EXAMPLES
 from policies.scheduler.result import FilterResult, Plugin, SchedulingResult
 
@@ -43,7 +43,7 @@ def cluster_suggestions(verdict: SchedulingResult, index: ClusterIndex) -> Itera
         verdict: On a pod that fits nowhere.
         index: The cluster that it was made on, unchanged.
     """
-    if is_waiting(verdict.question) or not verdict.names:
+    if is_gated(verdict.request) or not verdict.names:
         return
     search = _Search(verdict, index)
     yield from search.terminations()
@@ -59,7 +59,7 @@ class _Search:
     def __init__(self, verdict: SchedulingResult, index: ClusterIndex) -> None:
         self._verdict = verdict
         self._index = index
-        self._question = verdict.question
+        self._question = verdict.request
         self._nodes = index.nodes.listed()
         self._hard = [result for result in verdict.results if isinstance(result, FilterResult)]
 
@@ -169,13 +169,13 @@ class _Search:
         return node._replace(unschedulable=False, taints=kept), tuple(dict.fromkeys(removed))
 
     def _refused(self, plugin: Plugin) -> NDArray[np.bool_]:
-        (refusals,) = (refusals for refusals in self._verdict.refusals if refusals.plugin is plugin)
+        (refusals,) = (refusals for refusals in self._verdict.rejections if refusals.plugin is plugin)
         return np.not_equal(refusals.of_node, 0)
 
     def _by_obstacles(self, among: NDArray[np.bool_]) -> list[Node]:
         """Return some nodes, those first that the fewest plugins refuse."""
         counts = np.zeros(len(self._nodes), np.int64)
-        for refusals in self._verdict.refusals:
+        for refusals in self._verdict.rejections:
             counts += refusals.of_node != 0
         positions = np.flatnonzero(among)
         order = positions[np.argsort(counts[positions], kind="stable")][:MOST_TRIED]

@@ -39,7 +39,7 @@ def constraint_candidates(placement: Placement) -> Iterator[Change]:
 def _earlier_revisions(placement: Placement, own: LabelSelector) -> bool:
     """Tell whether pods of other revisions run, and the release can tell them apart."""
     label = placement.subject.kind.revision_label
-    if label is None or not placement.verdict.question.behavior.match_label_keys:
+    if label is None or not placement.verdict.request.behavior.match_label_keys:
         return False
     current = placement.identity.labels.get(label, "")
     others = (Requirement(label, Operator.EXISTS), Requirement(label, Operator.NOT_IN, (current,)))

@@ -25,7 +25,7 @@ from policies.scheduler.index import ClusterIndex
 from policies.scheduler.releases import Behavior, dropped_fields
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin, SchedulingRequest
 from policies.scheduler.result import SchedulingResult
-from policies.scheduler.workload_eligibility import REVISION_LABELS
+from policies.scheduler.workload_topology import REVISION_LABELS
 
 #: The rule that an object breaks which makes no pods, as far as is known.
 HOLDS_NO_POD = "holds-no-pod"
@@ -76,7 +76,7 @@ class Placement:
     def dropped(self) -> list[str]:
         """The fields of the object's own constraints that the release drops, each once."""
         entries = self.subject.pod.constraints
-        behavior = self.verdict.question.behavior
+        behavior = self.verdict.request.behavior
         # An object with errors is not placed, so what is a list holds constraints.
         if not isinstance(entries, list):
             return []

@@ -54,7 +54,7 @@ def count_replicas(placement: Placement) -> tuple[Replicas, ClusterIndex] | None
         return None
     placed = placement.cluster.count_pods(placement.subject.namespace, selector)
     start = Replicas(wanted=wanted, placed=placed, fitting=placed)
-    return fill(start, placement.verdict.question, placement.cluster)
+    return fill(start, placement.verdict.request, placement.cluster)
 
 
 def fill(

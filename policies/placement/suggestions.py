@@ -24,7 +24,7 @@ from policies.scheduler.candidates import find_candidates, max_skew_change
 from policies.scheduler.changes import Change, ChangeKind, ClusterChange
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
-from policies.scheduler.node_filters import is_waiting
+from policies.scheduler.plugins.schedulinggates import is_gated
 from policies.scheduler.rejections import EXAMPLES
 from policies.scheduler.result import FilterResult, SchedulingResult
 
@@ -183,7 +183,7 @@ class _Search:
         )
 
     def _count(self, verdict: SchedulingResult, cluster: ClusterIndex) -> Replicas | None:
-        return None if self._replicas is None else fill(self._replicas, verdict.question, cluster)[0]
+        return None if self._replicas is None else fill(self._replicas, verdict.request, cluster)[0]
 
     def _wide_enough(self, state: _State) -> _State:
         """Return a state with the least maxSkew with which all replicas fit, if that is what is changed."""
@@ -218,7 +218,7 @@ class _Search:
 
     def _search(self) -> list[_State]:
         start = self._start
-        if is_waiting(start.verdict.question):
+        if is_gated(start.verdict.request):
             ungated = self._try(start, Change(what=ChangeKind.SCHEDULING_GATES))
             if ungated is None or ungated.fits:
                 return [] if ungated is None else [ungated]
@@ -278,7 +278,7 @@ class _Search:
             return None  # Kubernetes would refuse it: with the same key and action twice, say.
         verdict = placement.verdict
         if after.elsewhere:
-            question = verdict.question
+            question = verdict.request
             for elsewhere in after.elsewhere:
                 question = elsewhere.change.apply(question)
             verdict = evaluate(question, self._cluster)
@@ -287,7 +287,7 @@ class _Search:
     def _change(self, state: _State, change: Change) -> _State | None:
         changes, subject = (*state.changes, change), state.placement.subject
         if change.constraint is not None and not subject.pod.constraints:
-            constraint = state.verdict.question.constraints[change.constraint].constraint
+            constraint = state.verdict.request.constraints[change.constraint].constraint
             elsewhere = Elsewhere(change=change, constraint=constraint)
             return replace(state, changes=changes, elsewhere=(*state.elsewhere, elsewhere))
         more = edits_of(change, subject.obj, subject.kind)

@@ -9,11 +9,11 @@ from rich.padding import Padding
 from rich.text import Text
 
 from policies.model.constraint import NodeInclusionPolicy
+from policies.model.topology_keys import HOSTNAME
 from policies.placement.placement import Placement
 from policies.reports.domain_bars import domain_bars
 from policies.reports.wording import nodes, plain
 from policies.scheduler.domain_stats import ConstraintStats
-from policies.scheduler.podtopologyspread.scoring import HOSTNAME
 
 
 def constraint_text(
@@ -50,7 +50,7 @@ def _is_of_one_node(standing: ConstraintStats, placement: Placement) -> bool:
     """Tell whether each pod has a single node that counts for a constraint, as a DaemonSet's have."""
     applied = standing.applied
     honors = applied.constraint.node_affinity_policy is NodeInclusionPolicy.HONOR
-    return placement.verdict.question.pinned and (honors or not applied.is_hard)
+    return placement.verdict.request.pinned and (honors or not applied.is_hard)
 
 
 def _selected(standing: ConstraintStats, placement: Placement) -> str:
@@ -71,7 +71,7 @@ def _narrowed(standing: ConstraintStats, placement: Placement) -> str:
     keys = standing.applied.constraint.match_label_keys
     if not keys:
         return ""
-    labels = placement.verdict.question.pod.labels
+    labels = placement.verdict.request.pod.labels
     having = [key for key in keys if key in labels]
     lacking = [key for key in keys if key not in labels]
     parts = [f"narrowed by matchLabelKeys {plain(', '.join(having))}"] if having else []
@@ -114,13 +114,13 @@ def _aside(standing: ConstraintStats, placement: Placement) -> Iterator[str]:
 def _fate(standing: ConstraintStats, placement: Placement) -> str:
     if standing.applied.is_hard:
         return "so that it is refused" if standing.lacking_nodes == 1 else "so that they are refused"
-    if placement.verdict.question.requires_all_keys:
+    if placement.verdict.request.requires_all_keys:
         return "and get score 0" if standing.lacking_nodes > 1 else "and gets score 0"
     return "which the built-in defaults allow"
 
 
 def _left_out_by(standing: ConstraintStats, placement: Placement) -> Iterator[str]:
-    constraint, question = standing.applied.constraint, placement.verdict.question
+    constraint, question = standing.applied.constraint, placement.verdict.request
     by_policy = standing.applied.is_hard or constraint.topology_key != HOSTNAME
     if (
         by_policy

@@ -39,7 +39,7 @@ def render(explained: Explained) -> bytes:
         "fits": bool(verdict.feasible_count),
         "nodes": len(verdict.names),
         "feasibleNodes": verdict.feasible_count,
-        "atMost": bool(verdict.question.pod.unmodeled),
+        "atMost": bool(verdict.request.pod.unmodeled),
         "runningNodes": placement.running,
         "replicas": _replicas(explained.replicas),
         "message": verdict.message,
@@ -48,7 +48,7 @@ def render(explained: Explained) -> bytes:
         "whyNoConstraints": None if placement.why_none is None else str(placement.why_none),
         **_explanation(explained.explanation),
         **_remedies(explained),
-        "notModeled": list(verdict.question.pod.unmodeled),
+        "notModeled": list(verdict.request.pod.unmodeled),
         "text": text.splitlines(),
     }
     return orjson.dumps(report)
@@ -107,7 +107,7 @@ def _refusing(group: RejectedNodes) -> dict[str, Any]:
     return {
         "nodes": group.count,
         "examples": list(group.examples),
-        "refusals": list(map(_refusal, group.refusals)),
+        "refusals": list(map(_refusal, group.rejections)),
     }
 
 
@@ -119,7 +119,7 @@ def _refusal(refusal: Rejection) -> dict[str, Any]:
         "code": str(refusal.code),
         "taint": None if taint is None else {"key": taint.key, "value": taint.value, "effect": taint.effect},
         "shortages": list(map(_shortage, refusal.shortages)),
-        "breaches": list(map(_breach, refusal.breaches)),
+        "breaches": list(map(_breach, refusal.violations)),
     }
 
 

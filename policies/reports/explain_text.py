@@ -66,8 +66,8 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
             text = f"The first that does not fit: {explained.stuck_message}"
             yield from _section("Why not all replicas fit", [sentence(text)])
         yield from _section(title, suggestions_text(explained.remedies, placement, explained.replicas))
-    if verdict.question.pod.unmodeled:
-        asked = ", ".join(verdict.question.pod.unmodeled)
+    if verdict.request.pod.unmodeled:
+        asked = ", ".join(verdict.request.pod.unmodeled)
         text = f"Not modeled, and may refuse more nodes: the pod's {asked}."
         yield from ("", Text(text, "yellow"))
 
@@ -96,7 +96,7 @@ def _refusing(
 ) -> Iterator[RenderableType]:
     for group in groups[:most]:
         yield Text(named(group.examples, group.count))
-        for refusal in group.refusals:
+        for refusal in group.rejections:
             for line in _refusal(verdict, refusal):
                 yield Padding(Text(line), (0, 0, 0, 3))
     if rest := groups[most:]:
@@ -112,7 +112,7 @@ def _refusal(verdict: SchedulingResult, refusal: Rejection) -> Iterator[str]:
         for shortage in refusal.shortages:
             yield f"{refusal.plugin}: {_shortage(shortage)}"
     elif refusal.plugin is Plugin.POD_TOPOLOGY_SPREAD:
-        for breach in refusal.breaches:
+        for breach in refusal.violations:
             yield f"{refusal.plugin}: constraint {breach.constraint + 1}: {_breach(verdict, breach)}"
     else:
         yield words
@@ -143,7 +143,7 @@ def _breach(verdict: SchedulingResult, breach: SkewViolation) -> str:
 
 def _outlook(explanation: Explanation, placement: Placement, most: int) -> Iterator[RenderableType]:
     tiers = explanation.tiers
-    if placement.verdict.question.pinned:
+    if placement.verdict.request.pinned:
         yield Text(f"{named(tiers[0].examples, tiers[0].count)}: a pod each.")
         return
     if tiers[0].score is None:

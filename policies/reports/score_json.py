@@ -36,7 +36,7 @@ def render(placement: Placement) -> bytes:
             "feasibleNodes": verdict.feasible_count,
             "best": [verdict.names[node] for node in verdict.best],
             "message": verdict.message,
-            "notModeled": list(verdict.question.pod.unmodeled),
+            "notModeled": list(verdict.request.pod.unmodeled),
         }
     )
 
@@ -134,7 +134,7 @@ def _of_feasible(verdict: SchedulingResult, scores: NDArray[np.int64] | None) ->
 
 def _rejections(verdict: SchedulingResult) -> list[list[dict[str, Any]]]:
     """Return what each node's plugins say that refuse it."""
-    refusing = [refusals for refusals in verdict.refusals if refusals.of_node.any()]
+    refusing = [refusals for refusals in verdict.rejections if refusals.of_node.any()]
 
     def rejections(node: int) -> list[dict[str, Any]]:
         said = ((refusals, int(refusals.of_node[node])) for refusals in refusing)

@@ -11,10 +11,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from policies.model.topology_keys import HOSTNAME
 from policies.placement.placement import Placement
 from policies.reports.wording import constraint_title, dropped, headline, item, plain, print_all, sentence
 from policies.scheduler.node_table import MISSING
-from policies.scheduler.podtopologyspread.scoring import HOSTNAME
 from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.result import DomainCounts, FilterResult, Plugin, SchedulingResult, ScoreResult
 
@@ -67,7 +67,7 @@ def _constraints(placement: Placement) -> Iterator[RenderableType]:
     if placement.why_none:
         yield Text(f"No constraint is in force: {placement.why_none}.")
         return
-    if placement.verdict.question.pinned:
+    if placement.verdict.request.pinned:
         yield Text(
             "Each pod is made for one node, so that constraints only refuse nodes without their label."
         )
@@ -173,7 +173,7 @@ def _domain(domains: DomainCounts, node: int) -> str:
 
 def _reasons(verdict: SchedulingResult, node: int) -> Iterator[str]:
     """Yield why plugins refuse a node: in the scheduler's words, but for spreading its numbers."""
-    for refusals in verdict.refusals:
+    for refusals in verdict.rejections:
         number = int(refusals.of_node[node])
         if not number:
             continue
@@ -211,6 +211,6 @@ def _notes(verdict: SchedulingResult) -> Iterator[Text]:
         yield Text(text, style="dim")
     if verdict.message:
         yield sentence(verdict.message)
-    unmodeled = verdict.question.pod.unmodeled
+    unmodeled = verdict.request.pod.unmodeled
     if unmodeled:
         yield Text(f"Not judged, though a scheduler looks at it: {', '.join(unmodeled)}.", style="yellow")

@@ -85,7 +85,7 @@ def headline(placement: Placement) -> Text:
 
 def at_most(placement: Placement) -> str:
     """Return what stands before numbers while something that the pod asks for is not modeled."""
-    return "at most " if placement.verdict.question.pod.unmodeled else ""
+    return "at most " if placement.verdict.request.pod.unmodeled else ""
 
 
 def replicas_text(placement: Placement, replicas: Replicas | None) -> Iterator[Text]:

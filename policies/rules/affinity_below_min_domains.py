@@ -70,7 +70,7 @@ from collections.abc import Iterator
 from policies.manifests.findings import Severity
 from policies.model.declared import Workload
 from policies.rules.base import Context, Problem
-from policies.scheduler.workload_eligibility import counts_only_its_own, listed
+from policies.scheduler.workload_topology import counts_only_its_own, listed
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/MaterializeInc/materialize/pull/36516"

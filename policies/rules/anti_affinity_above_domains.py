@@ -78,9 +78,9 @@ from policies.model.scaling import ReplicaRange
 from policies.model.topology_keys import HOSTNAME
 from policies.rules.base import Context, Problem
 from policies.scheduler.capacity import DomainCapacities
-from policies.scheduler.workload_eligibility import (
+from policies.scheduler.workload_topology import (
     REVISION_LABELS,
-    WorkloadEligibility,
+    WorkloadTopology,
     counts_only_its_own,
     nodes_are_added,
 )
@@ -98,31 +98,31 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     found = [term for term in self_separations(workload) if _keeps_all_apart(workload, term)]
     if not found:
         return
-    terrain = WorkloadEligibility.of(workload, inventory, context.version)
+    topology = WorkloadTopology.of(workload, inventory, context.version)
     hard = [entry for entry in workload.constraints if entry.is_hard]
     judged = all(counts_only_its_own(workload, entry, context.repository) for entry in hard)
-    families = [terrain.family(entry.constraint) for entry in hard] if judged else []
+    capacities = [topology.capacities(entry.constraint) for entry in hard] if judged else []
     grows = nodes_are_added(context.repository, inventory)
     for term in found:
-        if not terrain.usable or (grows and (term.topology_key == HOSTNAME or families)):
+        if not topology.usable or (grows and (term.topology_key == HOSTNAME or capacities)):
             continue
         listed = inventory.domains.get(term.topology_key, ())
-        message = _lack(terrain, families, term.topology_key, listed, replicas=replicas)
+        message = _lack(topology, capacities, term.topology_key, listed, replicas=replicas)
         if message is not None:
             yield Problem(term.path, f"allows one pod in a domain of {term.topology_key}{message}")
             return
 
 
 def _lack(
-    terrain: WorkloadEligibility,
-    families: list[DomainCapacities],
+    topology: WorkloadTopology,
+    capacities: list[DomainCapacities],
     key: str,
     listed: tuple[str, ...],
     *,
     replicas: ReplicaRange,
 ) -> str | None:
     """Return what is too little for the wanted replicas; None if all may fit."""
-    separate = terrain.separate(key)
+    separate = topology.one_pod_per_domain(key)
     if separate is None:
         return None
     domains, wanted = len(separate.domains.keys() | set(listed)), replicas.least
@@ -130,10 +130,10 @@ def _lack(
         return (
             f", and {domains} can take one: at most {domains} of {wanted} replicas{replicas.evidence} can run"
         )
-    room = terrain.room([*families, separate], wanted)
-    if room is None or not families or terrain.room(families, wanted) is not None:
+    room = topology.max_pods([*capacities, separate], wanted)
+    if room is None or not capacities or topology.max_pods(capacities, wanted) is not None:
         return None
-    keys = " and ".join(family.key for family in families)
+    keys = " and ".join(capacity.key for capacity in capacities)
     return (
         f"; with the spread over {keys} at most {room} of {wanted} replicas{replicas.evidence} can run, "
         f"though there are {domains} such domains"

@@ -111,8 +111,8 @@ from policies.model.declared import Workload
 from policies.model.topology_keys import HOSTNAME
 from policies.rules.base import Context, Problem
 from policies.scheduler.capacity import DomainCapacities
-from policies.scheduler.workload_eligibility import (
-    WorkloadEligibility,
+from policies.scheduler.workload_topology import (
+    WorkloadTopology,
     counts_only_its_own,
     listed,
     nodes_are_added,
@@ -132,15 +132,15 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     # A node that is added for the pending pods gives the small zone what it lacks.
     if nodes_are_added(context.repository, context.inventory):
         return
-    terrain = WorkloadEligibility.of(workload, context.inventory, context.version)
-    families = [terrain.family(entry.constraint) for entry in hard]
-    room = terrain.room(families, replicas.least)
-    if room is None or not terrain.usable:
+    topology = WorkloadTopology.of(workload, context.inventory, context.version)
+    capacities = [topology.capacities(entry.constraint) for entry in hard]
+    room = topology.max_pods(capacities, replicas.least)
+    if room is None or not topology.usable:
         return
-    if any(terrain.room([family], replicas.least) is not None for family in families):
+    if any(topology.max_pods([capacity], replicas.least) is not None for capacity in capacities):
         return
     if all(counts_only_its_own(workload, entry, context.repository) for entry in hard):
-        described = " and ".join(map(_described, families))
+        described = " and ".join(map(_described, capacities))
         yield Problem(
             hard[-1].path,
             f"{described} cannot all be satisfied: at most {room} of {replicas.least} "
@@ -148,9 +148,9 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         )
 
 
-def _described(family: DomainCapacities) -> str:
-    limit = f"maxSkew {family.limit}"
-    if family.key == HOSTNAME:
-        return f"{family.key} ({limit}, {len(family.domains)} nodes)"
-    sizes = listed(f"{value} with {len(nodes)} node(s)" for value, nodes in family.domains.items())
-    return f"{family.key} ({limit}, {sizes})"
+def _described(capacity: DomainCapacities) -> str:
+    limit = f"maxSkew {capacity.limit}"
+    if capacity.key == HOSTNAME:
+        return f"{capacity.key} ({limit}, {len(capacity.domains)} nodes)"
+    sizes = listed(f"{value} with {len(nodes)} node(s)" for value, nodes in capacity.domains.items())
+    return f"{capacity.key} ({limit}, {sizes})"

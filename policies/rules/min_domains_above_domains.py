@@ -81,8 +81,8 @@ from policies.manifests.findings import Severity
 from policies.model.declared import DeclaredConstraint, Workload
 from policies.model.topology import ClusterTopology
 from policies.rules.base import Context, Problem
-from policies.scheduler.workload_eligibility import (
-    WorkloadEligibility,
+from policies.scheduler.workload_topology import (
+    WorkloadTopology,
     counts_only_its_own,
     listed,
     nodes_are_added,
@@ -140,8 +140,8 @@ def _domains(
     written = frozenset(inventory.domains.get(key, ()))
     if not written and (not inventory.nodes or nodes_are_added(context.repository, inventory)):
         return None
-    terrain = WorkloadEligibility.of(workload, inventory, context.version)
-    domains = terrain.domains(declared.constraint)
+    topology = WorkloadTopology.of(workload, inventory, context.version)
+    domains = topology.domains(declared.constraint)
     counted = frozenset(domain.value for domain in domains)
     usable = frozenset(domain.value for domain in domains if domain.usable)
     nodeless = written - {node.labels[key] for node in inventory.nodes or () if key in node.labels}

@@ -78,9 +78,9 @@ from policies.model.pod_affinity import self_separations
 from policies.model.rollout import rolling_update
 from policies.rules.base import Context, Problem
 from policies.scheduler.capacity import DomainCapacities
-from policies.scheduler.workload_eligibility import (
+from policies.scheduler.workload_topology import (
     REVISION_LABELS,
-    WorkloadEligibility,
+    WorkloadTopology,
     counts_only_its_own,
     nodes_are_added,
 )
@@ -100,18 +100,18 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         or rolling_update(workload, replicas.most) is None
     ):
         return
-    terrain = WorkloadEligibility.of(workload, context.inventory, context.version)
-    limits = list(_limits(workload, terrain, context))
+    topology = WorkloadTopology.of(workload, context.inventory, context.version)
+    limits = list(_limits(workload, topology, context))
     alone = [[limit] for limit in limits]
     for chosen in [*alone, limits] if len(limits) > 1 else alone:
-        room = terrain.room([family for _, family in chosen], replicas.most + 1)
+        room = topology.max_pods([capacity for _, capacity in chosen], replicas.most + 1)
         if room is None or not replicas.least <= room <= replicas.most or room == 0:
             continue
-        if len(chosen) == 1 and _is_unreachable(chosen[0], workload, terrain, room):
+        if len(chosen) == 1 and _is_unreachable(chosen[0], workload, topology, room):
             continue  # unreachable-domain-counted has the cause.
         update = rolling_update(workload, room)
         if update is not None and update.unavailable == 0:
-            keys = " and ".join(dict.fromkeys(family.key for _, family in chosen))
+            keys = " and ".join(dict.fromkeys(capacity.key for _, capacity in chosen))
             yield Problem(
                 chosen[0][0],
                 f"leaves room for {room} pods by {keys}, the old revision's counted too: with {room} "
@@ -122,24 +122,24 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 
 def _is_unreachable(
-    limit: tuple[FieldPath, DomainCapacities], workload: Workload, terrain: WorkloadEligibility, room: int
+    limit: tuple[FieldPath, DomainCapacities], workload: Workload, topology: WorkloadTopology, room: int
 ) -> bool:
     """Tell whether a constraint has no room only for domains that no pod can reach."""
     of_limit = (entry for entry in workload.constraints if entry.path == limit[0])
-    return any(terrain.keeps_out_surge(declared, room) for declared in of_limit)
+    return any(topology.has_no_room_for_surge(declared, room) for declared in of_limit)
 
 
 def _limits(
-    workload: Workload, terrain: WorkloadEligibility, context: Context
+    workload: Workload, topology: WorkloadTopology, context: Context
 ) -> Iterator[tuple[FieldPath, DomainCapacities]]:
     """Yield what the constraints allow that count pods of every revision."""
     for declared in workload.constraints:
-        keys = declared.constraint.match_label_keys if terrain.behavior.match_label_keys else ()
+        keys = declared.constraint.match_label_keys if topology.behavior.match_label_keys else ()
         if not declared.is_hard or REVISION_LABELS & set(keys):
             continue
         if counts_only_its_own(workload, declared, context.repository):
-            yield declared.path, terrain.family(declared.constraint)
+            yield declared.path, topology.capacities(declared.constraint)
     for separation in self_separations(workload):
-        family = terrain.separate(separation.topology_key)
-        if family is not None and not separation.match_label_keys:
-            yield separation.path, family
+        capacity = topology.one_pod_per_domain(separation.topology_key)
+        if capacity is not None and not separation.match_label_keys:
+            yield separation.path, capacity

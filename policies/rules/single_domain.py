@@ -81,7 +81,7 @@ from policies.model.node import Node
 from policies.model.topology import ClusterTopology
 from policies.model.version import KubernetesVersion
 from policies.rules.base import Context, Problem
-from policies.scheduler.workload_eligibility import WorkloadEligibility
+from policies.scheduler.workload_topology import WorkloadTopology
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/93565"
@@ -109,12 +109,12 @@ def _text(
     if inventory.nodes is None:
         return f"has one domain, {listed[0]}: nothing to spread over" if len(set(listed)) == 1 else None
     carrying = inventory.nodes_with(key)
-    domains = WorkloadEligibility.of(workload, inventory, version, hard=declared.is_hard).domains(
+    domains = WorkloadTopology.of(workload, inventory, version, hard=declared.is_hard).domains(
         declared.constraint
     )
     if len(domains) != 1 or set(listed) - {domains[0].value}:
         return None
-    value, nodes = domains[0].value, domains[0].counted
+    value, nodes = domains[0].value, domains[0].nodes
     node = nodes[0].name if len(nodes) == 1 else f"all {len(nodes)} nodes"
     if len(carrying) == 1:
         return f"has one domain: {node} with {key} {_have(nodes)} the value {value}"

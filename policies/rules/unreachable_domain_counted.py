@@ -97,23 +97,19 @@ from policies.model.rollout import rolling_update
 from policies.model.scaling import ReplicaRange
 from policies.model.topology_keys import HOSTNAME
 from policies.rules.base import Context, Problem
-from policies.scheduler.workload_eligibility import (
+from policies.scheduler.workload_topology import (
     EligibleDomain,
-    Ineligibility,
-    WorkloadEligibility,
+    WorkloadTopology,
     counts_only_its_own,
+    honoring_both,
     listed,
     nodes_are_added,
-    with_policies,
 )
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kops/pull/18535"
 NEEDS_INVENTORY = True
 FIXABLE = True
-
-#: Which policy leaves out the nodes that an obstacle bars.
-_POLICIES = {Ineligibility.TAINT: "nodeTaintsPolicy", Ineligibility.AFFINITY: "nodeAffinityPolicy"}
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
@@ -124,31 +120,31 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     hard = [entry for entry in workload.constraints if entry.is_hard]
     if all(replicas.most < entry.constraint.max_skew for entry in hard):
         return
-    terrain = WorkloadEligibility.of(workload, context.inventory, context.version)
+    topology = WorkloadTopology.of(workload, context.inventory, context.version)
     grows = nodes_are_added(context.repository, context.inventory)
     for declared in hard:
         constraint = declared.constraint
         if constraint.topology_key == HOSTNAME and grows:
             continue
-        domains = terrain.domains(constraint)
+        domains = topology.domains(constraint)
         barred = [domain for domain in domains if not domain.usable]
-        if not barred or not terrain.usable or len(domains) < terrain.min_domains(constraint):
+        if not barred or not topology.usable or len(domains) < topology.min_domains(constraint):
             continue
-        effect = _too_little(workload, terrain, declared, replicas, grows=grows)
+        effect = _too_little(workload, topology, declared, replicas, grows=grows)
         if effect is None or not counts_only_its_own(workload, declared, context.repository):
             continue
         room, text = effect
         yield Problem(
             declared.path,
-            f"with maxSkew {constraint.max_skew} {text}: {_barred(terrain, constraint, barred)} hold the "
+            f"with maxSkew {constraint.max_skew} {text}: {_barred(topology, constraint, barred)} hold the "
             "minimum at 0",
-            _edits(terrain, declared, barred, room),
+            _edits(topology, declared, barred, room),
         )
 
 
 def _too_little(
     workload: Workload,
-    terrain: WorkloadEligibility,
+    topology: WorkloadTopology,
     declared: DeclaredConstraint,
     replicas: ReplicaRange,
     *,
@@ -156,11 +152,11 @@ def _too_little(
 ) -> tuple[int, str] | None:
     """Return how many pods there is room for where that is too few, and what comes of it."""
     most = replicas.most
-    room = terrain.room([terrain.family(declared.constraint)], most)
+    room = topology.max_pods([topology.capacities(declared.constraint)], most)
     if room is not None:
         return room, f"at most {room} of {most} replicas{replicas.evidence} can run"
     update = rolling_update(workload, most)
-    if grows or update is None or update.unavailable or not terrain.keeps_out_surge(declared, most):
+    if grows or update is None or update.unavailable or not topology.has_no_room_for_surge(declared, most):
         return None
     return most, (
         f"there is room for {most} pods, the old revision's counted too, so that with {most} "
@@ -169,9 +165,9 @@ def _too_little(
     )
 
 
-def _barred(terrain: WorkloadEligibility, constraint: Constraint, barred: list[EligibleDomain]) -> str:
-    nodes = [node for domain in barred for node in domain.counted]
-    reasons = sorted({_reason(terrain, node) for node in nodes})
+def _barred(topology: WorkloadTopology, constraint: Constraint, barred: list[EligibleDomain]) -> str:
+    nodes = [node for domain in barred for node in domain.nodes]
+    reasons = sorted({_reason(topology, node) for node in nodes})
     found = f"{len(nodes)} node(s) that take none of its pods ({listed(reasons)})"
     if constraint.topology_key == HOSTNAME:
         return f"{found}, {listed(domain.value for domain in barred)},"
@@ -179,23 +175,23 @@ def _barred(terrain: WorkloadEligibility, constraint: Constraint, barred: list[E
     return f"{found}, all there are in {constraint.topology_key} {where},"
 
 
-def _reason(terrain: WorkloadEligibility, node: Node) -> str:
-    taint = terrain.taint(node)
+def _reason(topology: WorkloadTopology, node: Node) -> str:
+    taint = topology.taint(node)
     if taint is not None:
         return f"taint {taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
     return "outside the pod's node affinity"
 
 
 def _edits(
-    terrain: WorkloadEligibility, declared: DeclaredConstraint, barred: Iterable[EligibleDomain], room: int
+    topology: WorkloadTopology, declared: DeclaredConstraint, barred: Iterable[EligibleDomain], room: int
 ) -> tuple[Edit, ...]:
     """Honor what bars the nodes, if the release can and there is more room then."""
-    better = terrain.room([terrain.family(with_policies(declared.constraint))], room + 1)
-    if better is not None or not terrain.behavior.inclusion_policies:
+    better = topology.max_pods([topology.capacities(honoring_both(declared.constraint))], room + 1)
+    if better is not None or not topology.behavior.inclusion_policies:
         return ()
-    obstacles = {terrain.obstacle(node) for domain in barred for node in domain.counted}
+    tainted = {topology.taint(node) is not None for domain in barred for node in domain.nodes}
     return tuple(
         Edit(declared.path.child(field), declared.raw.get(field), "Honor")
-        for obstacle, field in _POLICIES.items()
-        if obstacle in obstacles and declared.raw.get(field) != "Honor"
+        for field, is_bar in (("nodeTaintsPolicy", True in tainted), ("nodeAffinityPolicy", False in tainted))
+        if is_bar and declared.raw.get(field) != "Honor"
     )

@@ -20,9 +20,9 @@ from policies.model.taints import SCHEDULING_EFFECTS, Taint, first_untolerated
 from policies.model.topology_keys import MISNAMED, RENAMED
 from policies.scheduler.changes import Change, ChangeKind
 from policies.scheduler.index import ClusterIndex
-from policies.scheduler.node_filters import is_waiting
 from policies.scheduler.node_table import MISSING, PODS
 from policies.scheduler.node_view import NodeView
+from policies.scheduler.plugins.schedulinggates import is_gated
 from policies.scheduler.result import FilterResult, Plugin, SchedulingResult
 
 #: Lists of taints for which tolerations are proposed, those of most nodes first. Arbitrary.
@@ -63,10 +63,10 @@ def find_candidates(verdict: SchedulingResult, index: ClusterIndex, *, others: i
         index: The cluster that it was made on, unchanged.
         others: How many more obstacles that node may have.
     """
-    if is_waiting(verdict.question):
+    if is_gated(verdict.request):
         return [Change(what=ChangeKind.SCHEDULING_GATES)]
     with index.reading():
-        view = NodeView(index.nodes, verdict.question.pod)
+        view = NodeView(index, verdict.request.pod)
         obstacles = _Obstacles(verdict, view, index.nodes.label_keys(), others)
         changes = [*_of_constraints(obstacles), *_of_pod(obstacles, index)]
     return sorted(changes, key=lambda change: change.cost)
@@ -83,7 +83,7 @@ class _Obstacles:
         self._others = others
         self._refused: dict[Plugin, NDArray[np.bool_]] = {
             refusals.plugin: refusals.of_node != 0
-            for refusals in verdict.refusals
+            for refusals in verdict.rejections
             if refusals.plugin is not Plugin.POD_TOPOLOGY_SPREAD
         }
         self._counts = np.zeros(len(verdict.names), np.int64)
@@ -152,12 +152,12 @@ def _of_counts(
     obstacles: _Obstacles, position: int, result: FilterResult, nodes: NDArray[np.bool_]
 ) -> Iterator[Change]:
     """Yield what makes a constraint count other nodes, or allow more."""
-    question, constraint = obstacles.verdict.question, result.applied.constraint
-    if question.behavior.inclusion_policies:
+    request, constraint = obstacles.verdict.request, result.applied.constraint
+    if request.behavior.inclusion_policies:
         honor, ignore = NodeInclusionPolicy.HONOR, NodeInclusionPolicy.IGNORE
         if constraint.node_taints_policy is ignore:
             yield Change(what=ChangeKind.NODE_TAINTS_POLICY, constraint=position, value=str(honor))
-        if question.pod.affinity.constrains:
+        if request.pod.affinity.constrains:
             other = honor if constraint.node_affinity_policy is ignore else ignore
             yield Change(what=ChangeKind.NODE_AFFINITY_POLICY, constraint=position, value=str(other))
     existing = int(np.count_nonzero(result.domains.exists))
@@ -181,7 +181,7 @@ def max_skew_change(result: FilterResult, position: int, value: int) -> Change:
 
 
 def _of_pod(obstacles: _Obstacles, index: ClusterIndex) -> Iterator[Change]:
-    affinity = obstacles.verdict.question.pod.affinity
+    affinity = obstacles.verdict.request.pod.affinity
     if obstacles.refused_by(Plugin.NODE_AFFINITY).any():
         if affinity.node_selector:
             yield Change(what=ChangeKind.NODE_SELECTOR)
@@ -197,14 +197,14 @@ def _of_pod(obstacles: _Obstacles, index: ClusterIndex) -> Iterator[Change]:
 
 def _of_tolerations(obstacles: _Obstacles, index: ClusterIndex) -> Iterator[Change]:
     nodes = obstacles.refused_by(Plugin.TAINT_TOLERATION)
-    tolerations = obstacles.verdict.question.pod.tolerations
+    tolerations = obstacles.verdict.request.pod.tolerations
 
     def untolerated(taints: tuple[Taint, ...]) -> tuple[Taint, ...]:
         return tuple(
             taint for taint in taints if first_untolerated((taint,), tolerations, SCHEDULING_EFFECTS)
         )
 
-    lists = index.nodes.judge_taints(untolerated)
+    lists = index.nodes.map_taints(untolerated)
     counted = Counter(lists[number] for number in obstacles.view.taint_numbers[nodes].tolist())
     usable = (
         taints
@@ -218,14 +218,14 @@ def _of_tolerations(obstacles: _Obstacles, index: ClusterIndex) -> Iterator[Chan
 
 def _lower_requests(obstacles: _Obstacles) -> Change | None:
     """Return the change to what the node has left that lacks the smallest share of the requests."""
-    view, requests = obstacles.view, obstacles.verdict.question.pod.requests
+    view, requests = obstacles.view, obstacles.verdict.request.pod.requests
     nodes = obstacles.refused_by(Plugin.NODE_RESOURCES_FIT)
-    offered, used = view.amounts(PODS)
+    offered, used = view.resource(PODS)
     nodes &= used < offered
     missing = np.zeros(len(nodes))
     room = {}
     for name, request in requests:
-        offered, used = view.amounts(name)
+        offered, used = view.resource(name)
         left = room[name] = offered - used
         nodes &= left > 0
         missing += np.maximum(request - left, 0) / request

@@ -24,7 +24,7 @@ MOST_IN_A_CLUSTER: Final = 150_000
 class DomainCapacities:
     """The domains of one topology key that pods can go to, and how many each may hold.
 
-    Each is itself only: what was found out about some families is kept by who they are.
+    Each is itself only: what was found out about some capacities is kept by who they are.
 
     Attributes:
         key: The topology key.
@@ -40,11 +40,11 @@ class DomainCapacities:
     rises: bool
 
 
-def max_pods(families: Sequence[DomainCapacities], wanted: int) -> int | None:
+def max_pods(capacities: Sequence[DomainCapacities], wanted: int) -> int | None:
     """Return how many pods fit at most.
 
     Args:
-        families: What every hard constraint allows, each over the same nodes.
+        capacities: What every hard constraint allows, each over the same nodes.
         wanted: How many are wanted.
 
     Returns:
@@ -56,10 +56,10 @@ def max_pods(families: Sequence[DomainCapacities], wanted: int) -> int | None:
     >>> max_pods([hosts, zones], 4), max_pods([hosts], 99), max_pods([zones], 99)
     (3, None, None)
     """
-    levels = _levels(families)
+    levels = _levels(capacities)
     if levels is None:
         return None
-    nodes = sum(map(len, levels.families[0].domains.values())) if families else 0
+    nodes = sum(map(len, levels.capacities[0].domains.values())) if capacities else 0
     wanted = min(wanted, MOST_IN_A_CLUSTER, MOST_ON_A_NODE * max(1, nodes))
     while True:
         room = levels.room()
@@ -71,27 +71,27 @@ def max_pods(families: Sequence[DomainCapacities], wanted: int) -> int | None:
 
 @dataclass(slots=True)
 class _Levels:
-    """Families from the finest to the coarsest, each domain with the domains of the level below in it.
+    """Capacities from the finest to the coarsest, each domain with the domains of the level below in it.
 
     Attributes:
-        families: The families.
+        capacities: The capacities.
         children: For each level, for each domain, the positions of its domains one level below.
-        minima: The highest minimum that each family is known to be able to reach.
+        minima: The highest minimum that each capacity is known to be able to reach.
     """
 
-    families: list[DomainCapacities]
+    capacities: list[DomainCapacities]
     children: list[list[list[int]]]
     minima: list[int]
 
     def room(self) -> int | None:
-        """Return how many pods fit at these minima; None without families."""
-        return sum(self._most(len(self.families) - 1)) if self.families else None
+        """Return how many pods fit at these minima; None without capacities."""
+        return sum(self._most(len(self.capacities) - 1)) if self.capacities else None
 
     def rise(self) -> bool:
         """Raise the first minimum that can be raised, as far as that goes; False if none can."""
-        for level, family in enumerate(self.families):
+        for level, capacity in enumerate(self.capacities):
             before = self.minima[level]
-            step = 1 if family.rises else 0
+            step = 1 if capacity.rises else 0
             # Twice as far each time it went well, and half as far each time it did not.
             while step and self._can_hold(level, self.minima[level] + step):
                 self.minima[level] += step
@@ -104,11 +104,11 @@ class _Levels:
         return False
 
     def _cap(self, level: int) -> int:
-        return self.minima[level] + self.families[level].limit
+        return self.minima[level] + self.capacities[level].limit
 
     def _most(self, top: int) -> list[int]:
         """Return how many pods each domain of a level can hold, given its own limit and those below."""
-        most = [self._cap(0)] * len(self.families[0].domains)
+        most = [self._cap(0)] * len(self.capacities[0].domains)
         for level in range(1, top + 1):
             cap = self._cap(level)
             most = [min(cap, sum(most[child] for child in inside)) for inside in self.children[level]]
@@ -123,19 +123,19 @@ class _Levels:
         inside = self.children[level]
         if level and min((sum(below[child] for child in children) for children in inside), default=0) < least:
             return False
-        if not self.families[level].domains:
+        if not self.capacities[level].domains:
             return False
-        needed = [least] * len(self.families[level].domains)
-        for above in range(level + 1, len(self.families)):
+        needed = [least] * len(self.capacities[level].domains)
+        for above in range(level + 1, len(self.capacities)):
             needed = [sum(needed[child] for child in inside) for inside in self.children[above]]
             if max(needed) > self._cap(above):
                 return False
         return True
 
 
-def _levels(families: Sequence[DomainCapacities]) -> _Levels | None:
-    """Order families so that each domain lies within one of the next; None if that cannot be."""
-    ordered = sorted(families, key=lambda family: -len(family.domains))
+def _levels(capacities: Sequence[DomainCapacities]) -> _Levels | None:
+    """Order capacities so that each domain lies within one of the next; None if that cannot be."""
+    ordered = sorted(capacities, key=lambda capacity: -len(capacity.domains))
     children: list[list[list[int]]] = [[]]
     for fine, coarse in pairwise(ordered):
         inside: list[list[int]] = []

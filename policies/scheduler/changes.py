@@ -115,16 +115,16 @@ class Change:
         what = ChangeKind.MAX_SKEW if self.value == NodeInclusionPolicy.IGNORE else self.what
         return _RANK[what], self.given_up
 
-    def apply(self, question: SchedulingRequest) -> SchedulingRequest:
-        """Return a question with the constraint changed, as if where it comes from had been."""
+    def apply(self, request: SchedulingRequest) -> SchedulingRequest:
+        """Return a request with the constraint changed, as if where it comes from had been."""
         if self.constraint is None:
             raise ValueError(f"{self.what} is no field of a constraint")
-        before, after = question.constraints[: self.constraint], question.constraints[self.constraint + 1 :]
+        before, after = request.constraints[: self.constraint], request.constraints[self.constraint + 1 :]
         if self.what is ChangeKind.CONSTRAINT:
-            return replace(question, constraints=(*before, *after))
-        applied = question.constraints[self.constraint]
+            return replace(request, constraints=(*before, *after))
+        applied = request.constraints[self.constraint]
         changed = replace(applied, constraint=replace(applied.constraint, **self._fields()))
-        return replace(question, constraints=(*before, changed, *after))
+        return replace(request, constraints=(*before, changed, *after))
 
     def _fields(self) -> dict[str, Any]:
         match self.what:

@@ -94,7 +94,7 @@ def constraint_stats(verdict: SchedulingResult) -> tuple[ConstraintStats, ...]:
 
 def _standing(verdict: SchedulingResult, result: FilterResult | ScoreResult) -> ConstraintStats:
     domains, selector = result.domains, result.applied.selector
-    ignored = selector is not None and selector.empty and not verdict.question.behavior.empty_selector_counts
+    ignored = selector is not None and selector.empty and not verdict.request.behavior.empty_selector_counts
     lacking = int(np.count_nonzero(domains.of_node == MISSING))
     carried = np.bincount(domains.of_node[domains.of_node != MISSING], minlength=len(domains.values))
     existing = np.flatnonzero(domains.exists)

@@ -72,7 +72,7 @@ def explain(verdict: SchedulingResult, index: ClusterIndex, *, examples: int = E
         examples: How many nodes of a group are named.
     """
     with index.reading():
-        view = NodeView(index.nodes, verdict.question.pod)
+        view = NodeView(index, verdict.request.pod)
         return Explanation(
             standings=constraint_stats(verdict),
             refusing=tuple(rejected_nodes(verdict, view, examples=examples)),

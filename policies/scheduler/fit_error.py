@@ -8,12 +8,13 @@ Kubernetes 1.36.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.scheduler.node_filters import GATED, is_waiting
 from policies.scheduler.node_view import NodeView
+from policies.scheduler.plugins.schedulinggates import GATED, is_gated
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import Rejections
 
@@ -26,37 +27,35 @@ CONFLICT = "pod affinity terms conflict"
 LEFT_OUT = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
 
 
-def condition_message(question: SchedulingRequest, view: NodeView, refusals: list[Rejections]) -> str:
-    """Return the sentence for a pod that every node refuses.
+def condition_message(request: SchedulingRequest, view: NodeView, rejections: Iterable[Rejections]) -> str:
+    """Return the sentence for a pod that every node rejects.
 
-    Each node counts under every reason of the first plugin that refuses it; the parts are sorted as strings.
+    Each node counts under every reason of the first plugin that rejects it; the parts are sorted as strings.
     """
-    if is_waiting(question):
+    if is_gated(request):
         return GATED.texts[0]
     names = view.names
     if not names:
         return NO_NODES
-    named = question.pod.affinity.node_names()
+    named = request.pod.affinity.node_names()
     if named is not None and not named:
-        count = "" if question.behavior.says_prefilter_reason_once else f"{len(names)} "
+        count = "" if request.behavior.says_prefilter_reason_once else f"{len(names)} "
         return f"0/{len(names)} nodes are available: {count}{CONFLICT}."
-    asked = np.ones(len(names), np.bool_)
-    if named is not None:
-        asked = view.named(named)
-    counted = _count_reasons(refusals, asked)
-    left_out = len(names) - int(np.count_nonzero(asked))
-    if left_out and question.behavior.counts_left_out_nodes:
+    filtered = np.ones(len(names), np.bool_) if named is None else view.named(named)
+    counted = _count_reasons(rejections, filtered)
+    left_out = len(names) - int(np.count_nonzero(filtered))
+    if left_out and request.behavior.counts_left_out_nodes:
         counted[LEFT_OUT] += left_out
     parts = sorted(f"{count} {text}" for text, count in counted.items())
     return f"0/{len(names)} nodes are available: {', '.join(parts)}."
 
 
-def _count_reasons(refusals: list[Rejections], asked: NDArray[np.bool_]) -> Counter[str]:
+def _count_reasons(rejections: Iterable[Rejections], filtered: NDArray[np.bool_]) -> Counter[str]:
     counted: Counter[str] = Counter()
-    for plugin in refusals:
-        numbers = np.bincount(plugin.of_node[asked], minlength=len(plugin.reasons) + 1)
-        for reason, count in zip(plugin.reasons, numbers[1:].tolist(), strict=True):
+    for rejected in rejections:
+        numbers = np.bincount(rejected.of_node[filtered], minlength=len(rejected.reasons) + 1)
+        for reason, count in zip(rejected.reasons, numbers[1:].tolist(), strict=True):
             for text in reason.texts if count else ():
                 counted[text] += count
-        asked = asked & (plugin.of_node == 0)
+        filtered = filtered & (rejected.of_node == 0)
     return counted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, KeysView
-from typing import Any, Final
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from policies.model.resources import Requests
 from policies.model.taints import Taint
 from policies.scheduler.columns import Column, Table
 from policies.scheduler.image_table import ImageTable
+
+Mapped = TypeVar("Mapped")
 
 #: The value number of nodes that lack a label.
 MISSING: Final = -1
@@ -188,12 +190,12 @@ class NodeTable:
         return self._cordoned.view()
 
     def taints(self) -> NDArray[np.int32]:
-        """Return the number of each slot's taints, shape ``(s,)``; ``judge_taints`` says what they are."""
+        """Return the number of each slot's list of taints, shape ``(s,)``: its position in ``map_taints``."""
         return self._taints.view()
 
-    def judge_taints(self, verdict: Callable[[tuple[Taint, ...]], Any]) -> list[Any]:
-        """Return a verdict on each distinct list of taints, by its number."""
-        return [verdict(taints) for taints in self._taint_numbers]
+    def map_taints(self, function: Callable[[tuple[Taint, ...]], Mapped]) -> list[Mapped]:
+        """Return a function's value for each distinct list of taints, by its number."""
+        return [function(taints) for taints in self._taint_numbers]
 
     def _describe(self, slot: int, node: Node | None, old: Node | None) -> None:
         self._nodes[slot] = node

@@ -1,20 +1,21 @@
-"""The nodes of one verdict, in the order of their names: what the steps of the scheduler look at."""
+"""The nodes as columns in the order of their names, for one pod: what the plugins look at."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_
 
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.model.constraint import Constraint
+from policies.model.labels import LabelSelector
 from policies.model.node_affinity import NodeOperator, NodeRequirement, NodeSelectorTerm, parse_int64
 from policies.model.pod import PendingPod
 from policies.model.taints import SCHEDULING_EFFECTS, Taint, TaintEffect, Toleration, first_untolerated
-from policies.scheduler.eligibility import eligible
-from policies.scheduler.node_table import MISSING, NodeTable
+from policies.scheduler.index import ClusterIndex
+from policies.scheduler.node_table import MISSING
 
 
 @dataclass(frozen=True)
@@ -41,23 +42,28 @@ class LabelView:
         numbers = np.array([0 if number is None else number for number in parsed], np.int64)
         return numbers, np.array([number is not None for number in parsed], np.bool_)
 
-    @property
+    @cached_property
     def present(self) -> NDArray[np.bool_]:
         """Which nodes carry the label, shape ``(n,)``."""
         return np.not_equal(self.numbers, MISSING)
 
 
 class NodeView:
-    """The nodes as one pod meets them. Used under ``ClusterIndex.reading`` alone."""
+    """The nodes, for one pod. Valid under one ``ClusterIndex.reading`` only."""
 
-    def __init__(self, nodes: NodeTable, pod: PendingPod) -> None:
-        self._nodes = nodes
+    def __init__(self, index: ClusterIndex, pod: PendingPod) -> None:
+        #: The cluster.
+        self.index = index
+        self._nodes = index.nodes
+        self._pods = index.pods_of(pod.namespace)
         self._pod = pod
         self._labels: dict[str, LabelView] = {}
+        self._with_labels: dict[frozenset[str], NDArray[np.bool_]] = {}
+        self._counted: dict[LabelSelector, NDArray[np.int64]] = {}
         #: The slot of each node, shape ``(n,)``.
-        self.slots = nodes.order()
+        self.slots = self._nodes.order()
         #: The names, sorted.
-        self.names = nodes.names()
+        self.names = self._nodes.names()
 
     def label(self, key: str) -> LabelView:
         """Return the values of a label."""
@@ -71,23 +77,25 @@ class NodeView:
             self._labels[key] = found
         return found
 
-    def having(self, keys: list[str]) -> NDArray[np.bool_]:
-        """Return which nodes carry every one of some labels, shape ``(n,)``."""
-        present = np.ones(len(self.slots), np.bool_)
-        for key in keys:
-            present &= self.label(key).present
+    def with_labels(self, keys: frozenset[str]) -> NDArray[np.bool_]:
+        """Return which nodes have every one of some labels, shape ``(n,)``; do not change it."""
+        present = self._with_labels.get(keys)
+        if present is None:
+            masks = (self.label(key).present for key in keys)
+            present = reduce(and_, masks) if keys else np.ones(len(self.slots), np.bool_)
+            self._with_labels[keys] = present
         return present
 
     @cached_property
-    def cordoned(self) -> NDArray[np.bool_]:
-        """Which nodes are unschedulable, shape ``(n,)``."""
+    def unschedulable(self) -> NDArray[np.bool_]:
+        """Which nodes are cordoned, shape ``(n,)``."""
         return self._nodes.cordoned()[self.slots]
 
     @cached_property
-    def taint_lists(self) -> list[Taint | None]:
+    def first_untolerated(self) -> list[Taint | None]:
         """The first untolerated taint of each distinct list of taints, None where all are tolerated."""
         tolerations = self._pod.tolerations
-        return self._nodes.judge_taints(
+        return self._nodes.map_taints(
             lambda taints: first_untolerated(taints, tolerations, SCHEDULING_EFFECTS)
         )
 
@@ -97,33 +105,23 @@ class NodeView:
         return self._nodes.taints()[self.slots]
 
     @cached_property
-    def tolerated(self) -> NDArray[np.bool_]:
-        """Which nodes have no untolerated NoSchedule or NoExecute taint, shape ``(n,)``."""
-        return np.array([taint is None for taint in self.taint_lists], np.bool_)[self.taint_numbers]
+    def tolerates_taints(self) -> NDArray[np.bool_]:
+        """Which nodes have no NoSchedule or NoExecute taint that is not tolerated, shape ``(n,)``."""
+        return np.array([taint is None for taint in self.first_untolerated], np.bool_)[self.taint_numbers]
 
     @cached_property
-    def wanted(self) -> NDArray[np.bool_]:
-        """Which nodes the pod's nodeSelector and required node affinity admit, shape ``(n,)``."""
+    def matches_affinity(self) -> NDArray[np.bool_]:
+        """Which nodes match the pod's nodeSelector and required node affinity, shape ``(n,)``."""
         affinity = self._pod.affinity
-        wanted = np.ones(len(self.slots), np.bool_)
+        matching = np.ones(len(self.slots), np.bool_)
         for key, value in affinity.node_selector:
-            label = self.label(key)
-            wanted &= _among(label, (value,))
+            matching &= _among(self.label(key), (value,))
         if affinity.terms is not None:
             any_term = np.zeros(len(self.slots), np.bool_)
             for term in affinity.terms:
                 any_term |= self.matching(term)
-            wanted &= any_term
-        return wanted
-
-    def taking_part(self, constraint: Constraint, carriers: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which of some nodes take part in a constraint's counts, shape ``(n,)``.
-
-        Args:
-            constraint: The constraint, with its inclusion policies.
-            carriers: The nodes with every topology key that is considered together, shape ``(n,)``.
-        """
-        return eligible(constraint, carriers, wanted=lambda: self.wanted, tolerated=lambda: self.tolerated)
+            matching &= any_term
+        return matching
 
     def named(self, names: frozenset[str]) -> NDArray[np.bool_]:
         """Return which nodes have one of some names, shape ``(n,)``."""
@@ -132,18 +130,29 @@ class NodeView:
         found[[positions[name] for name in names if name in positions]] = True
         return found
 
-    def amounts(self, resource: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return what each node offers of a resource and what its pods request, both of shape ``(n,)``."""
-        tables = (self._nodes.allocatable.find(resource), self._nodes.used.find(resource))
-        offered, used = (
-            np.zeros(len(self.slots), np.int64) if row is None else row[self.slots] for row in tables
+    def resource(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return each node's allocatable amount of a resource and what its pods request, both ``(n,)``."""
+        rows = (self._nodes.allocatable.find(name), self._nodes.used.find(name))
+        allocatable, used = (
+            np.zeros(len(self.slots), np.int64) if row is None else row[self.slots] for row in rows
         )
-        return offered, used
+        return allocatable, used
+
+    def count_pods(self, selector: LabelSelector) -> NDArray[np.int64]:
+        """Return how many pods of the pod's namespace a selector selects on each node, shape ``(n,)``."""
+        counted = self._counted.get(selector)
+        if counted is None:
+            if self._pods is None:
+                counted = np.zeros(len(self.slots), np.int64)
+            else:
+                counted = self._pods.count_by_node(selector, slots=self._nodes.slots)[self.slots]
+            self._counted[selector] = counted
+        return counted
 
     def count_untolerated(self, tolerations: Sequence[Toleration]) -> NDArray[np.int64]:
         """Count the PreferNoSchedule taints of each node that no toleration covers, shape ``(n,)``."""
         effect = TaintEffect.PREFER_NO_SCHEDULE
-        counts = self._nodes.judge_taints(
+        counts = self._nodes.map_taints(
             lambda taints: sum(
                 taint.effect == effect and not any(entry.tolerates(taint) for entry in tolerations)
                 for taint in taints
@@ -198,8 +207,18 @@ def _compared(label: LabelView, requirement: NodeRequirement) -> NDArray[np.bool
 
 
 def _among(label: LabelView, values: tuple[str, ...]) -> NDArray[np.bool_]:
-    wanted = np.zeros(len(label.texts) + 1, np.bool_)
+    listed = np.zeros(len(label.texts) + 1, np.bool_)
     for value in values:
         if value in label.number_of:
-            wanted[label.number_of[value]] = True
-    return wanted[label.numbers]
+            listed[label.number_of[value]] = True
+    return listed[label.numbers]
+
+
+def by_node(per_domain: NDArray[np.int64], of_node: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return each node's entry of its domain, 0 without the label; shape ``(n,)``.
+
+    >>> by_node(np.array([5, 7]), np.array([1, -1, 0], np.int32))
+    array([7, 0, 5])
+    """
+    # The last entry is that of MISSING, -1.
+    return np.append(per_domain, 0)[of_node]

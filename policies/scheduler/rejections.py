@@ -1,4 +1,4 @@
-"""Why nodes refuse a pod: those that do so for the same reasons as one group, with the operands."""
+"""Why nodes are rejected: those rejected for the same reasons as one group, with the operands."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class SkewViolation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejection:
-    """What one plugin has against a group of nodes.
+    """Why one plugin rejects a group of nodes.
 
     Attributes:
         plugin: The plugin.
@@ -70,7 +70,7 @@ class Rejection:
         code: Whether evicting pods could help.
         taint: The first one that is not tolerated, of TaintToleration.
         shortages: What is lacking, of NodeResourcesFit.
-        breaches: Every constraint that is not satisfied, of PodTopologySpread.
+        violations: Every constraint that is not satisfied, of PodTopologySpread.
     """
 
     plugin: Plugin
@@ -78,20 +78,20 @@ class Rejection:
     code: Code
     taint: Taint | None = None
     shortages: tuple[Shortage, ...] = ()
-    breaches: tuple[SkewViolation, ...] = ()
+    violations: tuple[SkewViolation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RejectedNodes:
-    """Nodes that refuse the pod for the same reasons.
+    """Nodes that are rejected for the same reasons.
 
     Attributes:
-        refusals: Of every plugin that refuses them, in the order in which the scheduler asks.
+        rejections: Of every plugin that rejects them, in the order of the profile.
         count: How many nodes.
         examples: The first of their names.
     """
 
-    refusals: tuple[Rejection, ...]
+    rejections: tuple[Rejection, ...]
     count: int
     examples: tuple[str, ...]
 
@@ -99,34 +99,34 @@ class RejectedNodes:
 def rejected_nodes(
     verdict: SchedulingResult, view: NodeView, *, examples: int = EXAMPLES
 ) -> Iterator[RejectedNodes]:
-    """Yield the nodes that refuse the pod, the largest group first.
+    """Yield the nodes that are rejected, the largest group first.
 
     Args:
         verdict: The verdict.
         view: The nodes that it was made on.
         examples: How many nodes of a group are named.
     """
-    refused = np.flatnonzero(~verdict.feasible)
+    rejected = np.flatnonzero(~verdict.feasible)
     hard = [(at, result) for at, result in enumerate(verdict.results) if isinstance(result, FilterResult)]
-    columns = [refusals.of_node for refusals in verdict.refusals]
+    columns = [each.of_node for each in verdict.rejections]
     columns += [_outcome(result) for _, result in hard]
     columns.append(_number_taints(view))
-    for group in group_alike([column[refused] for column in columns]):
-        nodes = refused[group]
+    for group in group_equal([column[rejected] for column in columns]):
+        nodes = rejected[group]
         yield RejectedNodes(
-            refusals=tuple(_refusals(verdict, view, hard, nodes)),
+            rejections=tuple(_rejections(verdict, view, hard, nodes)),
             count=len(nodes),
             examples=tuple(verdict.names[node] for node in nodes[:examples].tolist()),
         )
 
 
-def group_alike(columns: list[NDArray[Any]]) -> list[NDArray[np.intp]]:
-    """Return the positions that are alike in every column, the largest group first.
+def group_equal(columns: list[NDArray[Any]]) -> list[NDArray[np.intp]]:
+    """Return the positions that are equal in every column, the largest group first.
 
     Args:
         columns: Integers, all of one shape ``(k,)``.
 
-    >>> [group.tolist() for group in group_alike([np.array([0, 1, 1]), np.array([0, 7, 7])])]
+    >>> [group.tolist() for group in group_equal([np.array([0, 1, 1]), np.array([0, 7, 7])])]
     [[1, 2], [0]]
     """
     numbers = np.zeros(len(columns[0]), np.int64)
@@ -147,44 +147,44 @@ def _outcome(result: FilterResult) -> NDArray[np.int64]:
 def _number_taints(view: NodeView) -> NDArray[np.int64]:
     """Return the same number for nodes whose first untolerated taint is the same, shape ``(n,)``."""
     numbers: dict[Taint | None, int] = {}
-    ranks = [numbers.setdefault(taint, len(numbers)) for taint in view.taint_lists]
+    ranks = [numbers.setdefault(taint, len(numbers)) for taint in view.first_untolerated]
     return np.array(ranks, np.int64)[view.taint_numbers]
 
 
-def _refusals(
+def _rejections(
     verdict: SchedulingResult, view: NodeView, hard: list[tuple[int, FilterResult]], nodes: NDArray[np.intp]
 ) -> Iterator[Rejection]:
     first = int(nodes[0])
-    for refusals in verdict.refusals:
-        if not (number := int(refusals.of_node[first])):
+    for rejected in verdict.rejections:
+        if not (number := int(rejected.of_node[first])):
             continue
-        reason, plugin = refusals.reasons[number - 1], refusals.plugin
-        refusal = Rejection(plugin=plugin, texts=reason.texts, code=reason.code)
+        reason, plugin = rejected.reasons[number - 1], rejected.plugin
+        rejection = Rejection(plugin=plugin, texts=reason.texts, code=reason.code)
         match plugin:
             case Plugin.TAINT_TOLERATION:
-                taint = view.taint_lists[int(view.taint_numbers[first])]
-                yield replace(refusal, taint=taint)
+                taint = view.first_untolerated[int(view.taint_numbers[first])]
+                yield replace(rejection, taint=taint)
             case Plugin.NODE_RESOURCES_FIT:
-                yield replace(refusal, shortages=tuple(_shortages(verdict, view, nodes)))
+                yield replace(rejection, shortages=tuple(_shortages(verdict, view, nodes)))
             case Plugin.POD_TOPOLOGY_SPREAD:
                 unsatisfied = [(at, result) for at, result in hard if _outcome(result)[first]]
-                breaches = tuple(_breach(at, result, nodes) for at, result in unsatisfied)
-                yield replace(refusal, breaches=breaches)
+                violations = tuple(_violation(at, result, nodes) for at, result in unsatisfied)
+                yield replace(rejection, violations=violations)
             case _:
-                yield refusal
+                yield rejection
 
 
 def _shortages(verdict: SchedulingResult, view: NodeView, nodes: NDArray[np.intp]) -> Iterator[Shortage]:
-    for resource, requested in ((PODS, 1), *verdict.question.pod.requests):
-        offered, used = view.amounts(resource)
-        left = (offered - used)[nodes]
+    for resource, requested in ((PODS, 1), *verdict.request.pod.requests):
+        allocatable, used = view.resource(resource)
+        left = (allocatable - used)[nodes]
         if (left < requested).all():
             yield Shortage(
                 resource=resource, requested=requested, least=int(left.min()), most=int(left.max())
             )
 
 
-def _breach(at: int, result: FilterResult, nodes: NDArray[np.intp]) -> SkewViolation:
+def _violation(at: int, result: FilterResult, nodes: NDArray[np.intp]) -> SkewViolation:
     domains = result.domains
     of_node = domains.of_node[nodes]
     if of_node[0] == MISSING:

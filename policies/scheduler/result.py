@@ -1,4 +1,4 @@
-"""What the engine answers: every plugin's word on every node, with the operands."""
+"""The result of scheduling one pod: what every plugin returned for every node, with the operands."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Rejections:
-    """What one plugin says of every node, as if it were asked alone.
+    """The nodes that one plugin rejects, whatever the others do.
 
     Attributes:
         plugin: The plugin.
@@ -65,6 +65,11 @@ class Rejections:
     plugin: Plugin
     reasons: tuple[Reason, ...]
     of_node: NDArray[np.intp]
+
+    @classmethod
+    def where(cls, rejected: NDArray[np.bool_], plugin: Plugin, reason: Reason) -> Rejections:
+        """Return the same reason for some nodes, of shape ``(n,)``."""
+        return cls(plugin, (reason,), rejected.astype(np.intp))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +155,10 @@ class SchedulingResult:
     """Where a pod could go. Holds copies alone, so it outlives the next event.
 
     Attributes:
-        question: What was asked.
+        request: The pod, and its constraints.
         names: The nodes, sorted by name; the axis ``n``.
         results: One for each constraint in force, in their order.
-        refusals: Of each plugin, in the order in which the scheduler asks them.
+        rejections: Of each plugin, in the order of the profile.
         feasible: Whether every plugin lets the node pass; shape ``(n,)``.
         pre_filter: Whether there is a hard constraint.
         pre_score: Whether there is a soft one to score.
@@ -163,10 +168,10 @@ class SchedulingResult:
         plugin_scores: Of each score plugin that does not skip; none where no node is feasible.
     """
 
-    question: SchedulingRequest
+    request: SchedulingRequest
     names: tuple[str, ...]
     results: tuple[FilterResult | ScoreResult, ...]
-    refusals: tuple[Rejections, ...]
+    rejections: tuple[Rejections, ...]
     feasible: NDArray[np.bool_]
     pre_filter: PhaseStatus
     pre_score: PhaseStatus

@@ -48,11 +48,13 @@ TESTED_ELSEWHERE = {
     "policies/scheduler/interpodaffinity.py": "tests/policies/scheduler/test_profile.py",
     "policies/scheduler/node_scores.py": "tests/policies/scheduler/test_profile.py",
     "policies/scheduler/columns.py": "tests/policies/scheduler/test_index.py",
-    "policies/scheduler/podtopologyspread/counting.py": (
-        "tests/policies/scheduler/podtopologyspread/test_filtering.py"
+    "policies/scheduler/plugins/podtopologyspread/counting.py": (
+        "tests/policies/scheduler/plugins/podtopologyspread/test_filtering.py"
     ),
+    "policies/scheduler/plugins/podtopologyspread/plugin.py": "tests/policies/scheduler/test_evaluate.py",
+    "policies/scheduler/profile.py": "tests/policies/scheduler/test_evaluate.py",
     "policies/scheduler/node_table.py": "tests/policies/scheduler/test_index.py",
-    "policies/scheduler/node_view.py": "tests/policies/scheduler/test_node_filters.py",
+    "policies/scheduler/node_view.py": "tests/policies/scheduler/plugins/test_nodeaffinity.py",
     "policies/scheduler/pod_table.py": "tests/policies/scheduler/test_index.py",
     "policies/scheduler/rejections.py": "tests/policies/scheduler/test_explanation.py",
     "policies/scheduler/domain_stats.py": "tests/policies/scheduler/test_explanation.py",

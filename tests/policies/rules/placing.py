@@ -15,7 +15,7 @@ from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.rules.base import Context, Problem
 from policies.scheduler.evaluate import evaluate
 from tests.policies.rules.run_rules import problems
-from tests.policies.scheduler.clusters import a_node, a_pod, a_question, an_index, fitting
+from tests.policies.scheduler.clusters import a_node, a_pod, a_request, an_index, fitting
 
 ZONE = "topology.kubernetes.io/zone"
 HOST = "kubernetes.io/hostname"
@@ -88,7 +88,7 @@ def _placed(
     taken: set[str | None] = set()
     for number in range(wanted):
         pod = a_pod(f"web-{number}", labels=labels, **_spread(spec))
-        fits = fitting(evaluate(a_question(pod, {}, index), index))
+        fits = fitting(evaluate(a_request(pod, {}, index), index))
         names = [name for name in fits if apart is None or domain_of[name] not in taken]
         if not names:
             return number

@@ -10,7 +10,7 @@ import pytest
 from policies.scheduler.evaluate import evaluate
 from tests.policies.rules.placing import HOST, TRIES, ZONE, a_workload, nodes_of
 from tests.policies.rules.run_rules import problems
-from tests.policies.scheduler.clusters import a_constraint, a_pod, a_question, an_index, fitting
+from tests.policies.scheduler.clusters import a_constraint, a_pod, a_request, an_index, fitting
 
 RULE = "daemon-set-with-hard-constraint"
 
@@ -70,7 +70,7 @@ def _running(nodes: list[dict[str, Any]], constraint: dict[str, Any], chance: ra
         term = {"nodeSelectorTerms": [{"matchFields": [field]}]}
         affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": term}}
         pending = a_pod(f"agent-{name}", spread=[constraint], affinity=affinity)
-        if name not in running and fitting(evaluate(a_question(pending, {}, index), index)):
+        if name not in running and fitting(evaluate(a_request(pending, {}, index), index)):
             assert [] == index.apply(a_pod(f"agent-{name}", name))
             running.add(name)
     return len(running)

@@ -111,6 +111,13 @@ def fitting(verdict: SchedulingResult) -> list[str]:
     return [name for name, fits in zip(verdict.names, verdict.feasible, strict=True) if fits]
 
 
+def reasons(verdict: SchedulingResult) -> dict[str, tuple[str, str]]:
+    """Return the reason and the code of each plugin that rejects the first node."""
+    numbered = ((each, int(each.of_node[0])) for each in verdict.rejections)
+    found = ((each.plugin, each.reasons[number - 1]) for each, number in numbered if number)
+    return {plugin: (str(reason), str(reason.code)) for plugin, reason in found}
+
+
 def scores(verdict: SchedulingResult) -> dict[str, int]:
     """Return the score of each feasible node."""
     assert verdict.scores is not None
@@ -124,9 +131,9 @@ def ask(
     behavior: Behavior | None = None,
     args: Mapping[str, Any] | None = None,
 ) -> SchedulingResult:
-    """Return the engine's verdict on a pod."""
+    """Return the engine's result for a pod."""
     index = an_index(objects)
-    return evaluate(a_question(pod, args or {}, index, behavior), index)
+    return evaluate(a_request(pod, args or {}, index, behavior), index)
 
 
 def an_index(objects: Iterable[Mapping[str, Any]]) -> ClusterIndex:
@@ -142,10 +149,10 @@ def objects_of(case: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [obj for name in CLUSTER_LISTS for obj in case.get(name) or ()]
 
 
-def a_question(
+def a_request(
     pod: Mapping[str, Any], args: Mapping[str, Any], index: ClusterIndex, behavior: Behavior | None = None
 ) -> SchedulingRequest:
-    """Return the question of a pod under PodTopologySpreadArgs."""
+    """Return the request for a pod under PodTopologySpreadArgs."""
     behavior = behavior or behavior_of(KNOWN_VERSION)
     found = ErrorList()
     pending = read_pending_pod(pod, FieldPath(), found)
@@ -162,15 +169,15 @@ def a_question(
 
 
 def as_recorded(verdict: SchedulingResult) -> dict[str, Any]:
-    """Return a verdict in the shape of ``expected`` of the recorded cases."""
+    """Return a result in the shape of ``expected`` of the recorded cases."""
     nodes: dict[str, dict[str, Any]] = {}
     for position, name in enumerate(verdict.names):
         entry: dict[str, Any] = {"feasible": bool(verdict.feasible[position])}
-        for refusals in verdict.refusals:
-            if number := int(refusals.of_node[position]):
-                reason = refusals.reasons[number - 1]
-                entry[RECORDED_PLUGINS[refusals.plugin]] = str(reason)
-                if refusals.plugin is Plugin.POD_TOPOLOGY_SPREAD:
+        for rejected in verdict.rejections:
+            if number := int(rejected.of_node[position]):
+                reason = rejected.reasons[number - 1]
+                entry[RECORDED_PLUGINS[rejected.plugin]] = str(reason)
+                if rejected.plugin is Plugin.POD_TOPOLOGY_SPREAD:
                     entry["podTopologySpreadCode"] = str(reason.code)
         if verdict.raw_scores is not None and verdict.scores is not None and entry["feasible"]:
             entry |= {
@@ -184,6 +191,6 @@ def as_recorded(verdict: SchedulingResult) -> dict[str, Any]:
 def judged(
     case: Mapping[str, Any], behavior: Behavior | None = None, index: ClusterIndex | None = None
 ) -> dict[str, Any]:
-    """Return the engine's verdict on a recorded case, in the shape of ``expected``."""
+    """Return the engine's result for a recorded case, in the shape of ``expected``."""
     index = index or an_index(objects_of(case))
-    return as_recorded(evaluate(a_question(case["pod"], case["args"], index, behavior), index))
+    return as_recorded(evaluate(a_request(case["pod"], case["args"], index, behavior), index))

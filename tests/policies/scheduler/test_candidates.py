@@ -14,7 +14,7 @@ from policies.scheduler.evaluate import evaluate
 from policies.scheduler.releases import behavior_of
 from tests.builders import a_constraint, a_pod
 from tests.policies.reports.verdicts import ZONE, a_node, on
-from tests.policies.scheduler.clusters import a_question, an_index
+from tests.policies.scheduler.clusters import a_request, an_index
 
 FULL = [a_node("n1", "a"), a_node("n2", "b"), *on("n1", 2), *on("n2", 2), a_node("n3", unschedulable=True)]
 
@@ -23,7 +23,7 @@ def proposed(
     pod: dict[str, Any], nodes: list[dict[str, Any]], *, others: int = 0, version: str = "1.36"
 ) -> list[Change]:
     index = an_index(nodes)
-    question = a_question(pod, {}, index, behavior_of(KubernetesVersion.parse(version)))
+    question = a_request(pod, {}, index, behavior_of(KubernetesVersion.parse(version)))
     return find_candidates(evaluate(question, index), index, others=others)
 
 

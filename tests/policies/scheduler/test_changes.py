@@ -10,12 +10,12 @@ import pytest
 from policies.scheduler.changes import Change, ChangeKind
 from policies.scheduler.request import SchedulingRequest
 from tests.builders import a_constraint, a_pod
-from tests.policies.scheduler.clusters import a_question, an_index
+from tests.policies.scheduler.clusters import a_request, an_index
 
 
 def _question() -> SchedulingRequest:
     constraints = [a_constraint(minDomains=3), a_constraint(topologyKey="rack")]
-    return a_question(a_pod(spec={"topologySpreadConstraints": constraints}), {}, an_index([]))
+    return a_request(a_pod(spec={"topologySpreadConstraints": constraints}), {}, an_index([]))
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ from policies.model.version import KubernetesVersion
 from policies.rules.base import Context, all_rules
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.releases import behavior_of
-from policies.scheduler.workload_eligibility import WorkloadEligibility
+from policies.scheduler.workload_topology import WorkloadTopology
 from tests.policies.rules.documents import text_of
 from tests.policies.rules.placing import a_context
 from tests.policies.rules.run_rules import problems, workloads
-from tests.policies.scheduler.clusters import a_node, a_pod, a_question, an_index
+from tests.policies.scheduler.clusters import a_node, a_pod, a_request, an_index
 
 ZONE = "topology.kubernetes.io/zone"
 RELEASES = [pytest.param(KubernetesVersion(1, minor), id=f"1.{minor}") for minor in range(24, 39)]
@@ -69,20 +69,20 @@ def test_rules_count_as_the_engine(
     context = a_context(nodes, version=version)
     index = an_index(nodes)
     pod = a_pod("web", labels={"app": "web"}, spread=spec["topologySpreadConstraints"], **_rest(spec))
-    verdict = evaluate(a_question(pod, {}, index, behavior_of(version)), index)
-    (applied,) = verdict.question.constraints
+    verdict = evaluate(a_request(pod, {}, index, behavior_of(version)), index)
+    (applied,) = verdict.request.constraints
     (result,) = verdict.results
     there = zip(result.domains.values, result.domains.exists, strict=True)
     expected = {value for value, exists in there if exists}
     (workload,) = workloads(manifest)
     inventory = context.inventory or ClusterTopology()
     (declared,) = workload.constraints
-    terrain = WorkloadEligibility.of(workload, inventory, version, hard=applied.is_hard)
+    topology = WorkloadTopology.of(workload, inventory, version, hard=applied.is_hard)
 
-    assert expected == {domain.value for domain in terrain.domains(declared.constraint)}
+    assert expected == {domain.value for domain in topology.domains(declared.constraint)}
     single = len(expected) == 1 and applied.constraint.min_domains == 1
     assert single == bool(problems("single-domain", manifest, context))
-    assert applied.constraint.min_domains == terrain.min_domains(declared.constraint)
+    assert applied.constraint.min_domains == topology.min_domains(declared.constraint)
 
 
 @pytest.mark.parametrize("version", RELEASES)

@@ -18,7 +18,7 @@ from policies.scheduler.rejections import RejectedNodes, Shortage, SkewViolation
 from policies.scheduler.result import FilterResult, Plugin, SchedulingResult
 from tests.builders import a_constraint, a_pod
 from tests.policies.reports.verdicts import HOSTNAME, a_node, on
-from tests.policies.scheduler.clusters import a_question, an_index, objects_of
+from tests.policies.scheduler.clusters import a_request, an_index, objects_of
 from tests.policies.scheduler.strategies import cases
 
 Object = dict[str, Any]
@@ -28,7 +28,7 @@ def explained(
     pod: Object, *objects: Mapping[str, Any], args: Object | None = None
 ) -> tuple[SchedulingResult, Explanation]:
     index = an_index(objects)
-    verdict = evaluate(a_question(pod, args or {}, index), index)
+    verdict = evaluate(a_request(pod, args or {}, index), index)
     return verdict, explain(verdict, index)
 
 
@@ -156,7 +156,7 @@ def _breach(domain: str, matching: int, skew: int) -> SkewViolation:
 def _told(group: RejectedNodes) -> tuple[str, list[Any]]:
     (name,) = group.examples
     return name, [
-        (refusal.plugin, refusal.taint, refusal.shortages, refusal.breaches) for refusal in group.refusals
+        (refusal.plugin, refusal.taint, refusal.shortages, refusal.violations) for refusal in group.rejections
     ]
 
 
@@ -200,9 +200,9 @@ def test_sums(case: Object) -> None:
         if standing.all_told and isinstance(result, FilterResult):
             _check_against_nodes(standing, result)
     for refusing in explanation.refusing:
-        for refusal in refusing.refusals:
+        for refusal in refusing.rejections:
             assert bool(refusal.taint) == (refusal.plugin is Plugin.TAINT_TOLERATION)
-            assert bool(refusal.breaches) == (refusal.plugin is Plugin.POD_TOPOLOGY_SPREAD)
+            assert bool(refusal.violations) == (refusal.plugin is Plugin.POD_TOPOLOGY_SPREAD)
             assert bool(refusal.shortages) == (refusal.plugin is Plugin.NODE_RESOURCES_FIT)
 
 

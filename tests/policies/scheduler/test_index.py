@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import INDEXED_KINDS, ClusterIndex
-from tests.policies.scheduler.clusters import a_constraint, a_node, a_pod, a_question, an_index, as_recorded
+from tests.policies.scheduler.clusters import a_constraint, a_node, a_pod, a_request, an_index, as_recorded
 from tests.policies.scheduler.strategies import arguments, pending_pods
 from tests.policies.scheduler.strategies_events import Event, events, identity, surviving
 
@@ -34,7 +34,7 @@ def finished(pod: dict[str, Any]) -> bool:
 
 def counts(index: ClusterIndex) -> dict[str, int]:
     """Return the matching pods on each node."""
-    verdict = evaluate(a_question(a_pending_pod(), {}, index), index)
+    verdict = evaluate(a_request(a_pending_pod(), {}, index), index)
     domains = verdict.results[0].domains
     return {domains.values[d]: int(domains.matching[d]) for d in domains.of_node}
 
@@ -46,9 +46,7 @@ def test_history_and_rebuild(history: list[Event], pods: list[dict[str, Any]], a
     follow(followed, history)
 
     for pod in pods:
-        answers = [
-            as_recorded(evaluate(a_question(pod, args, index), index)) for index in (followed, rebuilt)
-        ]
+        answers = [as_recorded(evaluate(a_request(pod, args, index), index)) for index in (followed, rebuilt)]
         assert answers[0] == answers[1]
     assert rebuilt.nodes.names() == followed.nodes.names()
     assert rebuilt.pod_count == followed.pod_count

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.result import SchedulingResult
 from tests.policies.scheduler import oracle_profile
-from tests.policies.scheduler.clusters import RECORDED_PLUGINS, a_question, an_index, objects_of
+from tests.policies.scheduler.clusters import RECORDED_PLUGINS, a_request, an_index, objects_of
 from tests.policies.scheduler.strategies_profile import profile_cases
 from tests.recorded import recorded_profiles, recorded_sequences
 
@@ -70,14 +70,14 @@ def test_arrays_say_what_loops_say(case: dict[str, Any]) -> None:
 
 def result_of(case: dict[str, Any]) -> SchedulingResult:
     index = an_index(objects_of(case))
-    return evaluate(a_question(case["pod"], case["args"], index), index)
+    return evaluate(a_request(case["pod"], case["args"], index), index)
 
 
 def refusals_of(result: SchedulingResult, node: int) -> dict[str, str]:
     """Return by plugin why a node is refused, in the words of the recorded cases."""
     return {
         RECORDED_PLUGINS[each.plugin]: str(each.reasons[each.of_node[node] - 1])
-        for each in result.refusals
+        for each in result.rejections
         if each.of_node[node]
     }
 
@@ -104,7 +104,7 @@ def as_profile(result: SchedulingResult) -> dict[str, Any]:
         elif not conflict:
             nodes[name]["refusals"] = [
                 {"plugin": str(each.plugin), "code": str(reason.code), "reasons": list(reason.texts)}
-                for each in result.refusals
+                for each in result.rejections
                 if each.of_node[at]
                 for reason in (each.reasons[each.of_node[at] - 1],)
             ]
@@ -126,7 +126,7 @@ def steps_of(case: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what becomes of the pods of a queue, each bound before the next."""
     index, steps = an_index(objects_of(case)), []
     for pod in case["queue"]:
-        request = a_question(pod, case["args"], index)
+        request = a_request(pod, case["args"], index)
         result = evaluate(request, index)
         if not result.best:
             steps.append({"message": result.message})

@@ -11,7 +11,7 @@ from policies.model.labels import LabelSelector
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.replicas import place_replicas
-from tests.policies.scheduler.clusters import a_constraint, a_node, a_pod, a_question, an_index, zones
+from tests.policies.scheduler.clusters import a_constraint, a_node, a_pod, a_request, an_index, zones
 
 SOFT = "ScheduleAnyway"
 
@@ -50,7 +50,7 @@ SOFT = "ScheduleAnyway"
 def test_how_many_fit(nodes: list[dict[str, Any]], pod: dict[str, Any], most: int, expected: int) -> None:
     """Each pod is placed beside those before it, and the cluster itself stays as it is."""
     index = an_index(nodes)
-    question = a_question(pod, {}, index)
+    question = a_request(pod, {}, index)
     before = index.pod_count
     fork = index.fork("shop")
 
@@ -62,7 +62,7 @@ def test_the_best_score_takes_the_pod() -> None:
     """With a soft constraint the emptiest zone is filled first, as the scheduler would."""
     index = an_index(zones(a=3, b=0))
     fork = index.fork("shop")
-    place_replicas(a_question(a_pod("p", spread=[a_constraint(action=SOFT)]), {}, index), fork, 3)
+    place_replicas(a_request(a_pod("p", spread=[a_constraint(action=SOFT)]), {}, index), fork, 3)
 
     used = fork.nodes.used.find("pods")
     assert used is not None
@@ -73,7 +73,7 @@ def test_a_fork_is_its_own() -> None:
     """Nodes and pods of a fork change without the index, and the other way round."""
     index = an_index([*zones(a=1), a_pod("other", "a", {"app": "db"})])
     fork = index.fork("shop")
-    question = a_question(a_pod("p", spread=[a_constraint()]), {}, index)
+    question = a_request(a_pod("p", spread=[a_constraint()]), {}, index)
     (node,) = fork.nodes.listed()
     fork.nodes.put(node._replace(name="b", labels={"zone": "b"}))
     fork.unbind("shop", question.constraints[0].selector or LabelSelector())
@@ -97,7 +97,7 @@ def test_nobody_waits_for_a_fork() -> None:
     """It is asked while another thread keeps the index to itself, and so the other way round."""
     index = an_index(zones(a=1))
     fork = index.fork("shop")
-    question = a_question(a_pod("p", spread=[a_constraint()]), {}, index)
+    question = a_request(a_pod("p", spread=[a_constraint()]), {}, index)
 
     with ThreadPoolExecutor(1) as pool, index.reading():
         assert pool.submit(evaluate, question, fork).result(timeout=60).feasible_count == 1

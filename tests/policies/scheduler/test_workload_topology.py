@@ -15,7 +15,7 @@ from policies.model.node import read_node
 from policies.model.repository import Repository
 from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.scheduler.workload_eligibility import Ineligibility, WorkloadEligibility, counts_only_its_own
+from policies.scheduler.workload_topology import WorkloadTopology, counts_only_its_own
 from tests.policies.rules.placing import a_workload
 from tests.policies.scheduler.clusters import a_node
 
@@ -30,24 +30,26 @@ def _workload(text: str) -> Workload:
 
 
 @pytest.mark.parametrize(
-    ("node", "pod", "expected"),
+    ("node", "pod", "tainted", "usable"),
     [
-        pytest.param({}, "", None, id="nothing in the way"),
-        pytest.param({"taints": ["gpu:NoSchedule"]}, "", Ineligibility.TAINT, id="a taint"),
-        pytest.param({"taints": ["gpu:PreferNoSchedule"]}, "", None, id="a taint that only asks"),
-        pytest.param({"unschedulable": True}, "", None, id="cordoned, which passes"),
-        pytest.param({"taints": ["node.kubernetes.io/not-ready:NoExecute"]}, "", None, id="not ready now"),
-        pytest.param({}, "nodeSelector: {zone: b}", Ineligibility.AFFINITY, id="another zone is asked for"),
+        pytest.param({}, "", False, True, id="any node"),
+        pytest.param({"taints": ["gpu:NoSchedule"]}, "", True, False, id="a taint"),
+        pytest.param({"taints": ["gpu:PreferNoSchedule"]}, "", False, True, id="a taint that only asks"),
+        pytest.param({"unschedulable": True}, "", False, True, id="cordoned, which passes"),
+        pytest.param(
+            {"taints": ["node.kubernetes.io/not-ready:NoExecute"]}, "", False, True, id="not ready now"
+        ),
+        pytest.param({}, "nodeSelector: {zone: b}", False, False, id="outside the node selector"),
     ],
 )
-def test_obstacle(node: dict[str, Any], pod: str, expected: Ineligibility | None) -> None:
-    """What keeps a pod off a node is told by name."""
+def test_usable(node: dict[str, Any], pod: str, tainted: bool, usable: bool) -> None:  # noqa: FBT001
+    """A pod can go to the nodes that it selects and whose taints it tolerates."""
     workload = _workload(a_workload(OWN, replicas=2, pod=pod))
     read = read_node(a_node("n", {"zone": "a"}, **node), ErrorList())
-    terrain = WorkloadEligibility.of(workload, ClusterTopology((read,)), KNOWN_VERSION)
+    topology = WorkloadTopology.of(workload, ClusterTopology((read,)), KNOWN_VERSION)
 
-    assert [expected] == [terrain.obstacle(node) for node in terrain.nodes]
-    assert (expected is None) == bool(terrain.usable)
+    assert tainted == (topology.taint(read) is not None and read not in topology.usable)
+    assert usable == bool(topology.usable)
 
 
 @pytest.mark.parametrize(
@@ -79,8 +81,8 @@ def test_domains(policies: str, version: str, expected: dict[str, int]) -> None:
         a_node("d-1", {"zone": "d"}),
     ]
     inventory = ClusterTopology(tuple(read_node(node, ErrorList()) for node in nodes))
-    terrain = WorkloadEligibility.of(workload, inventory, KubernetesVersion.parse(version))
-    domains = terrain.domains(workload.constraints[0].constraint)
+    topology = WorkloadTopology.of(workload, inventory, KubernetesVersion.parse(version))
+    domains = topology.domains(workload.constraints[0].constraint)
 
     assert expected == {domain.value: len(domain.usable) for domain in domains}
 

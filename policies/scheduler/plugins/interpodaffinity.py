@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from policies.model.interpod_terms import InterPodTerm
 from policies.scheduler.holdings import TermTable
-from policies.scheduler.index import ClusterIndex
-from policies.scheduler.node_view import LabelView, NodeView
-from policies.scheduler.podtopologyspread.counting import by_node
+from policies.scheduler.node_view import LabelView, NodeView, by_node
+from policies.scheduler.normalize import NodeScores
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import Code, Plugin, Reason, Rejections
 
@@ -29,13 +28,14 @@ EXISTING: Final = Reason(("node(s) didn't satisfy existing pods anti-affinity ru
 class InterPodCounts:
     """The pods that terms select, on the nodes of one request. Used under ``ClusterIndex.reading`` alone."""
 
-    def __init__(self, question: SchedulingRequest, index: ClusterIndex, view: NodeView) -> None:
-        self._index, self._view, self._pod = index, view, question.pod
+    def __init__(self, view: NodeView, request: SchedulingRequest) -> None:
+        index = view.index
+        self._index, self._view, self._pod = index, view, request.pod
         namespaces = index.snapshot.namespaces
         self._labels: Mapping[str, Mapping[str, str]] = {}
-        if any(term.namespace_selector for group in question.pod.terms for term in group):
+        if any(term.namespace_selector for group in request.pod.terms for term in group):
             self._labels = {name: namespace.labels for name, namespace in namespaces.items()}
-        own = namespaces.get(question.pod.namespace)
+        own = namespaces.get(request.pod.namespace)
         self._own_labels: Mapping[str, str] = {} if own is None else own.labels
 
     def resolved(self, terms: Iterable[InterPodTerm]) -> list[InterPodTerm]:
@@ -54,7 +54,7 @@ class InterPodCounts:
         return counted[self._view.slots]
 
     def selects_itself(self, terms: Iterable[InterPodTerm]) -> bool:
-        """Tell whether every term selects the incoming pod."""
+        """Return whether every term selects the incoming pod."""
         return all(term.selects(self._pod.namespace, {}, self._pod.labels) for term in terms)
 
     def of_running(self, table: TermTable) -> list[tuple[InterPodTerm, NDArray[np.int64]]]:
@@ -64,28 +64,37 @@ class InterPodCounts:
         return [(term, table.counts.by_slot(term, slots)[self._view.slots]) for term in found]
 
 
-def interpod_rejections(
-    question: SchedulingRequest, index: ClusterIndex, view: NodeView, counts: InterPodCounts
-) -> Rejections:
-    """Return what the plugin's Filter says of every node."""
-    of_node = np.zeros(len(view.slots), np.intp)
-    existing = np.zeros(len(view.slots), np.bool_)
-    for term, pods in counts.of_running(index.anti_affinity):
-        existing |= _in_domain(view.label(term.topology_key), pods) > 0
-    of_node[existing] = 3
-    for term in counts.resolved(question.pod.terms.anti_affinity):
-        avoided = _in_domain(view.label(term.topology_key), counts.selected_by_all([term])) > 0
-        of_node[avoided] = 2
-    of_node[~_with_company(counts.resolved(question.pod.terms.affinity), view, counts)] = 1
-    return Rejections(Plugin.INTER_POD_AFFINITY, (AFFINITY, ANTI_AFFINITY, EXISTING), of_node)
+class InterPodAffinityPlugin:
+    """Rejects nodes by required terms of the pod and of running pods, and scores them by preferred ones."""
+
+    def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
+        """Return what the plugin rejects."""
+        counts, terms = InterPodCounts(view, request), request.pod.terms
+        of_node = np.zeros(len(view.slots), np.intp)
+        existing = np.zeros(len(view.slots), np.bool_)
+        for term, pods in counts.of_running(view.index.anti_affinity):
+            existing |= _in_domain(view.label(term.topology_key), pods) > 0
+        of_node[existing] = 3
+        for term in counts.resolved(terms.anti_affinity):
+            avoided = _in_domain(view.label(term.topology_key), counts.selected_by_all([term])) > 0
+            of_node[avoided] = 2
+        of_node[~_with_affinity(counts.resolved(terms.affinity), view, counts)] = 1
+        return Rejections(Plugin.INTER_POD_AFFINITY, (AFFINITY, ANTI_AFFINITY, EXISTING), of_node)
+
+    def score(
+        self, view: NodeView, request: SchedulingRequest, feasible: NDArray[np.bool_]
+    ) -> NodeScores | None:
+        """Sum the weights of the terms that pods in each node's domains satisfy; None without any."""
+        raw = _raw_scores(view, request)
+        return None if raw is None else NodeScores(raw, normalize(raw, feasible))
 
 
-def _with_company(terms: list[InterPodTerm], view: NodeView, counts: InterPodCounts) -> NDArray[np.bool_]:
+def _with_affinity(terms: list[InterPodTerm], view: NodeView, counts: InterPodCounts) -> NDArray[np.bool_]:
     """Return which nodes the required affinity allows, shape ``(n,)``: ``satisfyPodAffinity``.
 
     The first pod of a group that selects itself may go wherever the topology keys are.
     """
-    carrying = view.having([term.topology_key for term in terms])
+    carrying = view.with_labels(frozenset(term.topology_key for term in terms))
     if not terms:
         return carrying
     pods = counts.selected_by_all(terms)
@@ -94,16 +103,14 @@ def _with_company(terms: list[InterPodTerm], view: NodeView, counts: InterPodCou
     if is_first and counts.selects_itself(terms):
         return carrying
     for label in labels:
-        carrying &= _in_domain(label, pods) > 0
+        carrying = carrying & (_in_domain(label, pods) > 0)
     return carrying
 
 
-def raw_scores(
-    question: SchedulingRequest, index: ClusterIndex, view: NodeView, counts: InterPodCounts
-) -> NDArray[np.int64] | None:
+def _raw_scores(view: NodeView, request: SchedulingRequest) -> NDArray[np.int64] | None:
     """Return every node's score before normalization, shape ``(n,)``; None where no term adds to any."""
-    weighed = counts.of_running(index.weighted_terms)
-    terms = question.pod.terms
+    counts, terms = InterPodCounts(view, request), request.pod.terms
+    weighed = counts.of_running(view.index.weighted_terms)
     for sign, preferred in ((1, terms.preferred_affinity), (-1, terms.preferred_anti_affinity)):
         for term in counts.resolved(preferred):
             signed = InterPodTerm(term.topology_key, None, frozenset(), None, sign * term.weight)

@@ -56,7 +56,7 @@ def test_node_without_the_key() -> None:
     """A node that lacks the key is refused for good, and the pods on it do not count."""
     objects = [*zones(a=1, b=1), a_node("bare"), a_pod("p", "bare")]
     verdict = ask(objects, a_pod("next", spread=[a_constraint()]))
-    (spread,) = [each for each in verdict.refusals if each.plugin is Plugin.POD_TOPOLOGY_SPREAD]
+    (spread,) = [each for each in verdict.rejections if each.plugin is Plugin.POD_TOPOLOGY_SPREAD]
 
     assert ["a", "b"] == fitting(verdict)
     assert [0, 0, 2] == spread.of_node.tolist()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from policies.scheduler.podtopologyspread.scoring import normalize
+from policies.scheduler.plugins.podtopologyspread.scoring import normalize
 from policies.scheduler.result import FilterResult, PhaseStatus, SchedulingResult, ScoreResult
 from tests.policies.scheduler.clusters import a_constraint, a_node, a_pod, ask, scores, zones
 

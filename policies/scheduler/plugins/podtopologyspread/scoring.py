@@ -7,85 +7,82 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from policies.model.constraint import WhenUnsatisfiable
+from policies.model.topology_keys import HOSTNAME
+from policies.scheduler.eligibility import eligible_nodes, required_keys
 from policies.scheduler.node_table import MISSING
-from policies.scheduler.node_view import LabelView, NodeView
-from policies.scheduler.podtopologyspread.counting import PodCounts, by_node, count_domains
-from policies.scheduler.request import AppliedConstraint
+from policies.scheduler.node_view import LabelView, NodeView, by_node
+from policies.scheduler.normalize import MAX_SCORE, NodeScores
+from policies.scheduler.plugins.podtopologyspread.counting import count_domains, count_on_nodes
+from policies.scheduler.request import AppliedConstraint, SchedulingRequest
 from policies.scheduler.result import ScoreResult
-
-#: The best score a plugin gives: ``MaxNodeScore``.
-MAX_SCORE: Final = 100
-#: The key whose domains are the nodes themselves, whatever values they carry.
-HOSTNAME: Final = "kubernetes.io/hostname"
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
-    """The scores of the nodes, 0 where a node is not feasible or is ignored; both of shape ``(n,)``."""
+class SpreadScores:
+    """The scores of the nodes, and what they are made of.
 
-    raw: NDArray[np.int64]
-    normalized: NDArray[np.int64]
+    Attributes:
+        nodes: 0 where a node is not feasible or is ignored.
+        counts: What each soft constraint is made of, in their order.
+    """
+
+    nodes: NodeScores
+    counts: tuple[ScoreResult, ...]
 
 
-def score_soft(
-    soft: list[AppliedConstraint],
-    view: NodeView,
-    counts: PodCounts,
-    *,
-    feasible: NDArray[np.bool_],
-    requires_all_keys: bool,
-) -> tuple[list[ScoreResult], Scores]:
+def score_nodes(view: NodeView, request: SchedulingRequest, feasible: NDArray[np.bool_]) -> SpreadScores:
     """Score the feasible nodes by the soft constraints.
 
+    Without a feasible node there are no weights, but the domains are counted all the same.
+
     Args:
-        soft: At least one.
         view: The nodes.
-        counts: Matching pods on the nodes.
-        feasible: The nodes that pass every filter, shape ``(n,)``. Without any there are no weights, but the
-            domains are told all the same.
-        requires_all_keys: Whether a node without one of the keys is ignored.
+        request: The pod, and its constraints.
+        feasible: The nodes that pass every filter, shape ``(n,)``.
     """
-    everywhere = np.ones(len(view.slots), np.bool_)
-    carriers = view.having([a.constraint.topology_key for a in soft]) if requires_all_keys else everywhere
-    scored = feasible & carriers
-    results = [_count(applied, view, counts, carriers=carriers, scored=scored) for applied in soft]
+    constraints = (applied.constraint for applied in request.constraints)
+    keys = required_keys(constraints if request.requires_all_keys else (), WhenUnsatisfiable.SCHEDULE_ANYWAY)
+    scored = feasible & view.with_labels(keys)
+    soft = (applied for applied in request.constraints if not applied.is_hard)
+    counts = tuple(_count(applied, view, request, keys=keys, scored=scored) for applied in soft)
     total = np.zeros(len(view.slots))
-    for result in results:
+    for result in counts:
         total += np.where(
             result.domains.of_node == MISSING,
             0.0,
             result.matching * (result.weight or 0.0) + (result.applied.constraint.max_skew - 1),
         )
     raw = np.where(scored, round_half_away(total), 0)
-    return results, Scores(raw, normalize(raw, scored))
+    return SpreadScores(NodeScores(raw, normalize(raw, scored)), counts)
 
 
 def _count(
     applied: AppliedConstraint,
     view: NodeView,
-    counts: PodCounts,
+    request: SchedulingRequest,
     *,
-    carriers: NDArray[np.bool_],
+    keys: frozenset[str],
     scored: NDArray[np.bool_],
 ) -> ScoreResult:
     key = applied.constraint.topology_key
-    label, on_nodes = view.label(key), counts.on_nodes(applied.selector)
+    label, on_nodes = view.label(key), count_on_nodes(applied, view, request.behavior)
     if key == HOSTNAME:
         # The node itself is the domain, and the inclusion policies do not matter.
-        domains = count_domains(label, carriers, on_nodes)
+        domains = count_domains(label, view.with_labels(keys), on_nodes)
         matching, size = on_nodes, int(np.count_nonzero(scored))
     else:
         values = _missing_as_empty(label)
-        domains = count_domains(values, view.taking_part(applied.constraint, carriers), on_nodes)
-        domains = replace(domains, of_node=label.numbers)
+        eligible = eligible_nodes(applied.constraint, view, keys=keys, behavior=request.behavior)
+        domains = replace(count_domains(values, eligible, on_nodes), of_node=label.numbers)
         matching = by_node(domains.matching, label.numbers)
         size = len(np.unique(values.numbers[scored]))
-    weight = math.log(size + 2) if scored.any() else None
+    # Without a node to score there is no domain either.
+    weight = math.log(size + 2) if size else None
     return ScoreResult(applied=applied, domains=domains, weight=weight, matching=matching)
 
 

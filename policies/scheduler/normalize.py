@@ -1,0 +1,35 @@
+"""How scores of plugins are brought to 0 to 100."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: The best score a plugin gives: ``MaxNodeScore``.
+MAX_SCORE: Final = 100
+
+
+class NodeScores(NamedTuple):
+    """What a plugin gives each node, both of shape ``(n,)``; only the feasible nodes count.
+
+    Attributes:
+        raw: What Score returns.
+        normalized: After NormalizeScore; the same where the plugin has none.
+    """
+
+    raw: NDArray[np.int64]
+    normalized: NDArray[np.int64]
+
+
+def by_highest(
+    raw: NDArray[np.int64], scored: NDArray[np.bool_], *, reverse: bool = False
+) -> NDArray[np.int64]:
+    """Scale scores so that the highest is 100; reversed, so that 0 becomes 100 and the highest 0.
+
+    Source: ``DefaultNormalizeScore``, ``pkg/scheduler/framework/plugins/helper``, Kubernetes 1.36.
+    """
+    highest = int(raw[scored].max(initial=0))
+    scaled = MAX_SCORE * raw // highest if highest else np.zeros_like(raw)
+    return np.where(scored, MAX_SCORE - scaled if reverse else scaled, 0)

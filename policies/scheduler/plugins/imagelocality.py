@@ -1,0 +1,32 @@
+"""ImageLocality: images of the pod that a node has. Source: ``image_locality.go``, Kubernetes 1.36."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policies.scheduler.node_view import NodeView
+from policies.scheduler.normalize import MAX_SCORE, NodeScores
+from policies.scheduler.request import SchedulingRequest
+
+#: Bytes of images below which all nodes score 0, and above which one container's do not add more.
+FEW_BYTES: Final = 23 * 2**20
+MANY_BYTES: Final = 1000 * 2**20
+
+
+class ImageLocalityPlugin:
+    """Scores the bytes of the pod's images that a node has, by the share of the nodes that have each."""
+
+    def score(self, view: NodeView, request: SchedulingRequest, _feasible: NDArray[np.bool_]) -> NodeScores:
+        """Return the scores of the nodes."""
+        images = request.pod.images
+        total = np.zeros(len(view.slots), np.int64)
+        for name in images.names:
+            nodes, size = view.with_image(name)
+            spread = np.count_nonzero(nodes) / max(len(view.slots), 1)
+            total += np.where(nodes, int(size * spread), 0)
+        most = MANY_BYTES * max(images.containers, 1)
+        scores = MAX_SCORE * (np.clip(total, FEW_BYTES, most) - FEW_BYTES) // (most - FEW_BYTES)
+        return NodeScores(scores, scores)

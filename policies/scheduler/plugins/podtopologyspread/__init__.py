@@ -1,0 +1,1 @@
+"""PodTopologySpread: how it counts, filters and scores."""

@@ -1,0 +1,79 @@
+"""DoNotSchedule constraints: which nodes PodTopologySpread's Filter rejects.
+
+Source: ``podtopologyspread/filtering.go``, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from policies.model.constraint import NodeInclusionPolicy, WhenUnsatisfiable
+from policies.scheduler.eligibility import eligible_nodes, required_keys
+from policies.scheduler.node_table import MISSING
+from policies.scheduler.node_view import NodeView, by_node
+from policies.scheduler.plugins.podtopologyspread.counting import count_domains, count_on_nodes
+from policies.scheduler.request import AppliedConstraint, SchedulingRequest
+from policies.scheduler.result import Code, DomainCounts, FilterResult, Plugin, Reason, Rejections
+
+#: The reasons of the plugin: ``ErrReasonConstraintsNotMatch`` and ``ErrReasonNodeLabelNotMatch``,
+#: ``podtopologyspread/plugin.go``, Kubernetes 1.36.
+SKEW_TOO_LARGE = Reason(("node(s) didn't match pod topology spread constraints",), Code.UNSCHEDULABLE)
+MISSING_KEY = Reason(
+    ("node(s) didn't match pod topology spread constraints (missing required label)",), Code.UNRESOLVABLE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadRejections(Rejections):
+    """What the plugin rejects.
+
+    Attributes:
+        checks: What each hard constraint is made of, in their order.
+    """
+
+    checks: tuple[FilterResult, ...]
+
+
+def filter_nodes(view: NodeView, request: SchedulingRequest) -> SpreadRejections:
+    """Check every node against each hard constraint; the first that is not satisfied gives the reason."""
+    keys = required_keys(
+        (applied.constraint for applied in request.constraints), WhenUnsatisfiable.DO_NOT_SCHEDULE
+    )
+    checks = tuple(_check(applied, view, request, keys) for applied in request.constraints if applied.is_hard)
+    of_node = np.zeros(len(view.slots), np.intp)
+    for check in reversed(checks):
+        np.copyto(of_node, np.where(check.domains.of_node == MISSING, 2, 1), where=~check.satisfied)
+    return SpreadRejections(Plugin.POD_TOPOLOGY_SPREAD, (SKEW_TOO_LARGE, MISSING_KEY), of_node, checks)
+
+
+def _check(
+    applied: AppliedConstraint, view: NodeView, request: SchedulingRequest, keys: frozenset[str]
+) -> FilterResult:
+    """Check every node, also those that are not eligible.
+
+    ``skew = matching + self match - minimum``, and a node satisfies the constraint if it has the key and
+    ``skew <= maxSkew``. Where a pod is made for each node, with an affinity to it that is honored, that node
+    alone is eligible for it.
+    """
+    constraint, label = applied.constraint, view.label(applied.constraint.topology_key)
+    eligible = eligible_nodes(constraint, view, keys=keys, behavior=request.behavior)
+    on_nodes = count_on_nodes(applied, view, request.behavior)
+    domains = count_domains(label, eligible, on_nodes)
+    minimum = global_minimum(domains, constraint.min_domains)
+    if request.pinned and constraint.node_affinity_policy is NodeInclusionPolicy.HONOR:
+        domains, minimum = replace(domains, matching=np.zeros_like(domains.matching)), 0
+        # The pods of a node count against it only where its one domain is fewer than minDomains.
+        skew = applied.self_match + (on_nodes if constraint.min_domains > 1 else np.zeros_like(on_nodes))
+    else:
+        skew = by_node(domains.matching, domains.of_node) + applied.self_match - minimum
+    satisfied = (skew <= constraint.max_skew) & label.present
+    return FilterResult(applied=applied, domains=domains, minimum=minimum, skew=skew, satisfied=satisfied)
+
+
+def global_minimum(domains: DomainCounts, min_domains: int) -> int:
+    """Return the smallest count over the existing domains, 0 if there are fewer than ``minDomains``."""
+    if np.count_nonzero(domains.exists) < min_domains:
+        return 0
+    return int(domains.matching[domains.exists].min())

@@ -1,1 +1,0 @@
-"""The PodTopologySpread plugin: how it counts, filters and scores."""

@@ -1,0 +1,252 @@
+"""The nodes of a cluster for the pods of one workload: eligible domains, and how many pods fit. No numpy.
+
+For the rules, which know manifests and nodes but no running pods. Which nodes are eligible is decided in
+``eligibility``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from policies.model.autoscalers import KARPENTER_NODE_LABEL
+from policies.model.constraint import Constraint, NodeInclusionPolicy, WhenUnsatisfiable
+from policies.model.declared import DeclaredConstraint, Workload
+from policies.model.node import Node
+from policies.model.node_affinity import NodeAffinity
+from policies.model.repository import Repository
+from policies.model.taints import SCHEDULING_EFFECTS, Taint, Toleration, first_untolerated
+from policies.model.topology import ClusterTopology
+from policies.model.version import KubernetesVersion
+from policies.model.workload import REVISION_OWNERS
+from policies.scheduler.capacity import DomainCapacities, max_pods
+from policies.scheduler.eligibility import eligible_nodes, required_keys
+from policies.scheduler.releases import Behavior, behavior_of
+from policies.scheduler.request import in_release
+
+#: The labels whose value all pods of one revision share, though no template has them.
+REVISION_LABELS = frozenset({*REVISION_OWNERS, "controller-revision-hash"})
+#: Names that a message lists before it says how many more there are; three keep it one line.
+LISTED_NAMES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class EligibleDomain:
+    """One value of a topology key.
+
+    Attributes:
+        value: The value.
+        nodes: The eligible nodes, which take part in the constraint's counts.
+        usable: Those of them to which the pod could go.
+    """
+
+    value: str
+    nodes: tuple[Node, ...]
+    usable: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class WorkloadTopology:
+    """The nodes of a cluster, for a workload's hard constraints or for its soft ones.
+
+    Attributes:
+        nodes: The nodes of the cluster.
+        tolerations: Of the pods.
+        affinity: Of the pods.
+        keys: The topology keys that an eligible node has.
+        behavior: What the release of Kubernetes does.
+    """
+
+    nodes: tuple[Node, ...]
+    tolerations: tuple[Toleration, ...]
+    affinity: NodeAffinity
+    keys: frozenset[str]
+    behavior: Behavior
+    _domains: dict[Constraint, tuple[list[EligibleDomain], DomainCapacities]] = field(
+        default_factory=dict, compare=False
+    )
+    _one_pod: dict[str, DomainCapacities | None] = field(default_factory=dict, compare=False)
+    _max_pods: dict[tuple[tuple[DomainCapacities, ...], int], int | None] = field(
+        default_factory=dict, compare=False
+    )
+
+    @classmethod
+    def of(
+        cls, workload: Workload, cluster: ClusterTopology, version: KubernetesVersion, *, hard: bool = True
+    ) -> WorkloadTopology:
+        """Return the nodes for a workload; those with equal affinity, tolerations and keys share them."""
+        when = WhenUnsatisfiable.DO_NOT_SCHEDULE if hard else WhenUnsatisfiable.SCHEDULE_ANYWAY
+        keys = required_keys((declared.constraint for declared in workload.constraints), when)
+        depends_on = (cls, workload.tolerations, workload.affinity, keys, version)
+        known = cluster.memo.get(depends_on)
+        if known is None:
+            behavior = behavior_of(version)
+            known = cls(cluster.nodes or (), workload.tolerations, workload.affinity, keys, behavior)
+            cluster.memo[depends_on] = known
+        return known
+
+    @cached_property
+    def usable(self) -> tuple[Node, ...]:
+        """The nodes to which the pod could go, as far as keys, affinity and taints allow."""
+        names = self.with_labels(self.keys) & self.matches_affinity & self.tolerates_taints
+        return tuple(node for node in self.nodes if node.name in names)
+
+    def taint(self, node: Node) -> Taint | None:
+        """Return the first taint that the pod does not tolerate."""
+        return self._untolerated.get(node.name)
+
+    def with_labels(self, keys: frozenset[str]) -> frozenset[str]:
+        """Return the nodes that have every one of some labels."""
+        return frozenset(node.name for node in self.nodes if all(key in node.labels for key in keys))
+
+    @cached_property
+    def matches_affinity(self) -> frozenset[str]:
+        """The nodes that match the pod's nodeSelector and required node affinity."""
+        return frozenset(node.name for node in self.nodes if self.affinity.matches(node.name, node.labels))
+
+    @cached_property
+    def tolerates_taints(self) -> frozenset[str]:
+        """The nodes without a NoSchedule or NoExecute taint that the pod does not tolerate."""
+        return frozenset(node.name for node in self.nodes if node.name not in self._untolerated)
+
+    @cached_property
+    def _untolerated(self) -> dict[str, Taint]:
+        """The first taint that the pod does not tolerate, of the nodes with one."""
+        tainted = (node for node in self.nodes if node.taints)
+        found = (
+            (node.name, first_untolerated(node.taints, self.tolerations, SCHEDULING_EFFECTS))
+            for node in tainted
+        )
+        return {name: taint for name, taint in found if taint is not None}
+
+    def domains(self, constraint: Constraint) -> list[EligibleDomain]:
+        """Return the domains that a constraint counts, by value."""
+        return self._find(constraint)[0]
+
+    def capacities(self, constraint: Constraint) -> DomainCapacities:
+        """Return how many pods a constraint allows in each of its domains."""
+        return self._find(constraint)[1]
+
+    def _find(self, constraint: Constraint) -> tuple[list[EligibleDomain], DomainCapacities]:
+        # What the constraint selects does not matter to its domains.
+        bare = in_release(replace(constraint, selector=None, match_label_keys=()), self.behavior)
+        if bare not in self._domains:
+            domains = self._group(bare)
+            self._domains[bare] = domains, _capacities(bare, domains)
+        return self._domains[bare]
+
+    def _group(self, constraint: Constraint) -> list[EligibleDomain]:
+        eligible = eligible_nodes(constraint, self, keys=self.keys, behavior=self.behavior)
+        usable = self._usable_names
+        found: dict[str, list[Node]] = {}
+        for node in self.nodes:
+            if node.name in eligible:
+                found.setdefault(node.labels[constraint.topology_key], []).append(node)
+        return [
+            EligibleDomain(value, tuple(nodes), tuple(node for node in nodes if node.name in usable))
+            for value, nodes in sorted(found.items())
+        ]
+
+    @cached_property
+    def _usable_names(self) -> frozenset[str]:
+        return frozenset(node.name for node in self.usable)
+
+    def min_domains(self, constraint: Constraint) -> int:
+        """Return how many domains there must be for the minimum to be more than 0."""
+        return in_release(constraint, self.behavior).min_domains
+
+    def one_pod_per_domain(self, key: str) -> DomainCapacities | None:
+        """Return what one pod a domain allows; None if a usable node lacks the key, and with it the limit."""
+        if key not in self._one_pod:
+            domains: dict[str, set[str]] = {}
+            for node in self.usable:
+                if key in node.labels:
+                    domains.setdefault(node.labels[key], set()).add(node.name)
+            limited = DomainCapacities(
+                key, {value: frozenset(names) for value, names in domains.items()}, 1, rises=False
+            )
+            self._one_pod[key] = limited if all(key in node.labels for node in self.usable) else None
+        return self._one_pod[key]
+
+    def max_pods(self, capacities: Iterable[DomainCapacities], wanted: int) -> int | None:
+        """Return how many pods fit at most, None if all that are wanted may: ``capacity.max_pods``."""
+        of = tuple(capacities), wanted
+        if of not in self._max_pods:
+            self._max_pods[of] = max_pods(*of)
+        return self._max_pods[of]
+
+    def has_no_room_for_surge(self, declared: DeclaredConstraint, replicas: int) -> bool:
+        """Return whether one pod more does not fit because of domains that no pod can reach.
+
+        It fits if the constraint leaves these out; and pods of an old revision count with those of a new one.
+        """
+        constraint = declared.constraint
+        keys = in_release(constraint, self.behavior).match_label_keys
+        if REVISION_LABELS & set(keys):
+            return False
+        if self.max_pods([self.capacities(constraint)], replicas + 1) is None:
+            return False
+        return self.max_pods([self.capacities(honoring_both(constraint))], replicas + 1) is None
+
+
+def _capacities(constraint: Constraint, domains: list[EligibleDomain]) -> DomainCapacities:
+    return DomainCapacities(
+        key=constraint.topology_key,
+        domains={
+            domain.value: frozenset(node.name for node in domain.usable)
+            for domain in domains
+            if domain.usable
+        },
+        limit=constraint.max_skew,
+        rises=len(domains) >= constraint.min_domains and all(domain.usable for domain in domains),
+    )
+
+
+def honoring_both(constraint: Constraint) -> Constraint:
+    """Return a constraint that leaves out every node to which taints or affinity keep the pod from going."""
+    honor = NodeInclusionPolicy.HONOR
+    return replace(constraint, node_affinity_policy=honor, node_taints_policy=honor)
+
+
+def counts_only_its_own(workload: Workload, declared: DeclaredConstraint, repository: Repository) -> bool:
+    """Return whether a constraint counts all pods of its workload and, as far as is known, no others.
+
+    Only then are the counts those of the workload's own replicas. It is not known of a selector of labels
+    that the template does not have, nor of keys whose values may differ between the replicas.
+    """
+    constraint, labels = declared.constraint, workload.labels
+    selector = constraint.selector
+    if selector is None or selector.empty or not selector.keys <= labels.keys():
+        return False
+    shared = labels.keys() | REVISION_LABELS
+    if not selector.matches(labels) or not shared >= set(constraint.match_label_keys):
+        return False
+    return not _keeps_revisions(workload) and not repository.others(workload, selector)
+
+
+def nodes_are_added(repository: Repository, cluster: ClusterTopology) -> bool:
+    """Return whether nodes are added for pending pods, as far as manifests and nodes show."""
+    return repository.adds_nodes or bool(cluster.nodes_with(KARPENTER_NODE_LABEL))
+
+
+def _keeps_revisions(workload: Workload) -> bool:
+    """Return whether two revisions may run side by side for good: a StatefulSet with a partition."""
+    node = workload.obj
+    for name in ("spec", "updateStrategy", "rollingUpdate"):
+        below = node.get(name)
+        if not isinstance(below, dict):
+            return False
+        node = below
+    return bool(node.get("partition"))
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names for a message, sorted, the first few of many.
+
+    >>> listed(["c", "a", "b"]), listed("edcba")
+    ('a, b, c', 'a, b, c and 2 more')
+    """
+    ordered = sorted(names)
+    text = ", ".join(ordered[:LISTED_NAMES])
+    return text if len(ordered) <= LISTED_NAMES else f"{text} and {len(ordered) - LISTED_NAMES} more"
