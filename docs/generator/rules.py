@@ -8,16 +8,16 @@ import re
 from collections.abc import Iterator, Mapping
 
 from docs.generator.markdown import code, page, table
-from policies.rules.base import Rule, Subject, all_rules
+from policies.rules.base import Rule, RuleTarget, all_rules
 
 #: What a rule checks, in words.
-SUBJECTS = {
-    Subject.WORKLOAD: "pods and workloads",
-    Subject.MANIFEST: "every object",
-    Subject.FILE: "files and options",
-    Subject.NEXT_POD: "the next pod, at admission",
-    Subject.SCHEDULER_CONFIG: "KubeSchedulerConfiguration",
-    Subject.INJECTION: "policies of other tools that add constraints",
+TARGETS = {
+    RuleTarget.WORKLOAD: "pods and workloads",
+    RuleTarget.MANIFEST: "every object",
+    RuleTarget.FILE: "files and options",
+    RuleTarget.NEXT_POD: "the next pod, at admission",
+    RuleTarget.SCHEDULER_CONFIG: "KubeSchedulerConfiguration",
+    RuleTarget.INJECTION: "policies of other tools that add constraints",
 }
 
 _INTRODUCTION = """\
@@ -44,7 +44,7 @@ def pages() -> Mapping[str, str]:
 
 
 def _row(rule: Rule) -> tuple[str, ...]:
-    notes = [] if rule.subject is Subject.WORKLOAD else [SUBJECTS[rule.subject]]
+    notes = [] if rule.target is RuleTarget.WORKLOAD else [TARGETS[rule.target]]
     notes += [text for text, holds in _traits(rule).items() if holds]
     return f"[`{rule.id}`]({rule.id}.md)", str(rule.severity), rule.summary, ", ".join(notes)
 
@@ -54,7 +54,7 @@ def _traits(rule: Rule) -> dict[str, bool]:
 
 
 def _page(rule: Rule) -> str:
-    facts = [f"**Severity:** {rule.severity}", f"**Checks:** {SUBJECTS[rule.subject]}"]
+    facts = [f"**Severity:** {rule.severity}", f"**Checks:** {TARGETS[rule.target]}"]
     facts += [f"**{text.capitalize()}**" for text, holds in _traits(rule).items() if holds]
     summary, _, sections = rule.manual.strip().partition("\n\n")
     settings = "" if rule.params is None else "\n".join(_settings(rule.params))

@@ -15,14 +15,13 @@ from typing import NamedTuple
 from policies.admission.review_cost import Costs, NoTime, NotJudged, Within, by_reason, costs_of
 from policies.admission.warnings import AdmissionWarning
 from policies.config.context import AdmissionContext
-from policies.config.enforcement import API_RULES, CERTAIN, NOT_ASKED, enforcement_of, rule_settings
+from policies.config.enforcement import enforcement_of, rule_settings
 from policies.config.spread_policy import Enforcement, RuleSettings, SpreadPolicy
 from policies.config.subject import Subject
 from policies.lint.run import problems_of
 from policies.manifests.fields import MAX_ERRORS, ErrorKind, FieldError, FieldPath, cut
 from policies.manifests.findings import Severity
-from policies.rules import base
-from policies.rules.base import Context, Rule, all_rules
+from policies.rules.base import AtAdmission, Context, Rule, RuleTarget, all_rules
 from policies.scheduler.configuration import DEFAULT_CONFIG
 
 #: The groups whose controllers hand a template's constraints on as they are. Of another kind's controller
@@ -72,7 +71,9 @@ def rules_at_admission() -> tuple[Rule, ...]:
     return tuple(
         rule
         for rule in all_rules().values()
-        if rule.subject is base.Subject.WORKLOAD and rule.id not in API_RULES | NOT_ASKED
+        if rule.target is RuleTarget.WORKLOAD
+        and not rule.is_api_rule
+        and rule.at_admission is not AtAdmission.SKIP
     )
 
 
@@ -260,13 +261,13 @@ class _Asking(NamedTuple):
             return severity
         kind, name = self.costs.subject.kind, self.costs.subject.pod.scheduler_name
         profiles = self.context.scheduler or DEFAULT_CONFIG
-        certain = rule.id in CERTAIN and kind.group in BUILT_IN_GROUPS
+        certain = rule.at_admission is AtAdmission.DENY and kind.group in BUILT_IN_GROUPS
         by_us = profiles.profile_for(name) is not None
         return Severity.ERROR if certain and by_us else Severity.WARNING
 
 
 def _why_not(costs: Costs, rule: Rule) -> str:
     """Return why a rule cannot be asked of an object for what that costs; empty if it can."""
-    if costs.of_all or rule.id in CERTAIN:
+    if costs.of_all or rule.at_admission is AtAdmission.DENY:
         return costs.of_all
     return costs.of_others or (costs.of_nodes if rule.needs_inventory else "")

@@ -16,7 +16,7 @@ from policies.admission.review_cost import NotJudged, Within, by_reason, costs_o
 from policies.admission.unschedulable_forecast import Forecast, forecast
 from policies.admission.warnings import AdmissionWarning
 from policies.config.context import AdmissionContext
-from policies.config.enforcement import API_RULES, STRICTNESS, EnforcementTarget, Exempting, Exemption
+from policies.config.enforcement import STRICTNESS, EnforcementTarget, Exempting, Exemption
 from policies.config.exemptions import (
     DOES_NOT_FIT,
     IGNORE_ANNOTATION,
@@ -29,6 +29,7 @@ from policies.config.spread_policy import Enforcement
 from policies.config.subject import Subject
 from policies.manifests.fields import FieldError, shown
 from policies.manifests.json_patch import AddOperation
+from policies.model.api_rules import API_RULES
 from policies.model.snapshot import SELECTING_OWNERS
 
 #: The audit annotation that says why the cluster was not asked.

@@ -16,20 +16,8 @@ from policies.config.exemptions import Exemptions
 from policies.config.spread_policy import AnnotationExemptions, Enforcement, RuleSettings, SpreadPolicy
 from policies.config.subject import Subject
 from policies.manifests.findings import Severity
-from policies.model.api_rules import ApiRule
-from policies.rules import base
-from policies.rules.base import all_rules
+from policies.rules.base import AtAdmission, RuleTarget, all_rules
 
-#: The rules whose errors the object alone proves, so that a policy that denies refuses it. The other errors
-#: may be no mistake (a selector that means another workload's pods), or depend on what changes (an
-#: autoscaler's replicas, the nodes of the moment): they warn, unless a policy sets their severity.
-CERTAIN = frozenset({"selector-missing", "selector-names-revision-label"})
-
-#: The rules that are wrong where an autoscaler of pods, or another workload, exists which is not seen at
-#: admission.
-NOT_ASKED = frozenset({"anti-affinity-misses-own-pod", "max-skew-never-binds"})
-#: The rules that are known from reading the object.
-API_RULES = frozenset(map(str, ApiRule))
 #: Strictest first: where several policies hold an object, the strictest counts.
 STRICTNESS = (Enforcement.DENY, Enforcement.WARN, Enforcement.AUDIT)
 
@@ -107,9 +95,11 @@ def enforcement_at_admission(rule: str, severity: Severity, policies: Sequence[S
         policies: Those that hold the object; without any, nothing is denied.
     """
     known, settings = all_rules().get(rule), rule_settings(policies, rule)
-    if not policies or known is None or known.subject is not base.Subject.WORKLOAD or rule in NOT_ASKED:
+    if not policies or known is None or known.target is not RuleTarget.WORKLOAD:
         return Enforcement.AUDIT
-    certain = rule in CERTAIN or rule in API_RULES or settings.severity is not None
+    if known.at_admission is AtAdmission.SKIP:
+        return Enforcement.AUDIT
+    certain = known.at_admission is AtAdmission.DENY or settings.severity is not None
     if severity is Severity.ERROR and not certain:
         severity = Severity.WARNING
     strictest = min((policy.enforcement for policy in policies), key=STRICTNESS.index)

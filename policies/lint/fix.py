@@ -137,7 +137,7 @@ class Fixing:
             rule
             for rule in self.selection.rules()
             if rule.fixable
-            and rule.subject is base.Subject.WORKLOAD
+            and rule.target is base.RuleTarget.WORKLOAD
             and not (rule.needs_inventory and self.inventory is None)
         ]
         version = self.context.kubernetes_version

@@ -59,7 +59,7 @@ class Selection:
 
     def runs_everywhere(self, rule: Rule) -> bool:
         """Tell whether a rule runs on every object, not only in the scope of a policy that names it."""
-        if rule.subject is base.Subject.FILE:
+        if rule.target is base.RuleTarget.FILE:
             return True
         if self.select is not None:
             return rule.id in self.select or rule.id in self.enable
@@ -147,7 +147,7 @@ def lint_gathered(
     result = LintResult(workloads=len(gathered.declared))
     rules, selection = [], selection or Selection()
     for rule in selection.rules(context.policies):
-        if rule.subject is base.Subject.NEXT_POD:
+        if rule.target is base.RuleTarget.NEXT_POD:
             continue
         if rule.needs_inventory and inventory is None:
             result.skipped[rule.id] = NO_INVENTORY
@@ -159,9 +159,9 @@ def lint_gathered(
         [
             (rule, _context_of(rule, around, {}) if selection.runs_everywhere(rule) else None)
             for rule in rules
-            if rule.subject is subject
+            if rule.target is subject
         ]
-        for subject in (base.Subject.WORKLOAD, base.Subject.MANIFEST)
+        for subject in (base.RuleTarget.WORKLOAD, base.RuleTarget.MANIFEST)
     )
     for entry in gathered.declared:
         asked: list[tuple[object, list[tuple[Rule, Context | None]]]] = [(entry.workload, of_workloads)]
@@ -241,11 +241,11 @@ def _lint_other(
     It is for the whole cluster, so it is in everybody's scope; only settings depend on it.
     """
     obj = manifest.value
-    subjects: dict[base.Subject, list[Any]] = {base.Subject.INJECTION: list(extract(obj))}
+    subjects: dict[base.RuleTarget, list[Any]] = {base.RuleTarget.INJECTION: list(extract(obj))}
     if is_scheduler_config(obj):
-        subjects[base.Subject.SCHEDULER_CONFIG] = [obj]
+        subjects[base.RuleTarget.SCHEDULER_CONFIG] = [obj]
     if manifest.document.repeated:
-        subjects[base.Subject.MANIFEST] = [manifest]
+        subjects[base.RuleTarget.MANIFEST] = [manifest]
     embedded = list(embedded_lists(obj))
     result.custom_resources += bool(embedded)
     if not any(subjects.values()) and not embedded:
@@ -267,7 +267,7 @@ def _lint_other(
     of_rules = {} if context.policies and not policies else _embedded_problems(obj, embedded)
     for rule in rules:
         settings, problems = rule_settings(policies, rule.id), list(of_rules.get(rule.id, ()))
-        for subject in subjects.get(rule.subject, ()):
+        for subject in subjects.get(rule.target, ()):
             problems += problems_of(subject, rule, around, settings.params)
         found += (_finding(problem, rule, settings, manifest, title=title) for problem in problems)
     _record(found, exempting, result, _Annotated(manifest, FieldPath(), title))

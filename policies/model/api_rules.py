@@ -31,3 +31,7 @@ class ApiRule(StrEnum):
     DEFAULTING_TYPE_UNKNOWN = "defaulting-type-unknown"
     SYSTEM_DEFAULTS_WITH_LIST = "system-defaults-with-list"
     SELECTOR_IN_DEFAULT = "selector-in-default"
+
+
+#: Every id, to test any string against.
+API_RULES = frozenset(map(str, ApiRule))

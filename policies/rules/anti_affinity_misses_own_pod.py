@@ -97,10 +97,11 @@ from policies.model.placeholders import has_placeholder
 from policies.model.pod_affinity import AffinityTerm, affinity_terms, separates_replicas
 from policies.model.suggested_selector import is_patch
 from policies.model.topology_keys import domain_noun
-from policies.rules.base import Context, Problem
+from policies.rules.base import AtAdmission, Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/hashicorp/vault-helm/issues/73"
+AT_ADMISSION = AtAdmission.SKIP
 
 #: Labels that name an application: a term that asks for another value of one means another application.
 _NAMES = ("app", "app.kubernetes.io/name", "k8s-app", "name")

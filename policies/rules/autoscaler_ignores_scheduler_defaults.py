@@ -65,12 +65,12 @@ from policies.manifests.findings import Severity
 from policies.model.autoscalers import Tool, reads_scheduler_config
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.repository import Repository
-from policies.rules.base import Context, Problem, Subject
+from policies.rules.base import Context, Problem, RuleTarget
 from policies.scheduler.configuration import PLUGIN, config_errors
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes-sigs/karpenter/pull/3183"
-SUBJECT = Subject.SCHEDULER_CONFIG
+TARGET = RuleTarget.SCHEDULER_CONFIG
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,14 @@
 """What a rule is, what it is given, and how rules are found.
 
-Every module of this package but this one is a rule. Its docstring is its manual (Markdown, fixed headings);
-the YAML under *Fails* and *Passes* is run by the tests. Its constants say the rest:
+Every module of this package but this one is a rule, and all that is known of a rule is in its module. The
+docstring is the manual (Markdown, fixed headings); the YAML under *Fails* and *Passes* is run by the tests.
+The constants say the rest:
 
 - ``SEVERITY``: how bad a finding is, unless the problem or a policy says otherwise.
 - ``SEE``: the address of a thread or page that shows the pain.
-- ``SUBJECT``: what ``check`` is given, ``Subject.WORKLOAD`` unless told.
-- ``NEEDS_INVENTORY``: whether it can only be asked where a cluster or its domains are known.
+- ``TARGET``: what ``check`` is given, ``RuleTarget.WORKLOAD`` by default.
+- ``AT_ADMISSION``: whether admission runs it and may deny on its errors, ``AtAdmission.WARN`` by default.
+- ``NEEDS_INVENTORY``: whether it only runs where a cluster or its domains are known.
 - ``FIXABLE``: whether its problems carry edits that ``evenkeel fix`` may make.
 - ``OPT_IN``: whether it only runs where it is enabled, selected or named by a policy.
 - ``Params``: a frozen dataclass of settings with defaults; its docstring names each.
@@ -28,7 +30,7 @@ from policies import rules
 from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
-from policies.model.api_rules import ApiRule
+from policies.model.api_rules import API_RULES, ApiRule
 from policies.model.declared import Workload
 from policies.model.repository import Repository
 from policies.model.topology import ClusterTopology
@@ -36,8 +38,8 @@ from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.scheduler.releases import Behavior, behavior_of
 
 
-class Subject(StrEnum):
-    """What a rule looks at."""
+class RuleTarget(StrEnum):
+    """What a rule runs on."""
 
     #: A pod or workload: ``check(workload, context)``.
     WORKLOAD = "workload"
@@ -45,12 +47,23 @@ class Subject(StrEnum):
     SCHEDULER_CONFIG = "scheduler-config"
     #: Any object, as it was read: ``check(manifest, context)``.
     MANIFEST = "manifest"
-    #: What is read, before any other rule can look at it; whoever reads it reports, there is no ``check``.
+    #: A file or an annotation that cannot be read; the reader reports it, there is no ``check``.
     FILE = "file"
-    #: The next pod of an object under review; the forecast reports, there is no ``check``.
+    #: The next pod of an object under review; the forecast reports it, there is no ``check``.
     NEXT_POD = "next-pod"
     #: A document of another policy engine that injects constraints: ``check(injection, context)``.
     INJECTION = "injection"
+
+
+class AtAdmission(StrEnum):
+    """What admission does with the errors of a rule, unless a policy sets the severity or the enforcement."""
+
+    #: The object alone proves an error: a policy that denies rejects the object.
+    DENY = "deny"
+    #: An error may be intended, or depends on what changes, such as replicas or nodes: it is a warning.
+    WARN = "warn"
+    #: Wrong where an autoscaler of pods or another workload exists, which admission does not see: not run.
+    SKIP = "skip"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +73,7 @@ class Problem:
     Attributes:
         path: The field, in the object.
         message: What was found, with its numbers, as a sentence without its end.
-        edits: What would mend it; empty if that is for a person to decide.
+        edits: What would fix it; empty if that is for a person to decide.
         severity: How bad it is; None for the rule's own severity.
     """
 
@@ -72,11 +85,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What rules are given besides their subject.
+    """What rules are given besides their target.
 
     Attributes:
         version: The release of Kubernetes.
-        repository: What the subject is applied together with.
+        repository: What the target is applied together with.
         inventory: The cluster's nodes or domains; None if nothing is known of them.
         params: The rule's own settings, a ``Params`` of its module; None for a rule without.
     """
@@ -102,12 +115,14 @@ class Rule:
         summary: The first line of the manual.
         manual: The manual.
         see: Where the pain is shown.
-        subject: What it looks at.
+        target: What it runs on.
+        at_admission: Whether admission runs it and may deny on its errors.
+        is_api_rule: Whether it is the API server's: its errors are found in reading the object.
         needs_inventory: Whether it must know nodes or domains.
         fixable: Whether its problems carry edits.
         opt_in: Whether it only runs where it is enabled, selected or named by a policy.
         params: The type of its settings; None for a rule without.
-        check: Yields the problems of a subject; none where something else reports them.
+        check: Yields the problems of a target; none where something else reports them.
     """
 
     id: str
@@ -115,7 +130,9 @@ class Rule:
     summary: str
     manual: str
     see: str
-    subject: Subject
+    target: RuleTarget
+    at_admission: AtAdmission
+    is_api_rule: bool
     needs_inventory: bool
     fixable: bool
     opt_in: bool
@@ -158,19 +175,23 @@ def _api_problems(rule: ApiRule, workload: Workload, _context: Context) -> Itera
             yield Problem(error.path, error.problem)
 
 
-def _nothing(_subject: object, _context: Context) -> Iterator[Problem]:
+def _nothing(_target: object, _context: Context) -> Iterator[Problem]:
     return iter(())
 
 
 def _rule(name: str, module: ModuleType) -> Rule:
     manual: Final = module.__doc__ or ""
+    rule_id: Final = name.replace("_", "-")
+    is_api_rule = rule_id in API_RULES
     return Rule(
-        id=name.replace("_", "-"),
+        id=rule_id,
         severity=module.SEVERITY,
         summary=manual.partition("\n")[0],
         manual=manual,
         see=module.SEE,
-        subject=getattr(module, "SUBJECT", Subject.WORKLOAD),
+        target=getattr(module, "TARGET", RuleTarget.WORKLOAD),
+        at_admission=AtAdmission.DENY if is_api_rule else getattr(module, "AT_ADMISSION", AtAdmission.WARN),
+        is_api_rule=is_api_rule,
         needs_inventory=getattr(module, "NEEDS_INVENTORY", False),
         fixable=getattr(module, "FIXABLE", False),
         opt_in=getattr(module, "OPT_IN", False),

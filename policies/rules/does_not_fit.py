@@ -56,9 +56,9 @@ status: {allocatable: {pods: "110"}}
 from __future__ import annotations
 
 from policies.manifests.findings import Severity
-from policies.rules.base import Subject
+from policies.rules.base import RuleTarget
 
 SEVERITY = Severity.WARNING
 SEE = "https://kubernetes.io/docs/tasks/debug/debug-application/debug-pods/#my-pod-stays-pending"
-SUBJECT = Subject.NEXT_POD
+TARGET = RuleTarget.NEXT_POD
 NEEDS_INVENTORY = True

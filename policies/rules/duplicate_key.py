@@ -66,11 +66,11 @@ from collections.abc import Iterator
 from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
-from policies.rules.base import Context, Problem, Subject
+from policies.rules.base import Context, Problem, RuleTarget
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/neuvector/neuvector-helm/issues/398"
-SUBJECT = Subject.MANIFEST
+TARGET = RuleTarget.MANIFEST
 
 
 #: Lines that a message names. Arbitrary; keeps it readable.

@@ -39,8 +39,8 @@ does not allow exemptions by annotation, its author can add an exception.
 from __future__ import annotations
 
 from policies.manifests.findings import Severity
-from policies.rules.base import Subject
+from policies.rules.base import RuleTarget
 
 SEVERITY = Severity.WARNING
 SEE = "https://docs.astral.sh/ruff/rules/unused-noqa/"
-SUBJECT = Subject.FILE
+TARGET = RuleTarget.FILE

@@ -84,11 +84,11 @@ from policies.model.constraint import Constraint
 from policies.model.foreign_policies.constraints import ForeignInjection, is_unknown
 from policies.model.labels import LabelSelector
 from policies.model.topology_keys import MISNAMED
-from policies.rules.base import Context, Problem, Subject
+from policies.rules.base import Context, Problem, RuleTarget
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kyverno/policies/tree/main/other/spread-pods-across-topology"
-SUBJECT = Subject.INJECTION
+TARGET = RuleTarget.INJECTION
 
 
 def check(injection: ForeignInjection, context: Context) -> Iterator[Problem]:

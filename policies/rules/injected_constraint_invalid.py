@@ -80,11 +80,11 @@ from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
 from policies.model.foreign_policies.constraints import ForeignInjection, injected_errors
-from policies.rules.base import Context, Problem, Subject
+from policies.rules.base import Context, Problem, RuleTarget
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kyverno/kyverno/issues/10655"
-SUBJECT = Subject.INJECTION
+TARGET = RuleTarget.INJECTION
 
 
 def check(injection: ForeignInjection, _context: Context) -> Iterator[Problem]:

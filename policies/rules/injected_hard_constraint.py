@@ -87,11 +87,11 @@ from collections.abc import Iterator
 from policies.manifests.findings import Severity
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.foreign_policies.constraints import ForeignInjection
-from policies.rules.base import Context, Problem, Subject
+from policies.rules.base import Context, Problem, RuleTarget
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/devantler-tech/platform/pull/1661"
-SUBJECT = Subject.INJECTION
+TARGET = RuleTarget.INJECTION
 
 
 def check(injection: ForeignInjection, _context: Context) -> Iterator[Problem]:

@@ -91,10 +91,11 @@ from policies.manifests.findings import Severity
 from policies.model.declared import DeclaredConstraint, Workload
 from policies.model.labels import LabelSelector
 from policies.model.workload import descend
-from policies.rules.base import Context, Problem
+from policies.rules.base import AtAdmission, Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/FoundationDB/fdb-kubernetes-operator/issues/896"
+AT_ADMISSION = AtAdmission.SKIP
 
 #: The kinds that make no pod before an old one has gone.
 WITHOUT_SURGE = frozenset({("apps", "StatefulSet"), ("apps", "ReplicaSet"), ("", "ReplicationController")})

@@ -66,12 +66,12 @@ from typing import Any
 
 from policies.manifests.findings import Severity
 from policies.model.version import KubernetesVersion
-from policies.rules.base import Context, Problem, Subject
+from policies.rules.base import Context, Problem, RuleTarget
 from policies.scheduler.configuration import CONFIG_UNKNOWN, config_errors
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/rancher/rke2/issues/6641"
-SUBJECT = Subject.SCHEDULER_CONFIG
+TARGET = RuleTarget.SCHEDULER_CONFIG
 
 #: The first release that reads version v1; those before it read versions that are not known here.
 V1_SINCE = KubernetesVersion(1, 25)

@@ -60,10 +60,11 @@ from collections.abc import Iterator
 from policies.manifests.findings import Severity
 from policies.model.declared import Workload
 from policies.model.suggested_selector import is_patch, own_selector_edits
-from policies.rules.base import Context, Problem
+from policies.rules.base import AtAdmission, Context, Problem
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/issues/135797"
+AT_ADMISSION = AtAdmission.DENY
 FIXABLE = True
 
 

@@ -79,10 +79,11 @@ from policies.manifests.findings import Severity
 from policies.model.declared import Workload
 from policies.model.labels import LabelSelector, Operator
 from policies.model.next_pod import controller_labels
-from policies.rules.base import Context, Problem
+from policies.rules.base import AtAdmission, Context, Problem
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/fluxcd/flagger/issues/801"
+AT_ADMISSION = AtAdmission.DENY
 
 #: The labels that tell the pods of one workload apart.
 POD_LABELS = frozenset(

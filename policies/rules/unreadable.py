@@ -31,8 +31,8 @@ Correct the line that the message names. A file that is not a manifest can be le
 from __future__ import annotations
 
 from policies.manifests.findings import Severity
-from policies.rules.base import Subject
+from policies.rules.base import RuleTarget
 
 SEVERITY = Severity.ERROR
 SEE = "https://kubernetes.io/docs/concepts/configuration/overview/#general-configuration-tips"
-SUBJECT = Subject.FILE
+TARGET = RuleTarget.FILE

@@ -23,10 +23,10 @@ from policies.admission.decision import (
 )
 from policies.admission.warnings import MAX_LINES, lines
 from policies.config.context import AdmissionContext
-from policies.config.enforcement import API_RULES
 from policies.config.exemptions import DOES_NOT_FIT
 from policies.config.subject import Subject
 from policies.manifests.fields import FieldError, cut, is_cut, shown_name
+from policies.model.api_rules import API_RULES
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.reports.sanitize import printable_lines
 from webhook.admission.budget import Budget

@@ -22,7 +22,7 @@ from policies.config.lint_config import (
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.skipped import FailOnSkipped
 from policies.model.version import KNOWN_VERSION
-from policies.rules.base import Subject, all_rules, unknown_rule
+from policies.rules.base import RuleTarget, all_rules, unknown_rule
 from policies.scheduler.releases import parse_release
 from webhook.lint.chart_rendering import Charts
 from webhook.lint.charts import Release
@@ -197,7 +197,7 @@ def check_all_rules(config: LintConfig) -> None:
         left = set(config.select) - set(config.ignore)
         if not left:
             problems.append("every rule that is selected is ignored too: none would run")
-        elif all(all_rules()[rule].subject is Subject.NEXT_POD for rule in left):
+        elif all(all_rules()[rule].target is RuleTarget.NEXT_POD for rule in left):
             problems.append(f"{', '.join(sorted(left))} runs at admission only: no rule would run here")
     if problems:
         raise UsageError("\n".join(problems))

@@ -11,7 +11,7 @@ from policies.manifests.fields import FieldPath, Key
 from policies.manifests.findings import Finding, Location, Severity
 from policies.manifests.skipped import FailOnSkipped, Skipped, SkipReason, SourceKind
 from policies.reports.lint_run import LintRun
-from policies.rules.base import Context, Problem, Rule, Subject
+from policies.rules.base import AtAdmission, Context, Problem, Rule, RuleTarget
 
 MANUAL = """\
 A constraint that is odd.
@@ -38,7 +38,7 @@ with `maxSkew: 2`. Or delete it.
 """
 
 
-def _nothing(_subject: object, _context: Context) -> Iterator[Problem]:
+def _nothing(_target: object, _context: Context) -> Iterator[Problem]:
     return iter(())
 
 
@@ -50,7 +50,9 @@ def a_rule(rule_id: str = "odd-skew", severity: Severity = Severity.WARNING) -> 
         summary=MANUAL.partition("\n")[0],
         manual=MANUAL,
         see="https://example.com/pain",
-        subject=Subject.WORKLOAD,
+        target=RuleTarget.WORKLOAD,
+        at_admission=AtAdmission.WARN,
+        is_api_rule=False,
         needs_inventory=False,
         opt_in=False,
         fixable=True,

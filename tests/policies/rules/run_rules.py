@@ -11,14 +11,14 @@ from policies.manifests.documents import ManifestObject, load, objects
 from policies.model.declared import Workload
 from policies.model.repository import Repository
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.rules.base import Context, Problem, Rule, Subject, all_rules
+from policies.rules.base import Context, Problem, Rule, RuleTarget, all_rules
 
 
 def problems_of_objects(
     manifests: Iterable[ManifestObject], rule: Rule, context: Context
 ) -> Iterator[tuple[ManifestObject, list[Problem]]]:
     """Yield the workloads among manifests and what a rule finds in each; nothing for other rules."""
-    if rule.subject is not Subject.WORKLOAD:
+    if rule.target is not RuleTarget.WORKLOAD:
         return
     entries = [(manifest, _workload(manifest, context.version)) for manifest in manifests]
     repository = Repository.of(

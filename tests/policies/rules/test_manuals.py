@@ -27,7 +27,7 @@ from policies.manifests.findings import Finding, Severity
 from policies.model.node import read_node
 from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.rules.base import Context, Rule, Subject, all_rules
+from policies.rules.base import Context, Rule, RuleTarget, all_rules
 from tests.builders import kind_of
 from tests.policies.rules.run_rules import problems_of_objects
 from tests.policies.scheduler.clusters import an_index
@@ -62,7 +62,7 @@ class Example(NamedTuple):
 
     def findings(self, *, of: frozenset[str] | None = None) -> list[Finding]:
         """Return what rules find, all of them unless told."""
-        if self.rule.subject is Subject.NEXT_POD and self.inventory is not None:
+        if self.rule.target is RuleTarget.NEXT_POD and self.inventory is not None:
             return list(self._forecast())
         selection = Selection(select=of)
         return [unreadable(f"{self.rule.id}.yaml", problem) for problem in self.broken] + lint(
@@ -142,7 +142,7 @@ def test_the_declarations_of_a_rule(rule: Rule) -> None:
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.id)
     assert rule.severity in Severity
     assert re.fullmatch(r"https://\S+", rule.see)
-    assert rule.subject in Subject
+    assert rule.target in RuleTarget
     if rule.params is not None:
         settings = rule.params()
         names = [field.name for field in dataclasses.fields(settings)]
@@ -173,7 +173,7 @@ def test_what_admission_tells(most: int, golden: Callable[[str, str], str]) -> N
     told = [
         line
         for rule in all_rules().values()
-        if rule.subject is Subject.WORKLOAD
+        if rule.target is RuleTarget.WORKLOAD
         for block in _BLOCK.findall(_sections(rule)["Fails"])
         for finding in _read(rule, block).findings(of=frozenset({rule.id}))
         for line in lines([AdmissionWarning(finding.message, finding.rule, (finding.path,))], most)
