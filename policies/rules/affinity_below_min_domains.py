@@ -80,7 +80,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each hard constraint whose affinity leaves too few domains."""
     replicas = context.repository.replicas(workload)
     asking = [entry for entry in workload.constraints if entry.is_hard and entry.constraint.min_domains > 1]
-    if replicas is None or not asking or not context.behavior.min_domains:
+    if replicas is None or not asking:
         return
     for declared in asking:
         constraint = declared.constraint

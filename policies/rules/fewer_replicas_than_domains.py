@@ -2,7 +2,7 @@
 
 ## What it finds
 A `DoNotSchedule` constraint with `minDomains` of a workload whose HorizontalPodAutoscaler may go down to
-fewer replicas than that, though the cluster has the domains.
+fewer replicas than that, though the cluster has the domains for its pods.
 
 ## Why it matters
 With `minDomains: 3`, losing one zone should leave two thirds of the pods. With `minReplicas: 2` there are
@@ -91,6 +91,7 @@ from collections.abc import Iterator
 from policies.manifests.findings import Severity
 from policies.model.declared import Workload
 from policies.rules.base import Context, Problem
+from policies.scheduler.workload_topology import WorkloadTopology
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/aws-samples/appmod-blueprints/issues/892"
@@ -102,11 +103,15 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     scaler = context.repository.autoscaler(workload)
     if scaler is None or context.inventory is None or scaler.least < 1:
         return
+    topology = WorkloadTopology.of(workload, context.inventory, context.version)
     for declared in workload.constraints:
         constraint = declared.constraint
-        domains = context.inventory.values(constraint.topology_key) or frozenset()
+        if not declared.is_hard or constraint.min_domains <= scaler.least:
+            continue
+        listed = context.inventory.domains.get(constraint.topology_key, ())
+        domains, _ = topology.known_values(constraint, listed)
         wanted = min(constraint.min_domains, len(domains))
-        if not declared.is_hard or scaler.least >= wanted:
+        if scaler.least >= wanted:
             continue
         text = (
             f"asks for {constraint.min_domains} domains, and {len(domains)} values of "

@@ -83,14 +83,12 @@ not the number of pods that one may hold.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from policies.manifests.fields import ErrorList
 from policies.manifests.findings import Severity
 from policies.model.declared import DeclaredConstraint, Workload
 from policies.model.labels import LabelSelector
-from policies.model.workload import descend
+from policies.model.rollout import rolling_update
 from policies.rules.base import AtAdmission, Context, Problem
 
 SEVERITY = Severity.WARNING
@@ -99,13 +97,6 @@ AT_ADMISSION = AtAdmission.SKIP
 
 #: The kinds that make no pod before an old one has gone.
 WITHOUT_SURGE = frozenset({("apps", "StatefulSet"), ("apps", "ReplicaSet"), ("", "ReplicationController")})
-#: Percent of the replicas that a Deployment may have besides where it does not say:
-#: ``SetDefaults_Deployment``, ``pkg/apis/apps/v1/defaults.go``, Kubernetes 1.36.
-DEFAULT_SURGE = 25
-#: The same for kinds of which no more is known: twice as many pods.
-FULL_SURGE = 100
-
-_PERCENT = re.compile(r"(\d{1,9})%")
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
@@ -131,17 +122,17 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 
 def _selects_own_pods_only(workload: Workload, declared: DeclaredConstraint) -> bool:
-    """Tell whether a constraint asks for all that the workload's own selector asks for, and gets it.
+    """Return whether a constraint's selector is the workload's own, or narrower, and selects its pods.
 
     No two workloads of a namespace may have the same selector, so nothing else is selected then.
     """
     selector, own = declared.constraint.selector, workload.selector
     if selector is None or own is None or own.empty or not selector.matches(workload.labels):
         return False
-    return _asks_for_all(selector, own)
+    return _is_as_narrow(selector, own)
 
 
-def _asks_for_all(selector: LabelSelector, own: LabelSelector) -> bool:
+def _is_as_narrow(selector: LabelSelector, own: LabelSelector) -> bool:
     return set(own.match_labels) <= set(selector.match_labels) and set(own.match_expressions) <= set(
         selector.match_expressions
     )
@@ -152,22 +143,11 @@ def _is_by_revision(workload: Workload, declared: DeclaredConstraint) -> bool:
 
 
 def _surge(workload: Workload, replicas: int) -> int:
-    """Return how many pods a rolling update makes besides the replicas, at most."""
+    """Return how many pods an update makes besides the replicas, at most."""
     kind = (workload.kind.group, workload.kind.kind)
     if kind in WITHOUT_SURGE:
         return 0
     if kind != ("apps", "Deployment"):
-        return _share(FULL_SURGE, replicas)
-    strategy = descend(workload.obj, ("spec", "strategy"), ErrorList())
-    if strategy.get("type") == "Recreate":
-        return 0
-    value = descend(strategy, ("rollingUpdate",), ErrorList()).get("maxSurge", f"{DEFAULT_SURGE}%")
-    if type(value) is int and value >= 0:
-        return value
-    percent = _PERCENT.fullmatch(value) if isinstance(value, str) else None
-    return _share(int(percent[1]) if percent else FULL_SURGE, replicas)
-
-
-def _share(percent: int, replicas: int) -> int:
-    """Return a share of the replicas, rounded up."""
-    return -(-replicas * percent // 100)
+        return replicas  # Of other kinds no more is known.
+    update = rolling_update(workload, replicas)
+    return 0 if update is None else update.surge

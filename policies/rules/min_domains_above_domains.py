@@ -78,8 +78,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
-from policies.model.declared import DeclaredConstraint, Workload
-from policies.model.topology import ClusterTopology
+from policies.model.declared import Workload
 from policies.rules.base import Context, Problem
 from policies.scheduler.workload_topology import (
     WorkloadTopology,
@@ -98,19 +97,19 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     replicas, inventory = context.repository.replicas(workload), context.inventory
     if inventory is None or replicas is None:
         return
-    if not context.behavior.min_domains:
-        return
+    topology = WorkloadTopology.of(workload, inventory, context.version)
     for declared in workload.constraints:
         constraint = declared.constraint
+        key = constraint.topology_key
         if not declared.is_hard or constraint.min_domains == 1:
             continue
-        pinned = workload.affinity.values_of(constraint.topology_key)
-        if pinned is not None and len(pinned) < constraint.min_domains:
+        selected = workload.affinity.values_of(key)
+        if selected is not None and len(selected) < constraint.min_domains:
             continue  # Too few whatever the cluster has: affinity-below-min-domains says so.
-        found = _domains(workload, declared, inventory, context)
-        if found is None:
-            continue
-        there, reachable = found
+        written = inventory.domains.get(key, ())
+        if not written and (not inventory.nodes or nodes_are_added(context.repository, inventory)):
+            continue  # Which domains there will be is not known.
+        there, reachable = topology.known_values(constraint, written)
         if not there:
             continue  # No node suits its pods at all, which no number of domains would change.
         room = constraint.max_skew * len(reachable)
@@ -126,25 +125,3 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
                 f"0: with maxSkew {constraint.max_skew} at most {room} of {replicas.least} replicas"
                 f"{replicas.evidence} can run",
             )
-
-
-def _domains(
-    workload: Workload, declared: DeclaredConstraint, inventory: ClusterTopology, context: Context
-) -> tuple[frozenset[str], frozenset[str]] | None:
-    """Return the domains that count, now or once they have a node, and those of them that take pods.
-
-    None where they are not known: nothing is listed, and nodes are added as pods ask for them.
-    """
-    key = declared.constraint.topology_key
-    pinned = workload.affinity.values_of(key)
-    written = frozenset(inventory.domains.get(key, ()))
-    if not written and (not inventory.nodes or nodes_are_added(context.repository, inventory)):
-        return None
-    topology = WorkloadTopology.of(workload, inventory, context.version)
-    domains = topology.domains(declared.constraint)
-    counted = frozenset(domain.value for domain in domains)
-    usable = frozenset(domain.value for domain in domains if domain.usable)
-    nodeless = written - {node.labels[key] for node in inventory.nodes or () if key in node.labels}
-    if pinned is not None:
-        nodeless &= pinned
-    return counted | nodeless, usable | nodeless

@@ -134,8 +134,7 @@ def _limits(
 ) -> Iterator[tuple[FieldPath, DomainCapacities]]:
     """Yield what the constraints allow that count pods of every revision."""
     for declared in workload.constraints:
-        keys = declared.constraint.match_label_keys if topology.behavior.match_label_keys else ()
-        if not declared.is_hard or REVISION_LABELS & set(keys):
+        if not declared.is_hard or REVISION_LABELS & set(declared.constraint.match_label_keys):
             continue
         if counts_only_its_own(workload, declared, context.repository):
             yield declared.path, topology.capacities(declared.constraint)

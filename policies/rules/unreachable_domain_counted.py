@@ -128,7 +128,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             continue
         domains = topology.domains(constraint)
         barred = [domain for domain in domains if not domain.usable]
-        if not barred or not topology.usable or len(domains) < topology.min_domains(constraint):
+        if not barred or not topology.usable or len(domains) < constraint.min_domains:
             continue
         effect = _too_little(workload, topology, declared, replicas, grows=grows)
         if effect is None or not counts_only_its_own(workload, declared, context.repository):

@@ -6,7 +6,7 @@ For the rules, which know manifests and nodes but no running pods. Which nodes a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -23,7 +23,6 @@ from policies.model.workload import REVISION_OWNERS
 from policies.scheduler.capacity import DomainCapacities, max_pods
 from policies.scheduler.eligibility import eligible_nodes, required_keys
 from policies.scheduler.releases import Behavior, behavior_of
-from policies.scheduler.request import in_release
 
 #: The labels whose value all pods of one revision share, though no template has them.
 REVISION_LABELS = frozenset({*REVISION_OWNERS, "controller-revision-hash"})
@@ -130,7 +129,7 @@ class WorkloadTopology:
 
     def _find(self, constraint: Constraint) -> tuple[list[EligibleDomain], DomainCapacities]:
         # What the constraint selects does not matter to its domains.
-        bare = in_release(replace(constraint, selector=None, match_label_keys=()), self.behavior)
+        bare = replace(constraint, selector=None, match_label_keys=())
         if bare not in self._domains:
             domains = self._group(bare)
             self._domains[bare] = domains, _capacities(bare, domains)
@@ -152,9 +151,23 @@ class WorkloadTopology:
     def _usable_names(self) -> frozenset[str]:
         return frozenset(node.name for node in self.usable)
 
-    def min_domains(self, constraint: Constraint) -> int:
-        """Return how many domains there must be for the minimum to be more than 0."""
-        return in_release(constraint, self.behavior).min_domains
+    def known_values(
+        self, constraint: Constraint, listed: Collection[str]
+    ) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the domains that count, now or once they have a node, and those of them that take pods.
+
+        Args:
+            constraint: The constraint.
+            listed: Domains of its topology key that a policy lists, also those without a node at the moment.
+        """
+        key, domains = constraint.topology_key, self.domains(constraint)
+        without_node = frozenset(listed) - {node.labels[key] for node in self.nodes if key in node.labels}
+        selected = self.affinity.values_of(key)
+        if selected is not None:
+            without_node &= selected
+        eligible = frozenset(domain.value for domain in domains)
+        usable = frozenset(domain.value for domain in domains if domain.usable)
+        return eligible | without_node, usable | without_node
 
     def one_pod_per_domain(self, key: str) -> DomainCapacities | None:
         """Return what one pod a domain allows; None if a usable node lacks the key, and with it the limit."""
@@ -182,8 +195,7 @@ class WorkloadTopology:
         It fits if the constraint leaves these out; and pods of an old revision count with those of a new one.
         """
         constraint = declared.constraint
-        keys = in_release(constraint, self.behavior).match_label_keys
-        if REVISION_LABELS & set(keys):
+        if REVISION_LABELS & set(constraint.match_label_keys):
             return False
         if self.max_pods([self.capacities(constraint)], replicas + 1) is None:
             return False

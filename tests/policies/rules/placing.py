@@ -14,6 +14,7 @@ from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.rules.base import Context, Problem
 from policies.scheduler.evaluate import evaluate
+from policies.scheduler.releases import Behavior, behavior_of
 from tests.policies.rules.run_rules import problems
 from tests.policies.scheduler.clusters import a_node, a_pod, a_request, an_index, fitting
 
@@ -59,7 +60,12 @@ def room(problem: Problem) -> int | None:
 
 
 def most_placed(
-    nodes: Iterable[Mapping[str, Any]], manifest: str, *, wanted: int, apart: str | None = None
+    nodes: Iterable[Mapping[str, Any]],
+    manifest: str,
+    *,
+    wanted: int,
+    apart: str | None = None,
+    version: KubernetesVersion = KNOWN_VERSION,
 ) -> int:
     """Return how many pods of a workload the engine places, one after another, in the best of many orders.
 
@@ -68,10 +74,15 @@ def most_placed(
         manifest: The workload, as YAML.
         wanted: How many to place at most.
         apart: The topology key of a required anti-affinity against itself, which the engine does not judge.
+        version: The release of the scheduler.
     """
     template = load(manifest, "test.yaml")[0].value["spec"]["template"]
     raw = list(nodes)
-    return max(_placed(raw, template, wanted, apart, random.Random(seed)) for seed in range(TRIES))
+    behavior = behavior_of(version)
+    return max(
+        _placed(raw, template, wanted, apart, chance=random.Random(seed), behavior=behavior)
+        for seed in range(TRIES)
+    )
 
 
 def _placed(
@@ -79,7 +90,9 @@ def _placed(
     template: Mapping[str, Any],
     wanted: int,
     apart: str | None,
+    *,
     chance: random.Random,
+    behavior: Behavior,
 ) -> int:
     index = an_index(nodes)
     domain_of = {node["metadata"]["name"]: node["metadata"]["labels"].get(apart) for node in nodes}
@@ -88,7 +101,7 @@ def _placed(
     taken: set[str | None] = set()
     for number in range(wanted):
         pod = a_pod(f"web-{number}", labels=labels, **_spread(spec))
-        fits = fitting(evaluate(a_request(pod, {}, index), index))
+        fits = fitting(evaluate(a_request(pod, {}, index, behavior), index))
         names = [name for name in fits if apart is None or domain_of[name] not in taken]
         if not names:
             return number

@@ -39,10 +39,11 @@ def problems(rule: str, text: str, context: Context | None = None) -> list[Probl
     return [problem for _, entries in found for problem in entries]
 
 
-def workloads(text: str) -> list[Workload]:
+def workloads(text: str, version: KubernetesVersion = KNOWN_VERSION) -> list[Workload]:
     """Return the workloads of some YAML."""
     manifests = (entry for document in load(text, "test.yaml") for entry in objects(document))
-    return [found for found in map(_workload, manifests) if found is not None]
+    found = (_workload(manifest, version) for manifest in manifests)
+    return [workload for workload in found if workload is not None]
 
 
 def _workload(manifest: ManifestObject, version: KubernetesVersion = KNOWN_VERSION) -> Workload | None:
