@@ -33,7 +33,7 @@ def domain_bars(standing: ConstraintStats, *, indent: int, width: int) -> Iterat
         width: Columns of the terminal.
     """
     room = min(max(width - BESIDES_BAR, SHORTEST_BAR), LONGEST_BAR)
-    if standing.histogram and not standing.all_told:
+    if standing.histogram and not standing.all_listed:
         yield Padding(_histogram(standing, room), (0, 0, 0, indent))
     if standing.domains:
         yield Padding(_domains(standing, room), (0, 0, 0, indent))
@@ -41,7 +41,7 @@ def domain_bars(standing: ConstraintStats, *, indent: int, width: int) -> Iterat
 
 def _domains(standing: ConstraintStats, room: int) -> Table:
     hard = standing.minimum is not None
-    table = _table("DOMAIN" if standing.all_told else "WORST AND BEST", hard=hard)
+    table = _table("DOMAIN" if standing.all_listed else "WORST AND BEST", hard=hard)
     longest = max(domain.matching for domain in standing.domains)
     for domain in standing.domains:
         nodes = f"{domain.nodes:,}" if domain.counted else "not counted"

@@ -66,8 +66,8 @@ def _object(placement: Placement) -> dict[str, Any]:
 
 def _explanation(explanation: Explanation) -> dict[str, Any]:
     return {
-        "constraints": list(map(_standing, explanation.standings)),
-        "refusing": list(map(_refusing, explanation.refusing)),
+        "constraints": list(map(_standing, explanation.constraints)),
+        "refusing": list(map(_refusing, explanation.rejected)),
         "ranking": list(map(_tier, explanation.tiers)),
         "lead": explanation.lead,
     }
@@ -87,7 +87,7 @@ def _standing(standing: ConstraintStats) -> dict[str, Any]:
             for bar in standing.histogram
         ],
         "domains": list(map(_domain, standing.domains)),
-        "allDomains": standing.all_told,
+        "allDomains": standing.all_listed,
     }
 
 

@@ -55,8 +55,8 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
     if verdict.message:
         yield sentence(verdict.message)
     yield from _constraints(explained, width)
-    if explanation.refusing:
-        yield from _section("Why nodes refuse it", _refusing(verdict, explanation.refusing, groups))
+    if explanation.rejected:
+        yield from _section("Why nodes refuse it", _refusing(verdict, explanation.rejected, groups))
     if explanation.tiers:
         yield from _section("Where it would go", _outlook(explanation, placement, groups))
     if explained.stuck_message and verdict.names:
@@ -79,7 +79,7 @@ def _section(title: str, lines: Iterable[RenderableType]) -> Iterator[Renderable
 
 
 def _constraints(explained: Explained, width: int) -> Iterator[RenderableType]:
-    placement, standings = explained.placement, explained.explanation.standings
+    placement, standings = explained.placement, explained.explanation.constraints
     if placement.why_none:
         yield from ("", Text(f"No constraint is in force: {placement.why_none}."))
         return

@@ -1,8 +1,8 @@
-"""Which changes could make a pod fit, read off a verdict; whoever proposes one judges it first.
+"""Which changes could make a pod fit, from the result of scheduling it; each has to be evaluated.
 
-A node's obstacles are the plugins that refuse it; PodTopologySpread counts once for each constraint that is
-not satisfied. A change is worth trying if it takes the last obstacle of some node. What else it does (a
-tolerated taint may bring a domain into the counts) only another verdict tells.
+The rejections of a node are the plugins that reject it; PodTopologySpread counts once for each constraint
+that is not satisfied. A change is a candidate if it removes the last rejection of a node. What else it does
+(a tolerated taint may bring a domain into the counts) only another evaluation shows.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugins.schedulinggates import is_gated
 from policies.scheduler.result import FilterResult, Plugin, SchedulingResult
 
-#: Lists of taints for which tolerations are proposed, those of most nodes first. Arbitrary.
+#: Lists of taints for which tolerations are proposed, those of most nodes first; each is evaluated.
 MOST_TAINT_LISTS: Final = 3
-#: What the names of taints start with that tell a node's condition. A pod that tolerated one would run where
+#: What the names of taints for a node's condition start with. A pod that tolerated one would run where
 #: it cannot, or not for long. Source: ``well_known_taints.go`` and ``cloud-provider/api``, Kubernetes 1.36;
 #: autoscalers, which take the node away; agents without which no pod starts there.
 CONDITION_TAINTS: Final = (
@@ -47,33 +47,33 @@ CONTROL_PLANE_TAINTS: Final = (
     "node-role.kubernetes.io/master",
     "node-role.kubernetes.io/etcd",
 )
-#: How alike two keys must be to be taken for one, of 1. Arbitrary; one letter of ten.
-CLOSE: Final = 0.85
-#: Labels of nodes that a key is compared with, and those of them that are tried. Arbitrary.
-MOST_KEYS, MOST_MEANT = 500, 2
-#: How many times as large ``maxSkew`` may become before it is said that little is left of it. Arbitrary.
+#: How similar two keys must be to be taken for one (``difflib``): all but one letter of ten.
+SIMILAR: Final = 0.85
+#: Labels of nodes that a key is compared with, which takes some milliseconds, and those of them to propose.
+MOST_KEYS, MOST_SIMILAR = 500, 2
+#: How many times as large ``maxSkew`` may become before little is left of the guarantee.
 HOLLOW_TIMES: Final = 4
 
 
 def find_candidates(verdict: SchedulingResult, index: ClusterIndex, *, others: int) -> list[Change]:
-    """Return what could take an obstacle of some node, the least given up first.
+    """Return what could remove a rejection of some node, the least given up first.
 
     Args:
-        verdict: On a pod that fits nowhere.
-        index: The cluster that it was made on, unchanged.
-        others: How many more obstacles that node may have.
+        verdict: Of a pod that fits nowhere.
+        index: The cluster that was evaluated, unchanged.
+        others: How many more rejections that node may have.
     """
     if is_gated(verdict.request):
         return [Change(what=ChangeKind.SCHEDULING_GATES)]
     with index.reading():
         view = NodeView(index, verdict.request.pod)
-        obstacles = _Obstacles(verdict, view, index.nodes.label_keys(), others)
-        changes = [*_of_constraints(obstacles), *_of_pod(obstacles, index)]
+        rejections = _RejectionCounts(verdict, view, index.nodes.label_keys(), others)
+        changes = [*_of_constraints(rejections), *_of_pod(rejections, index)]
     return sorted(changes, key=lambda change: change.cost)
 
 
-class _Obstacles:
-    """How many obstacles each node has, and which nodes have one of them and few others."""
+class _RejectionCounts:
+    """How many rejections each node has, and which nodes have one of them and few others."""
 
     def __init__(self, verdict: SchedulingResult, view: NodeView, keys: Collection[str], others: int) -> None:
         self.verdict = verdict
@@ -81,78 +81,78 @@ class _Obstacles:
         #: The labels that nodes carry.
         self.keys = keys
         self._others = others
-        self._refused: dict[Plugin, NDArray[np.bool_]] = {
-            refusals.plugin: refusals.of_node != 0
-            for refusals in verdict.rejections
-            if refusals.plugin is not Plugin.POD_TOPOLOGY_SPREAD
+        self._rejected: dict[Plugin, NDArray[np.bool_]] = {
+            each.plugin: each.of_node != 0
+            for each in verdict.rejections
+            if each.plugin is not Plugin.POD_TOPOLOGY_SPREAD
         }
         self._counts = np.zeros(len(verdict.names), np.int64)
-        for refused in self._refused.values():
-            self._counts += refused
+        for rejected in self._rejected.values():
+            self._counts += rejected
         for result in verdict.results:
             if isinstance(result, FilterResult):
                 self._counts += ~result.satisfied
 
-    def refused_by(self, plugin: Plugin) -> NDArray[np.bool_]:
-        """Return the nodes that a plugin refuses and few others do, shape ``(n,)``."""
-        return self.fewest(self._refused[plugin])
+    def rejected_by(self, plugin: Plugin) -> NDArray[np.bool_]:
+        """Return the nodes that a plugin rejects and few others do, shape ``(n,)``."""
+        return self.fewest(self._rejected[plugin])
 
     def lacks_key(self, result: FilterResult) -> bool:
-        """Tell whether a topology key may be mistaken: nodes without it have few other obstacles."""
+        """Return whether a topology key may be mistaken: nodes without it have few other rejections."""
         key = result.applied.constraint.topology_key
         mistaken = key in RENAMED or key not in self.keys
         return mistaken and bool(self.fewest(result.domains.of_node == MISSING).any())
 
     def fewest(self, nodes: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return those of some nodes that have the fewest obstacles, none if these are too many."""
+        """Return those of some nodes that have the fewest rejections, none if these are too many."""
         least = min(int(self._counts[nodes].min(initial=self._others + 2)), self._others + 1)
         return nodes & (self._counts <= least)
 
 
-def _of_constraints(obstacles: _Obstacles) -> Iterator[Change]:
-    for position, result in enumerate(obstacles.verdict.results):
+def _of_constraints(rejections: _RejectionCounts) -> Iterator[Change]:
+    for position, result in enumerate(rejections.verdict.results):
         if isinstance(result, FilterResult):
             key = result.applied.constraint.topology_key
-            for meant in meant_keys(key, obstacles.keys) if obstacles.lacks_key(result) else ():
-                yield Change(what=ChangeKind.TOPOLOGY_KEY, constraint=position, value=meant)
+            for similar in similar_keys(key, rejections.keys) if rejections.lacks_key(result) else ():
+                yield Change(what=ChangeKind.TOPOLOGY_KEY, constraint=position, value=similar)
             present = result.domains.of_node != MISSING
-            within_reach = obstacles.fewest(present & ~result.satisfied)
+            within_reach = rejections.fewest(present & ~result.satisfied)
             if within_reach.any():
-                yield from _of_counts(obstacles, position, result, within_reach)
-            if within_reach.any() or obstacles.fewest(~result.satisfied).any():
+                yield from _of_counts(rejections, position, result, within_reach)
+            if within_reach.any() or rejections.fewest(~result.satisfied).any():
                 soft = str(WhenUnsatisfiable.SCHEDULE_ANYWAY)
                 yield Change(what=ChangeKind.WHEN_UNSATISFIABLE, constraint=position, value=soft)
                 yield Change(what=ChangeKind.CONSTRAINT, constraint=position)
 
 
-def meant_keys(key: str, carried: Collection[str]) -> Iterator[str]:
-    """Yield the labels of nodes that a topology key may have been meant to be, the likeliest first.
+def similar_keys(key: str, carried: Collection[str]) -> Iterator[str]:
+    """Yield the labels of nodes for which a topology key may be a mistake, the likeliest first.
 
     Args:
         key: The key as it is written.
         carried: The labels that nodes carry.
 
-    >>> list(meant_keys("topology.kubernetes.io/zones", ["topology.kubernetes.io/zone", "zone-id"]))
+    >>> list(similar_keys("topology.kubernetes.io/zones", ["topology.kubernetes.io/zone", "zone-id"]))
     ['topology.kubernetes.io/zone']
-    >>> list(meant_keys("rack", ["example.com/rack", "arch"]))
+    >>> list(similar_keys("rack", ["example.com/rack", "arch"]))
     ['example.com/rack']
     """
     known = {RENAMED.get(key), MISNAMED.get(key)}
     word = key.rpartition("/")[2]
     same_word = sorted(other for other in carried if other.rpartition("/")[2] == word)
-    # Keys that no one carries are compared with a bounded number of others, each of bounded length.
-    close = get_close_matches(key, sorted(carried)[:MOST_KEYS], n=1, cutoff=CLOSE)
+    # A key that no node has is compared with a bounded number of others, each of bounded length.
+    close = get_close_matches(key, sorted(carried)[:MOST_KEYS], n=1, cutoff=SIMILAR)
     found = dict.fromkeys((*filter(None, known), *same_word, *close))
     yield from [other for other in found if other in carried and other != key and other not in RENAMED][
-        :MOST_MEANT
+        :MOST_SIMILAR
     ]
 
 
 def _of_counts(
-    obstacles: _Obstacles, position: int, result: FilterResult, nodes: NDArray[np.bool_]
+    rejections: _RejectionCounts, position: int, result: FilterResult, nodes: NDArray[np.bool_]
 ) -> Iterator[Change]:
     """Yield what makes a constraint count other nodes, or allow more."""
-    request, constraint = obstacles.verdict.request, result.applied.constraint
+    request, constraint = rejections.verdict.request, result.applied.constraint
     if request.behavior.inclusion_policies:
         honor, ignore = NodeInclusionPolicy.HONOR, NodeInclusionPolicy.IGNORE
         if constraint.node_taints_policy is ignore:
@@ -170,7 +170,7 @@ def _of_counts(
 def max_skew_change(result: FilterResult, position: int, value: int) -> Change:
     """Return the change of a constraint's ``maxSkew``.
 
-    It is hollow if all pods that count could stand in one domain, or if it is far from what was asked for.
+    It is hollow if all matching pods could be in one domain, or if it is far from what the pod has.
     """
     old, domains = result.applied.constraint.max_skew, result.domains
     pods = int(domains.matching[domains.exists].sum()) + result.applied.self_match
@@ -180,24 +180,24 @@ def max_skew_change(result: FilterResult, position: int, value: int) -> Change:
     )
 
 
-def _of_pod(obstacles: _Obstacles, index: ClusterIndex) -> Iterator[Change]:
-    affinity = obstacles.verdict.request.pod.affinity
-    if obstacles.refused_by(Plugin.NODE_AFFINITY).any():
+def _of_pod(rejections: _RejectionCounts, index: ClusterIndex) -> Iterator[Change]:
+    affinity = rejections.verdict.request.pod.affinity
+    if rejections.rejected_by(Plugin.NODE_AFFINITY).any():
         if affinity.node_selector:
             yield Change(what=ChangeKind.NODE_SELECTOR)
         if affinity.terms is not None:
             yield Change(what=ChangeKind.NODE_AFFINITY)
-    if obstacles.refused_by(Plugin.NODE_NAME).any():
+    if rejections.rejected_by(Plugin.NODE_NAME).any():
         yield Change(what=ChangeKind.NODE_NAME)
-    yield from _of_tolerations(obstacles, index)
-    lower = _lower_requests(obstacles)
+    yield from _of_tolerations(rejections, index)
+    lower = _lower_requests(rejections)
     if lower is not None:
         yield lower
 
 
-def _of_tolerations(obstacles: _Obstacles, index: ClusterIndex) -> Iterator[Change]:
-    nodes = obstacles.refused_by(Plugin.TAINT_TOLERATION)
-    tolerations = obstacles.verdict.request.pod.tolerations
+def _of_tolerations(rejections: _RejectionCounts, index: ClusterIndex) -> Iterator[Change]:
+    nodes = rejections.rejected_by(Plugin.TAINT_TOLERATION)
+    tolerations = rejections.verdict.request.pod.tolerations
 
     def untolerated(taints: tuple[Taint, ...]) -> tuple[Taint, ...]:
         return tuple(
@@ -205,7 +205,7 @@ def _of_tolerations(obstacles: _Obstacles, index: ClusterIndex) -> Iterator[Chan
         )
 
     lists = index.nodes.map_taints(untolerated)
-    counted = Counter(lists[number] for number in obstacles.view.taint_numbers[nodes].tolist())
+    counted = Counter(lists[number] for number in rejections.view.taint_numbers[nodes].tolist())
     usable = (
         taints
         for taints, _ in sorted(counted.items(), key=lambda entry: (-entry[1], entry[0]))
@@ -216,27 +216,25 @@ def _of_tolerations(obstacles: _Obstacles, index: ClusterIndex) -> Iterator[Chan
         yield Change(what=ChangeKind.TOLERATIONS, taints=taints, given_up=len(taints), hollow=reserved)
 
 
-def _lower_requests(obstacles: _Obstacles) -> Change | None:
+def _lower_requests(rejections: _RejectionCounts) -> Change | None:
     """Return the change to what the node has left that lacks the smallest share of the requests."""
-    view, requests = obstacles.view, obstacles.verdict.request.pod.requests
-    nodes = obstacles.refused_by(Plugin.NODE_RESOURCES_FIT)
-    offered, used = view.resource(PODS)
-    nodes &= used < offered
+    view, requests = rejections.view, rejections.verdict.request.pod.requests
+    nodes = rejections.rejected_by(Plugin.NODE_RESOURCES_FIT)
+    allocatable, used = view.resource(PODS)
+    nodes &= used < allocatable
     missing = np.zeros(len(nodes))
-    room = {}
+    available = {}
     for name, request in requests:
-        offered, used = view.resource(name)
-        left = room[name] = offered - used
+        allocatable, used = view.resource(name)
+        left = available[name] = allocatable - used
         nodes &= left > 0
         missing += np.maximum(request - left, 0) / request
     if not nodes.any():
         return None
-    roomiest = int(np.argmin(np.where(nodes, missing, np.inf)))
+    best = int(np.argmin(np.where(nodes, missing, np.inf)))
     lowered = tuple(
-        (name, int(room[name][roomiest])) for name, request in requests if room[name][roomiest] < request
+        (name, int(available[name][best])) for name, request in requests if available[name][best] < request
     )
     return (
-        Change(what=ChangeKind.REQUESTS, requests=lowered, given_up=float(missing[roomiest]))
-        if lowered
-        else None
+        Change(what=ChangeKind.REQUESTS, requests=lowered, given_up=float(missing[best])) if lowered else None
     )

@@ -1,9 +1,9 @@
-"""How many pods hard constraints leave room for, however the scheduler places them one after another.
+"""How many pods fit under hard constraints, in whatever order the scheduler places them.
 
 An upper bound, and a certain one. With ``minimum`` the smallest count over a constraint's domains, a domain
 takes a pod only while its count stays within ``minimum + maxSkew``; and the minimum grows only once every
 domain holds more than it. So the highest minima that could ever be reached are found by raising them from 0
-while there is room, and the room at those minima is the most that fits.
+while pods fit, and what fits at those minima is the most that ever does.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Final
 
 #: Pods that a node never holds: kubelets are run with 110 to 500. Together with the next it bounds what
-#: finding the room costs, whatever number of replicas somebody writes.
+#: the search costs, whatever number of replicas a manifest has.
 MOST_ON_A_NODE: Final = 1_000
 #: Pods that a cluster never holds: https://kubernetes.io/docs/setup/best-practices/cluster-large/.
 MOST_IN_A_CLUSTER: Final = 150_000
@@ -31,7 +31,7 @@ class DomainCapacities:
         domains: The names of the usable nodes of each domain that has some.
         limit: How many pods a domain may hold above the minimum.
         rises: Whether the minimum can be more than 0: no domain counts that no pod can reach, and there are
-            as many as ``minDomains`` asks for.
+            as many as ``minDomains`` requires.
     """
 
     key: str
@@ -115,7 +115,7 @@ class _Levels:
         return most
 
     def _can_hold(self, level: int, least: int) -> bool:
-        """Tell whether every domain of a level could come to hold so many pods, more than the minimum."""
+        """Return whether every domain of a level could hold so many pods, more than the minimum."""
         if least > MOST_IN_A_CLUSTER:
             return False
         # Its own limit rises with the minimum, one by one, and is never what is in the way.

@@ -18,10 +18,10 @@ from policies.scheduler.request import SchedulingRequest
 class ChangeKind(StrEnum):
     """What is changed, by how little it gives up.
 
-    A gate that goes decides nothing. Then come mistakes: a misspelled key, and pods that were never meant to
-    count. Then nodes that will be free anyway; the inclusion policies, with which nodes that the pod cannot
-    use no longer count; further nodes; numbers; then the guarantee, which is softened; then nodes that
-    somebody reserved; last what somebody asked for and would no longer get.
+    Removing a gate gives up nothing. Then come mistakes: a misspelled key, and pods that should not count.
+    Then nodes that will be free anyway; the inclusion policies, with which nodes that the pod cannot use no
+    longer count; further nodes; numbers; then the guarantee, which becomes soft; then nodes that are
+    reserved; last what the pod requires and would no longer get.
     """
 
     SCHEDULING_GATES = "schedulingGates"
@@ -81,17 +81,17 @@ class ClusterChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One change; without any of the values below ``constraint`` it takes away what is named.
+    """One change; without any of the values below ``constraint`` it removes what is named.
 
     Attributes:
         what: What is changed.
         constraint: Which constraint, by its position among those in force; None for the pod.
         value: The new value of the constraint's field.
         taints: The taints to tolerate.
-        requests: At most how much the pod may ask for, of the resources of which it must ask for less.
+        requests: The most that the pod may request, of the resources of which it must request less.
         given_up: How much of a number is given up; compares changes of one kind.
         hollow: Whether so little is left of what the field is for that the next kind of change, or even
-            taking it away, is better: a maxSkew that allows nearly everything, a node that runs the cluster.
+            removing it, is better: a maxSkew that allows nearly everything, a node that runs the cluster.
     """
 
     what: ChangeKind
@@ -116,7 +116,7 @@ class Change:
         return _RANK[what], self.given_up
 
     def apply(self, request: SchedulingRequest) -> SchedulingRequest:
-        """Return a request with the constraint changed, as if where it comes from had been."""
+        """Return a request with the constraint changed, as if its source had been."""
         if self.constraint is None:
             raise ValueError(f"{self.what} is no field of a constraint")
         before, after = request.constraints[: self.constraint], request.constraints[self.constraint + 1 :]

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-#: Entries of a new column. Arbitrary; most namespaces have fewer pods.
+#: Entries of a new column; most namespaces have fewer pods.
 FIRST_CAPACITY: Final = 16
 #: Where int64 wraps around.
 _WRAP: Final = 2**63
@@ -17,7 +17,7 @@ _WRAP: Final = 2**63
 class Column:
     """A one-dimensional array with room at its end.
 
-    ``data`` is replaced when it grows, so nobody keeps it across events.
+    ``data`` is replaced when it grows, so it must not be kept across events.
     """
 
     __slots__ = ("_fill", "data", "size")

@@ -1,6 +1,6 @@
 """KubeSchedulerConfiguration: which default constraints each profile of kube-scheduler gives a pod.
 
-Only what concerns PodTopologySpread is read; other plugins are not judged. A profile that disables the
+Only what concerns PodTopologySpread is read. A profile that disables the
 plugin gives no defaults: kube-scheduler still validates the arguments, but runs the plugin at no extension
 point. Disabled at Filter (or PreFilter) alone, its hard constraints have no effect; at Score (or PreScore)
 alone, its soft ones have none.
@@ -40,7 +40,7 @@ VERSIONS = ("v1", "v1beta3", "v1beta2", "v1alpha2")
 VERSION_WITHOUT_DEFAULTING = "v1alpha2"
 #: The plugin.
 PLUGIN = "PodTopologySpread"
-#: The name of a profile, and of a pod's scheduler, that says none.
+#: The scheduler's name where a profile or a pod gives none.
 DEFAULT_SCHEDULER = "default-scheduler"
 
 #: What kube-scheduler spreads by where nothing is configured: ``systemDefaultConstraints``,
@@ -58,11 +58,11 @@ SYSTEM_CONSTRAINTS = (
     ),
 )
 
-#: The rule that a document breaks which is no configuration that can be read.
+#: The rule that a document of another kind or version breaks.
 CONFIG_UNKNOWN = "scheduler-config-unknown"
-#: The rule that profiles break which kube-scheduler cannot tell apart.
+#: The rule that profiles break whose names are missing or repeated.
 PROFILE_NAME_INVALID = "scheduler-profile-name-invalid"
-#: The rule that a profile breaks which configures a plugin twice.
+#: The rule that a profile with two configurations of a plugin breaks.
 PLUGIN_CONFIG_REPEATED = "scheduler-plugin-config-repeated"
 
 _ARGUMENTS = field_names("apiVersion", "kind", "defaultConstraints", "defaultingType")
@@ -288,6 +288,6 @@ def _effective(constraints: tuple[Constraint, ...], plugins: Mapping[str, Any]) 
 
 
 def _runs(plugins: Mapping[str, Any], points: tuple[str, ...]) -> bool:
-    """Tell whether the plugin runs at all of some extension points; ``multiPoint`` stands for the others."""
+    """Return whether the plugin runs at all of some extension points; ``multiPoint`` means all the others."""
     everywhere, *single = (_point(plugins, point, FieldPath(), ErrorList()) for point in points)
     return all(everywhere is not False if setting is None else setting for setting in single)

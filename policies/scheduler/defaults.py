@@ -51,7 +51,7 @@ def own_constraints(
     origin: ConstraintOrigin,
     behavior: Behavior,
 ) -> tuple[AppliedConstraint, ...]:
-    """Return the constraints that stand in a pod as a release applies them."""
+    """Return a pod's own constraints as a release applies them."""
     return tuple(apply_constraint(entry, labels, origin=origin, behavior=behavior) for entry in constraints)
 
 
@@ -89,7 +89,7 @@ def deduce_selector(snapshot: Snapshot, pod: PodIdentity) -> LabelSelector | Non
             if pod.owner.kind == "ReplicationController":
                 match_labels[key] = value  # Merged as a map, where the last one wins.
             elif match_labels.setdefault(key, value) != value:
-                # An owner that does not select its own pod: the scheduler asks for both values, so do we.
+                # An owner that does not select its own pod: the scheduler requires both values.
                 expressions += (Requirement(key, Operator.IN, (value,)),)
         expressions += owned.match_expressions
     deduced = LabelSelector(tuple(sorted(match_labels.items())), expressions)

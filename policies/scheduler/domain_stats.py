@@ -1,4 +1,4 @@
-"""How the domains of each constraint stand."""
+"""The domains of each constraint, with what the plugin counted in them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from policies.scheduler.node_table import MISSING
 from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.result import FilterResult, SchedulingResult, ScoreResult
 
-#: Domains up to which each is told. Arbitrary; half a terminal.
-TOLD_DOMAINS: Final = 12
-#: How many of the worst and of the best are told where there are more. Arbitrary.
-TOLD_EXTREMES: Final = 3
+#: Domains up to which all are listed: half the lines of a terminal.
+LISTED_DOMAINS: Final = 12
+#: How many of the worst and of the best are listed where there are more.
+LISTED_EXTREMES: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class ConstraintStats:
             lack the key of another constraint.
         histogram: The domains that exist by their matching pods, fewest first.
         domains: All domains by value; or, where they are many, the worst, then the best.
-        all_told: Whether that is all of them, also those that nodes carry which do not count.
+        all_listed: Whether that is all of them, also those that nodes carry which do not count.
     """
 
     applied: AppliedConstraint
@@ -84,15 +84,15 @@ class ConstraintStats:
     left_out_nodes: int
     histogram: tuple[EqualDomains, ...]
     domains: tuple[DomainStats, ...]
-    all_told: bool
+    all_listed: bool
 
 
 def constraint_stats(verdict: SchedulingResult) -> tuple[ConstraintStats, ...]:
-    """Return how the domains of each constraint stand, in the order of the constraints."""
-    return tuple(_standing(verdict, result) for result in verdict.results)
+    """Return what was counted for each constraint, in the order of the constraints."""
+    return tuple(_stats(verdict, result) for result in verdict.results)
 
 
-def _standing(verdict: SchedulingResult, result: FilterResult | ScoreResult) -> ConstraintStats:
+def _stats(verdict: SchedulingResult, result: FilterResult | ScoreResult) -> ConstraintStats:
     domains, selector = result.domains, result.applied.selector
     ignored = selector is not None and selector.empty and not verdict.request.behavior.empty_selector_counts
     lacking = int(np.count_nonzero(domains.of_node == MISSING))
@@ -103,8 +103,8 @@ def _standing(verdict: SchedulingResult, result: FilterResult | ScoreResult) -> 
     amounts, group, counts = np.unique(domains.matching[existing], return_inverse=True, return_counts=True)
     usable = np.bincount(group[feasible[existing] > 0], minlength=len(amounts))
     present = np.flatnonzero((carried > 0) | domains.exists)
-    all_told = len(present) <= TOLD_DOMAINS
-    told = present if all_told else _extremes(result, existing)
+    all_listed = len(present) <= LISTED_DOMAINS
+    listed = present if all_listed else _extremes(result, existing)
     return ConstraintStats(
         applied=result.applied,
         counts_nothing=selector is None or ignored,
@@ -115,8 +115,8 @@ def _standing(verdict: SchedulingResult, result: FilterResult | ScoreResult) -> 
         # Under the system defaults the empty domain takes in nodes without the key.
         left_out_nodes=len(verdict.names) - lacking - int(np.minimum(domains.nodes, carried).sum()),
         histogram=tuple(map(EqualDomains, amounts.tolist(), counts.tolist(), usable.tolist())),
-        domains=tuple(_domains(result, told, feasible, by_value=all_told)),
-        all_told=all_told,
+        domains=tuple(_domains(result, listed, feasible, by_value=all_listed)),
+        all_listed=all_listed,
     )
 
 
@@ -124,16 +124,20 @@ def _extremes(result: FilterResult | ScoreResult, existing: NDArray[np.intp]) ->
     """Return the domains with most matching pods, then those with fewest, each by value."""
     values, matching = result.domains.values, result.domains.matching.tolist()
     fewest_first = sorted(existing.tolist(), key=lambda domain: (matching[domain], values[domain]))
-    # By value among equals, so that the same names come first wherever one looks.
+    # By value among equals, so that equal input gives equal output.
     most_first = sorted(existing.tolist(), key=lambda domain: (-matching[domain], values[domain]))
-    return np.array(most_first[:TOLD_EXTREMES] + fewest_first[:TOLD_EXTREMES], np.intp)
+    return np.array(most_first[:LISTED_EXTREMES] + fewest_first[:LISTED_EXTREMES], np.intp)
 
 
 def _domains(
-    result: FilterResult | ScoreResult, told: NDArray[np.intp], feasible: NDArray[np.intp], *, by_value: bool
+    result: FilterResult | ScoreResult,
+    listed: NDArray[np.intp],
+    feasible: NDArray[np.intp],
+    *,
+    by_value: bool,
 ) -> Iterator[DomainStats]:
     values, domains = result.domains.values, result.domains
-    numbers = told.tolist()
+    numbers = listed.tolist()
     for domain in sorted(numbers, key=values.__getitem__) if by_value else numbers:
         matching = int(domains.matching[domain])
         skew = fits = None

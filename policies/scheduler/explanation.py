@@ -1,6 +1,6 @@
-"""What a verdict comes down to: how domains stand, why groups of nodes refuse, where the pod would go.
+"""A summary of a scheduling result: domains, groups of rejected nodes, and where the pod would go.
 
-Numbers and names alone; reports make words of them.
+Numbers and names only; the wording is that of the reports.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ class Tier:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """What a verdict comes down to.
+    """The summary.
 
     Attributes:
-        standings: Of each constraint in force, in their order.
-        refusing: The nodes that refuse the pod, the largest group first.
+        constraints: What was counted for each constraint in force, in their order.
+        rejected: The nodes that are rejected, the largest group first.
         tiers: The feasible nodes, the best score first; one tier without a score where nothing was scored.
     """
 
-    standings: tuple[ConstraintStats, ...]
-    refusing: tuple[RejectedNodes, ...]
+    constraints: tuple[ConstraintStats, ...]
+    rejected: tuple[RejectedNodes, ...]
     tiers: tuple[Tier, ...]
 
     @property
@@ -63,19 +63,18 @@ class Explanation:
 
 
 def explain(verdict: SchedulingResult, index: ClusterIndex, *, examples: int = EXAMPLES) -> Explanation:
-    """Return what a verdict comes down to.
+    """Summarize a scheduling result.
 
     Args:
-        verdict: The verdict.
-        index: The cluster that it was made on. Nothing may have changed since: ask for both in one
-            ``ClusterIndex.reading``.
+        verdict: The result.
+        index: The cluster that was evaluated, unchanged since: use one ``ClusterIndex.reading`` for both.
         examples: How many nodes of a group are named.
     """
     with index.reading():
         view = NodeView(index, verdict.request.pod)
         return Explanation(
-            standings=constraint_stats(verdict),
-            refusing=tuple(rejected_nodes(verdict, view, examples=examples)),
+            constraints=constraint_stats(verdict),
+            rejected=tuple(rejected_nodes(verdict, view, examples=examples)),
             tiers=tuple(_tiers(verdict, examples)),
         )
 

@@ -29,11 +29,10 @@ INDEXED_KINDS: Final = SNAPSHOT_KINDS | {NODE, POD}
 
 
 class ClusterIndex:
-    """The nodes, pods, services and owners of a cluster, for the engine to ask.
+    """The nodes, pods, services and owners of a cluster, as the scheduler's plugins need them.
 
-    One writer applies events, any number of readers ask under ``reading``; a lock keeps an event and a
-    reader apart, so that nobody sees half an event. Any order of events that ends in the same objects ends
-    in the same answers.
+    One writer applies events, any number of readers use it under ``reading``; a lock keeps a reader from
+    seeing half an event. Any order of events that ends in the same objects ends in the same results.
 
     Attributes:
         nodes: The nodes, and what is taken of them.
@@ -52,11 +51,11 @@ class ClusterIndex:
         # Of a fork: what pods that are being deleted hold, wherever they are.
         self._terminating: list[tuple[int, Holding]] = []
         self._is_fork = False
-        # Reentrant, so that who asks several questions can ask them of one picture.
+        # Reentrant, so that several evaluations can be made of one state of the cluster.
         self._lock = threading.RLock()
 
     def reading(self) -> AbstractContextManager[object]:
-        """Keep events away while the index is asked; what was computed may be used afterwards."""
+        """Hold events back while the index is read; what was computed may be used afterwards."""
         return self._lock
 
     def apply(self, obj: Mapping[str, Any]) -> list[FieldError]:
@@ -89,7 +88,7 @@ class ClusterIndex:
 
         Given the terms of the only pod that it is for, it has pods of other namespaces only where those
         select some; of the rest it has what they hold of their nodes. It needs no ``reading`` of this index,
-        which goes on meanwhile.
+        which follows its events meanwhile.
         """
         twin = ClusterIndex()
         with self._lock:
@@ -289,11 +288,11 @@ class _HoldingNumbers:
         return twin
 
     def find(self, number: int) -> Holding:
-        """Return what a number stands for."""
+        """Return the holding of a number."""
         return self._holdings[number]
 
     def release(self, number: int) -> Holding:
-        """Take back a number; return what it stood for."""
+        """Release a number; return its holding."""
         holding = self._holdings[number]
         self._counts[number] -= 1
         if not self._counts[number]:

@@ -1,7 +1,7 @@
 """The distinct label sets of one namespace's pods, and which of them a selector selects.
 
-Pods that a controller makes share their labels, so a selector is asked of a few sets instead of every pod.
-Posting lists by key and value answer it without looking at a set.
+Pods that a controller makes share their labels, so a selector is matched with a few sets instead of every
+pod, by posting lists of keys and values.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from policies.model.labels import LabelSelector, Operator, Requirement
 
-#: Unused sets that are kept before those in use are numbered anew. Arbitrary; a few kilobytes.
+#: Unused sets, of a few bytes each, that are kept before those in use are renumbered.
 KEPT_UNUSED = 256
 
 
 class LabelSets:
-    """Numbers label sets; set 0 stands for pods that are never counted and is in no posting list."""
+    """Numbers label sets; set 0 is that of pods that are never counted and is in no posting list."""
 
     __slots__ = ("_by_value", "_numbers", "_sets", "_used", "_with_key", "unused")
 

@@ -20,7 +20,7 @@ Mapped = TypeVar("Mapped")
 MISSING: Final = -1
 #: The resource that counts pods.
 PODS: Final = "pods"
-#: Values of a label beyond twice the slots after which its column is made anew. Arbitrary.
+#: Values of a label beyond twice the slots after which its column is rebuilt: few enough to scan at once.
 KEPT_VALUES: Final = 1024
 
 
@@ -92,7 +92,7 @@ class NodeTable:
         twin._nodes, twin._free, twin._pods = list(self._nodes), list(self._free), list(self._pods)
         twin._taint_numbers, twin._carriers = dict(self._taint_numbers), dict(self._carriers)
         twin._labels = {key: label.copy() for key, label in self._labels.items()}
-        # What is left out is made anew when it is asked for.
+        # What is left out is computed when it is needed.
         return twin
 
     @property
@@ -178,7 +178,7 @@ class NodeTable:
         return found
 
     def name_of(self, slot: int) -> str:
-        """Return the name of the node, known or not, that a slot stands for."""
+        """Return the name of the node of a slot, known or not."""
         return self._slot_names[slot]
 
     def label_keys(self) -> KeysView[str]:

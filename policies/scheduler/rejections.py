@@ -14,9 +14,9 @@ from policies.scheduler.node_table import MISSING, PODS
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.result import Code, FilterResult, Plugin, SchedulingResult
 
-#: Names that stand for a group of nodes. Arbitrary; as many as fit a line.
+#: Nodes of a group that are named: as many as fit a line.
 EXAMPLES: Final = 3
-#: As many names as there may be. Arbitrary; more than any cluster has nodes.
+#: Names every node of a group: more than any cluster has.
 EVERY_NODE: Final = 10**9
 
 
@@ -102,8 +102,8 @@ def rejected_nodes(
     """Yield the nodes that are rejected, the largest group first.
 
     Args:
-        verdict: The verdict.
-        view: The nodes that it was made on.
+        verdict: The result.
+        view: The nodes that were evaluated.
         examples: How many nodes of a group are named.
     """
     rejected = np.flatnonzero(~verdict.feasible)
@@ -132,7 +132,7 @@ def group_equal(columns: list[NDArray[Any]]) -> list[NDArray[np.intp]]:
     numbers = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         ranks = np.unique(column, return_inverse=True)[1]
-        # Ranks stay below the number of positions, so that pairs of them are told apart.
+        # Ranks stay below the number of positions, so that each pair of them has a number of its own.
         numbers = np.unique(numbers * len(numbers) + ranks, return_inverse=True)[1]
     order = np.argsort(numbers, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else []

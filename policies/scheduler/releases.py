@@ -21,7 +21,7 @@ _KEP = "https://github.com/kubernetes/enhancements/issues"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Behavior:
-    """What one release does; ``behavior_of`` makes it.
+    """What one release does; ``behavior_of`` returns it.
 
     Attributes:
         min_domains: ``minDomains`` counts; otherwise it is 1.
@@ -32,12 +32,12 @@ class Behavior:
             selects the incoming pod itself.
         scheduling_gates: A pod with ``schedulingGates`` waits; otherwise they are not known.
         zero_requests_fit: A resource of which the pod requests nothing is not looked at; otherwise a node
-            overcommitted in cpu, memory or ephemeral-storage refuses every pod that requests any resource.
+            overcommitted in cpu, memory or ephemeral-storage rejects every pod that requests any resource.
         oversized_requests_are_unresolvable: A request above the node's whole allocatable amount has the code
             UnschedulableAndUnresolvable; otherwise Unschedulable, as a request above what is left.
         names_taint: The reason for a taint names its key and value.
-        says_prefilter_reason_once: What refuses a pod before any node is looked at stands in the message
-            without a number; otherwise it counts for every node.
+        says_prefilter_reason_once: The message has a reason of PreFilter, which rejects all nodes, without a
+            number; otherwise it counts for every node.
         counts_left_out_nodes: Nodes that the names in a node affinity leave out count in the message.
     """
 
@@ -54,7 +54,7 @@ class Behavior:
     counts_left_out_nodes: bool
 
     def taint_reason(self, taint: Taint) -> str:
-        """Return why a node with this taint refuses a pod that does not tolerate it.
+        """Return why a node with this taint is rejected for a pod that does not tolerate it.
 
         Source: ``Filter``, ``tainttoleration/taint_toleration.go``, Kubernetes 1.24 and 1.36.
         """
@@ -82,10 +82,10 @@ class ReleaseChange:
     source: str
 
 
-#: The oldest release that the table describes; arbitrary: the first with today's wording of most reasons.
+#: The oldest release that the table describes: the first with today's wording of most reasons.
 OLDEST_VERSION = KubernetesVersion(1, 24)
-#: The newest release that may be named. Arbitrary; one that is newer than the table is judged as the newest
-#: there, since a cluster may be newer than this program.
+#: The newest release that may be named. One that is newer than the table behaves as the newest there, since a
+#: cluster may be newer than this program.
 LAST_VERSION = KubernetesVersion(1, 99)
 #: What the oldest does. Source: ``pkg/features/kube_features.go`` and ``pkg/scheduler``, Kubernetes 1.24.
 _OLDEST_BEHAVIOR = Behavior(
@@ -203,7 +203,7 @@ CHANGES: tuple[ReleaseChange, ...] = (
 )
 
 
-#: The fields of a constraint that came with a release, and the attribute of ``Behavior`` that tells whether
+#: The fields of a constraint that came with a release, and the attribute of ``Behavior`` that says whether
 #: they count. Before, the API server drops them: their gate is off. Source: KEP-3022, KEP-3094, KEP-3243.
 FIELDS: dict[str, str] = {
     "minDomains": "min_domains",
@@ -218,7 +218,7 @@ def field_since(name: str) -> KubernetesVersion:
     return next(change.since for change in CHANGES if change.field == FIELDS[name] and change.value)
 
 
-#: The values of these fields that ask for what a release does without them. Source: the same.
+#: The values of these fields that mean what a release does without them. Source: the same.
 _WITHOUT: dict[str, tuple[object, ...]] = {
     "minDomains": (None, 1),
     "nodeAffinityPolicy": (None, "Honor"),
@@ -228,7 +228,7 @@ _WITHOUT: dict[str, tuple[object, ...]] = {
 
 
 def dropped_fields(constraint: Mapping[str, Any], behavior: Behavior) -> list[str]:
-    """Return the fields of a raw constraint that ask for something and that a release drops.
+    """Return the fields of a raw constraint with an effect that a release drops.
 
     >>> dropped_fields({"minDomains": 3, "nodeTaintsPolicy": "Ignore"}, behavior_of(OLDEST_VERSION))
     ['minDomains']
@@ -241,7 +241,7 @@ def dropped_fields(constraint: Mapping[str, Any], behavior: Behavior) -> list[st
 
 
 def parse_release(text: str) -> KubernetesVersion:
-    """Read a release that can be judged by, as every option and document names it.
+    """Read the release that an option or a document names.
 
     Raises:
         UsageError: The text is no version, or that of a release before or after all that can be known.
@@ -259,7 +259,7 @@ def parse_release(text: str) -> KubernetesVersion:
 
 @lru_cache(maxsize=128)
 def behavior_of(version: KubernetesVersion) -> Behavior:
-    """Return what a release does; one beside the table does what the nearest release of the table does.
+    """Return what a release does; one outside the table does what its nearest release does.
 
     >>> behavior_of(KubernetesVersion(1, 26)).min_domains
     False

@@ -1,4 +1,4 @@
-"""How many pods alike fit, one after another: each is bound to the node that the scheduler would choose."""
+"""How many replicas fit, one after another: each is bound to the node that the scheduler would choose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the engine is asked: a pod, the constraints in force for it, and how its scheduler behaves."""
+"""A scheduling request: a pod, the constraints in force for it, and how its scheduler behaves."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class AppliedConstraint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulingRequest:
-    """Where could this pod go?
+    """The pod to place, and all that its placement depends on but the cluster.
 
     Attributes:
         pod: The incoming pod.
         constraints: Those in force, in the order that the scheduler looks at them.
         behavior: What its release of kube-scheduler does.
-        pinned: Whether a pod is made for each node, as a DaemonSet's are: every node is judged as the only
-            one to which the node affinity of its pod holds it.
+        pinned: Whether a pod is made for each node, as a DaemonSet's are: every node is evaluated as the only
+            one that the node affinity of its pod matches.
     """
 
     pod: PendingPod
@@ -62,7 +62,7 @@ class SchedulingRequest:
 
     @property
     def requires_all_keys(self) -> bool:
-        """Whether a node without one of the soft keys is ignored: so it is, but for the system defaults.
+        """Whether a node without one of the soft keys is ignored, as it is except by the system defaults.
 
         Source: ``initPreScoreState``, ``podtopologyspread/scoring.go``, Kubernetes 1.36.
         """
@@ -104,6 +104,6 @@ def apply_constraint(
 
 def _narrowed(selector: LabelSelector, keys: tuple[str, ...], labels: Mapping[str, str]) -> LabelSelector:
     added = tuple(Requirement(key, Operator.IN, (labels[key],)) for key in keys if key in labels)
-    # What the API server has merged already is not asked twice.
+    # What the API server has merged already is not added twice.
     added = tuple(requirement for requirement in added if requirement not in selector.match_expressions)
     return replace(selector, match_expressions=selector.match_expressions + added) if added else selector

@@ -43,7 +43,7 @@ class PhaseStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a plugin refuses a node, in the scheduler's own words; NodeResourcesFit may have several."""
+    """Why a plugin rejects a node, in the scheduler's own words; NodeResourcesFit may have several."""
 
     texts: tuple[str, ...]
     code: Code
@@ -96,7 +96,7 @@ class PluginScores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainCounts:
-    """How the domains of one constraint stand.
+    """The domains of one constraint.
 
     Attributes:
         values: The label's values; some may be on no node.
@@ -115,7 +115,7 @@ class DomainCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterResult:
-    """A DoNotSchedule constraint: what its check saw on every node.
+    """A DoNotSchedule constraint: what its check is made of on every node.
 
     Attributes:
         applied: The constraint.
@@ -135,7 +135,7 @@ class FilterResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreResult:
-    """A ScheduleAnyway constraint: what its score was made of.
+    """A ScheduleAnyway constraint: what its score is made of.
 
     Attributes:
         applied: The constraint.

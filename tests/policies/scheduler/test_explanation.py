@@ -43,7 +43,7 @@ def test_domains() -> None:
     for node, labels in zip(nodes, (selected, selected, other, selected), strict=True):
         node["metadata"]["labels"] |= labels
     _, explanation = explained(_pod(a_constraint(), nodeSelector=selected), *nodes, *on("n1", 2))
-    (standing,) = explanation.standings
+    (standing,) = explanation.constraints
 
     assert [("a", 0, 1, True, 1, True), ("b", 2, 1, True, 3, False), ("c", 0, 0, False, 1, True)] == [
         (domain.value, domain.matching, domain.nodes, domain.counted, domain.skew, domain.fits)
@@ -73,7 +73,7 @@ def test_the_domain_of_nodes_without_the_label() -> None:
     for node, labels in zip(nodes, (selected, other, selected, other), strict=True):
         node["metadata"]["labels"] |= labels
     _, explanation = explained(pod, service, *nodes, *on("n3", 2), args={"defaultingType": "System"})
-    standing = explanation.standings[1]
+    standing = explanation.constraints[1]
 
     assert [("", 2, 1), ("a", 0, 1)] == [
         (domain.value, domain.matching, domain.nodes) for domain in standing.domains
@@ -86,9 +86,9 @@ def test_many_domains() -> None:
     nodes = [a_node(f"n{number:02}") for number in range(40)]
     pods = [pod for number in range(9) for pod in on(f"n{number:02}", number)]
     _, explanation = explained(_pod(a_constraint(topologyKey=HOSTNAME)), *nodes, *pods)
-    (standing,) = explanation.standings
+    (standing,) = explanation.constraints
 
-    assert not standing.all_told
+    assert not standing.all_listed
     assert ["n08", "n07", "n06", "n00", "n09", "n10"] == [domain.value for domain in standing.domains]
     assert [32, *[1] * 8] == [alike.domains for alike in standing.histogram]
 
@@ -102,7 +102,7 @@ def test_selectors_that_count_nothing(selector: Any, expected: bool) -> None:  #
     """A selector that can match no pod is told from one that happens to match none."""
     _, explanation = explained(_pod(a_constraint(labelSelector=selector)), a_node("n1", "a"))
 
-    assert expected == explanation.standings[0].counts_nothing
+    assert expected == explanation.constraints[0].counts_nothing
 
 
 def test_reasons_with_operands() -> None:
@@ -144,7 +144,7 @@ def test_reasons_with_operands() -> None:
         ),
         ("n4", [(Plugin.NODE_UNSCHEDULABLE, None, (), ())]),
         ("n5", [(Plugin.POD_TOPOLOGY_SPREAD, None, (), (SkewViolation(constraint=0, lacks_key=True),))]),
-    ] == sorted(map(_told, explanation.refusing))
+    ] == sorted(map(_told, explanation.rejected))
 
 
 def _breach(domain: str, matching: int, skew: int) -> SkewViolation:
@@ -192,14 +192,14 @@ def test_sums(case: Object) -> None:
     verdict, explanation = explained(case["pod"], *objects_of(case), args=case["args"])
 
     assert len(verdict.names) == (
-        sum(refusing.count for refusing in explanation.refusing)
+        sum(refusing.count for refusing in explanation.rejected)
         + sum(tier.count for tier in explanation.tiers)
     )
-    for standing, result in zip(explanation.standings, verdict.results, strict=True):
+    for standing, result in zip(explanation.constraints, verdict.results, strict=True):
         assert np.count_nonzero(result.domains.exists) == sum(a.domains for a in standing.histogram)
-        if standing.all_told and isinstance(result, FilterResult):
+        if standing.all_listed and isinstance(result, FilterResult):
             _check_against_nodes(standing, result)
-    for refusing in explanation.refusing:
+    for refusing in explanation.rejected:
         for refusal in refusing.rejections:
             assert bool(refusal.taint) == (refusal.plugin is Plugin.TAINT_TOLERATION)
             assert bool(refusal.violations) == (refusal.plugin is Plugin.POD_TOPOLOGY_SPREAD)
