@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -49,6 +49,11 @@ class ClusterTopology:
                 if key in node.labels:
                     found.setdefault(node.labels[key], []).append(node)
         return found
+
+    @property
+    def keys(self) -> Collection[str]:
+        """The labels that nodes have."""
+        return self._carried.keys()
 
     @cached_property
     def taint_count(self) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from difflib import get_close_matches
+
 from policies.model.version import KubernetesVersion
 
 #: The node label of zones.
@@ -39,6 +42,10 @@ MISNAMED = {
     "topology.kubernetes.io/node": HOSTNAME,
     "zone": ZONE,
 }
+#: How similar two keys must be to be taken for one (``difflib``): all but one letter of ten.
+_SIMILAR = 0.85
+#: Labels of nodes that a key is compared with letter by letter.
+_COMPARED = 500
 #: What the domains of a key are called, with the article; the old names mean the same.
 _NOUNS = {HOSTNAME: "a node", ZONE: "a zone", REGION: "a region"}
 
@@ -51,3 +58,28 @@ def domain_noun(key: str) -> str:
     """
     meant = RENAMED.get(key) or MISNAMED.get(key) or key
     return _NOUNS.get(meant, f"a domain of {key}")
+
+
+def similar_keys(key: str, carried: Collection[str]) -> list[str]:
+    """Return the labels of nodes for which a topology key may be a mistake, the likeliest first, at most two.
+
+    Args:
+        key: The key as it is written.
+        carried: The labels that nodes have.
+
+    >>> similar_keys("topology.kubernetes.io/zones", ["topology.kubernetes.io/zone", "zone-id"])
+    ['topology.kubernetes.io/zone']
+    >>> similar_keys("rack", ["example.com/Rack", "arch"])
+    ['example.com/Rack']
+    """
+    known = filter(None, (RENAMED.get(key), MISNAMED.get(key)))
+    word = _last_word(key)
+    same_word = sorted(other for other in carried if _last_word(other) == word)
+    # Comparing letters is slow: with a bounded number of labels, each of bounded length, some milliseconds.
+    close = get_close_matches(key, sorted(carried)[:_COMPARED], n=1, cutoff=_SIMILAR)
+    found = dict.fromkeys((*known, *same_word, *close))
+    return [other for other in found if other in carried and other != key and other not in RENAMED][:2]
+
+
+def _last_word(key: str) -> str:
+    return key.rpartition("/")[2].lower()

@@ -77,7 +77,6 @@ names it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
@@ -86,19 +85,16 @@ from policies.model.declared import Workload
 from policies.model.pod_affinity import affinity_terms
 from policies.model.repository import Repository
 from policies.model.topology import ClusterTopology
+from policies.model.topology_keys import similar_keys
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/cozystack/cozystack/issues/3358"
 NEEDS_INVENTORY = True
 
-#: Labels that are named at most where none has the same last part. Arbitrary; keeps one line readable.
-_CLOSE = 3
-#: How much of a label must be as in the key for a typing mistake (``difflib``). Arbitrary.
-_LIKENESS = 0.85
 #: What comes of a key without which no node is taken.
 _PENDING = "every pod stays pending"
-#: Keys of one workload for which is looked what may be meant. Arbitrary.
+#: Keys of one workload that are compared with the labels of nodes, which takes some milliseconds each.
 _ADVISED = 5
 
 
@@ -119,9 +115,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     ]
     missing = [use for use in uses if _is_missing(use[1], context, inventory)]
     for number, (path, key, effect) in enumerate(missing):
-        # Who has more than a few wrong keys has seen by then which are right; looking takes a while.
-        alike = _alike(key, inventory) if number < _ADVISED else []
-        yield _problem(path, key, effect, alike, inventory)
+        similar = similar_keys(key, inventory.keys) if number < _ADVISED else []
+        yield _problem(path, key, effect, similar, inventory)
 
 
 def _is_missing(key: str, context: Context, inventory: ClusterTopology) -> bool:
@@ -133,10 +128,12 @@ def _comes_with_new_nodes(key: str, repository: Repository) -> bool:
     return key.startswith(KARPENTER_LABELS) and Tool.KARPENTER in repository.tools
 
 
-def _problem(path: FieldPath, key: str, effect: str, alike: list[str], inventory: ClusterTopology) -> Problem:
+def _problem(
+    path: FieldPath, key: str, effect: str, similar: list[str], inventory: ClusterTopology
+) -> Problem:
     count = len(inventory.nodes or ())
     severity = Severity.ERROR if effect == _PENDING else Severity.WARNING
-    advice = f"; they have {', '.join(alike)}" if alike else ""
+    advice = f"; they have {', '.join(similar)}" if similar else ""
     nodes = "the only node does not have" if count == 1 else f"none of the {count} nodes has"
     text = f"{nodes} the label {key}, so {effect}{advice}"
     return Problem(path.child("topologyKey"), text, severity=severity)
@@ -151,11 +148,3 @@ def _also(workload: Workload) -> str:
     if not others:
         return ""
     return f", and with it the other ScheduleAnyway constraint{'s' if others > 1 else ''}"
-
-
-def _alike(key: str, inventory: ClusterTopology) -> list[str]:
-    """Return the labels of nodes with the same last part or nearly the same letters: what may be meant."""
-    name = key.rpartition("/")[2].lower()
-    keys = {label for node in inventory.nodes or () for label in node.labels}
-    same = sorted(label for label in keys if label.rpartition("/")[2].lower() == name)
-    return same or get_close_matches(key, keys, _CLOSE, _LIKENESS)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from difflib import get_close_matches
 from typing import Final
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from policies.model.constraint import NodeInclusionPolicy, WhenUnsatisfiable
 from policies.model.taints import SCHEDULING_EFFECTS, Taint, first_untolerated
-from policies.model.topology_keys import MISNAMED, RENAMED
+from policies.model.topology_keys import RENAMED, similar_keys
 from policies.scheduler.changes import Change, ChangeKind
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import MISSING, PODS
@@ -47,10 +46,6 @@ CONTROL_PLANE_TAINTS: Final = (
     "node-role.kubernetes.io/master",
     "node-role.kubernetes.io/etcd",
 )
-#: How similar two keys must be to be taken for one (``difflib``): all but one letter of ten.
-SIMILAR: Final = 0.85
-#: Labels of nodes that a key is compared with, which takes some milliseconds, and those of them to propose.
-MOST_KEYS, MOST_SIMILAR = 500, 2
 #: How many times as large ``maxSkew`` may become before little is left of the guarantee.
 HOLLOW_TIMES: Final = 4
 
@@ -123,29 +118,6 @@ def _of_constraints(rejections: _RejectionCounts) -> Iterator[Change]:
                 soft = str(WhenUnsatisfiable.SCHEDULE_ANYWAY)
                 yield Change(what=ChangeKind.WHEN_UNSATISFIABLE, constraint=position, value=soft)
                 yield Change(what=ChangeKind.CONSTRAINT, constraint=position)
-
-
-def similar_keys(key: str, carried: Collection[str]) -> Iterator[str]:
-    """Yield the labels of nodes for which a topology key may be a mistake, the likeliest first.
-
-    Args:
-        key: The key as it is written.
-        carried: The labels that nodes carry.
-
-    >>> list(similar_keys("topology.kubernetes.io/zones", ["topology.kubernetes.io/zone", "zone-id"]))
-    ['topology.kubernetes.io/zone']
-    >>> list(similar_keys("rack", ["example.com/rack", "arch"]))
-    ['example.com/rack']
-    """
-    known = {RENAMED.get(key), MISNAMED.get(key)}
-    word = key.rpartition("/")[2]
-    same_word = sorted(other for other in carried if other.rpartition("/")[2] == word)
-    # A key that no node has is compared with a bounded number of others, each of bounded length.
-    close = get_close_matches(key, sorted(carried)[:MOST_KEYS], n=1, cutoff=SIMILAR)
-    found = dict.fromkeys((*filter(None, known), *same_word, *close))
-    yield from [other for other in found if other in carried and other != key and other not in RENAMED][
-        :MOST_SIMILAR
-    ]
 
 
 def _of_counts(
