@@ -100,8 +100,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         return
     topology = WorkloadTopology.of(workload, inventory, context.version)
     hard = [entry for entry in workload.constraints if entry.is_hard]
-    judged = all(counts_only_its_own(workload, entry, context.repository) for entry in hard)
-    capacities = [topology.capacities(entry.constraint) for entry in hard] if judged else []
+    are_own = all(counts_only_its_own(workload, entry, context.repository) for entry in hard)
+    capacities = [topology.capacities(entry.constraint) for entry in hard] if are_own else []
     grows = nodes_are_added(context.repository, inventory)
     for term in found:
         if not topology.usable or (grows and (term.topology_key == HOSTNAME or capacities)):
@@ -141,5 +141,5 @@ def _lack(
 
 
 def _keeps_all_apart(workload: Workload, term: SelfSeparation) -> bool:
-    """Tell whether a term's label keys have one value for all replicas."""
+    """Return whether a term's label keys have one value for all replicas."""
     return set(term.match_label_keys) <= workload.labels.keys() | REVISION_LABELS

@@ -114,7 +114,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     terms = [term for term in affinity_terms(workload) if term.anti]
     if not terms or is_patch(workload) or has_placeholder(workload.labels):
         return
-    apart: set[str] | None = None
+    separated: set[str] | None = None
     for term in terms:
         selector = term.selector
         if selector is None or term.excludes_own_value or not term.is_about_namespace_of(workload):
@@ -124,46 +124,46 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             continue
         if context.repository.selects_any(selector, workload.namespace):
             continue
-        if apart is None:
-            apart = _kept_apart(terms, workload)
-        severity, effect = _effect(term.topology_key, apart, workload, context)
+        if separated is None:
+            separated = _separated_keys(terms, workload)
+        severity, effect = _effect(term.topology_key, separated, workload, context)
         path = term.path.child("labelSelector")
         text = f"does not select this pod ({mismatch}), nor any other pod of the repository, so that {effect}"
         yield Problem(path, text, severity=severity)
 
 
 def _names_own(selector: LabelSelector, workload: Workload) -> bool:
-    """Tell whether a selector that misses the pods names their workload all the same."""
+    """Return whether a selector that misses the pods names their workload all the same."""
     if _selects_object(selector, workload):
         return True
     own = {workload.labels[key] for key in _NAMES if key in workload.labels} | {workload.name} - {""}
-    asked = _asked(selector)
-    if any(key in asked and own.isdisjoint(asked[key]) for key in _NAMES):
+    required = _required(selector)
+    if any(key in required and own.isdisjoint(required[key]) for key in _NAMES):
         return False
-    if any(key in asked for key in _NAMES):
+    if any(key in required for key in _NAMES):
         return True
     own |= {workload.labels[key] for key in _PARTS if key in workload.labels}
     # The right name under a key that the pods lack.
-    return any(key not in workload.labels and not own.isdisjoint(values) for key, values in asked.items())
+    return any(key not in workload.labels and not own.isdisjoint(values) for key, values in required.items())
 
 
 def _selects_object(selector: LabelSelector, workload: Workload) -> bool:
-    """Tell whether the labels are there, but on the workload and not on its pods."""
+    """Return whether the labels are there, but on the workload and not on its pods."""
     metadata = ErrorList().mapping(workload.obj.get("metadata"), FieldPath())
     labels = ErrorList().labels(metadata.get("labels"), FieldPath())
-    return bool(_asked(selector)) and selector.matches(labels)
+    return bool(_required(selector)) and selector.matches(labels)
 
 
-def _asked(selector: LabelSelector) -> dict[str, frozenset[str]]:
-    """Return the values that a selector asks for, by label."""
-    asked = {key: frozenset([value]) for key, value in selector.match_labels}
+def _required(selector: LabelSelector) -> dict[str, frozenset[str]]:
+    """Return the values that a selector requires, by label."""
+    required = {key: frozenset([value]) for key, value in selector.match_labels}
     for entry in selector.match_expressions:
         if entry.operator is Operator.IN:
-            asked[entry.key] = asked.get(entry.key, frozenset(entry.values)).intersection(entry.values)
-    return asked
+            required[entry.key] = required.get(entry.key, frozenset(entry.values)).intersection(entry.values)
+    return required
 
 
-def _kept_apart(terms: list[AffinityTerm], workload: Workload) -> set[str]:
+def _separated_keys(terms: list[AffinityTerm], workload: Workload) -> set[str]:
     """Return the topology keys over which other terms or constraints keep the replicas apart."""
     by_terms = {term.topology_key for term in terms if separates_replicas(term, workload)}
     return by_terms | {
@@ -173,9 +173,9 @@ def _kept_apart(terms: list[AffinityTerm], workload: Workload) -> set[str]:
     }
 
 
-def _effect(key: str, apart: set[str], workload: Workload, context: Context) -> tuple[Severity, str]:
+def _effect(key: str, separated: set[str], workload: Workload, context: Context) -> tuple[Severity, str]:
     """Return how bad it is, and what comes of it."""
     replicas = context.repository.replicas(workload)
-    if key in apart or replicas is None or replicas.most < 2:
+    if key in separated or replicas is None or replicas.most < 2:
         return Severity.NOTE, "the term does nothing"
     return Severity.WARNING, f"replicas may share {domain_noun(key)}"

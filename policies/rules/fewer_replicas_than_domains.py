@@ -99,7 +99,7 @@ NEEDS_INVENTORY = True
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
-    """Yield each constraint that asks for more domains than the autoscaler leaves replicas."""
+    """Yield each constraint that requires more domains than the autoscaler leaves replicas."""
     scaler = context.repository.autoscaler(workload)
     if scaler is None or context.inventory is None or scaler.least < 1:
         return

@@ -81,7 +81,7 @@ INSTEAD: Mapping[str, str] = {
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
-    """Yield each field that the release drops and that asks for something."""
+    """Yield each field with an effect that the release drops."""
     for declared in workload.constraints:
         for name in dropped_fields(declared.raw, context.behavior):
             yield Problem(

@@ -124,13 +124,13 @@ def _selector_problem(selector: LabelSelector, injection: ForeignInjection, cont
     matched = injection.selector
     if matched is None or injection.labels is None or any(map(is_unknown, injection.labels.values())):
         return None
-    asked = dict(matched.match_labels)
+    required = dict(matched.match_labels)
     if injection.kinds == {"Pod"}:
-        return _contradiction(selector, {**asked, **injection.labels}, matched)
+        return _contradiction(selector, {**required, **injection.labels}, matched)
     copied = [
         f"{key}={value}"
         for key, value in selector.match_labels
-        if asked.get(key) == value and injection.labels.get(key) != value
+        if required.get(key) == value and injection.labels.get(key) != value
     ]
     if (
         not copied
@@ -156,7 +156,7 @@ def _contradiction(selector: LabelSelector, labels: Mapping[str, str], matched: 
 
 
 def _is_shown(selector: LabelSelector, injection: ForeignInjection, context: Context) -> bool:
-    """Tell whether a workload of the repository that gets the constraint has pods that it counts."""
+    """Return whether a workload of the repository that gets the constraint has pods that it counts."""
     if injection.selector is None:
         return False
     return any(

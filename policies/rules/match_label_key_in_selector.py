@@ -119,11 +119,11 @@ def _edits(workload: Workload, path: FieldPath) -> Iterator[Edit]:
 
 
 def _asks_for(selector: LabelSelector, key: str, value: str | None) -> bool:
-    """Tell whether all that a selector asks of a label is that it has one value."""
-    asked: list[tuple[str, ...]] = [(given,) for name, given in selector.match_labels if name == key]
-    asked += [
+    """Return whether all that a selector asks of a label is that it has one value."""
+    required: list[tuple[str, ...]] = [(given,) for name, given in selector.match_labels if name == key]
+    required += [
         entry.values if entry.operator is Operator.IN else ()
         for entry in selector.match_expressions
         if entry.key == key
     ]
-    return value is not None and all(values == (value,) for values in asked)
+    return value is not None and all(values == (value,) for values in required)

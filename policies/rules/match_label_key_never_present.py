@@ -109,7 +109,7 @@ from policies.rules.base import Context, Problem
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/47554"
 
-#: The labels with which controllers tell the revisions of a workload apart.
+#: The labels by which controllers distinguish the revisions of a workload.
 REVISION_KEYS = frozenset({*REVISION_OWNERS, REVISION_HASH})
 #: The groups whose controllers add no labels but those that are known.
 KNOWN_GROUPS = frozenset({"", "apps", "batch", "argoproj.io"})

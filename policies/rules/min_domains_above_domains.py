@@ -93,7 +93,7 @@ NEEDS_INVENTORY = True
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
-    """Yield each hard constraint that asks for more domains than there are."""
+    """Yield each hard constraint that requires more domains than there are."""
     replicas, inventory = context.repository.replicas(workload), context.inventory
     if inventory is None or replicas is None:
         return

@@ -90,6 +90,6 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 
 def _is_spread(workload: Workload) -> bool:
-    """Tell whether a workload has any spread of its own, valid or not."""
+    """Return whether a workload has any spread of its own, valid or not."""
     affinity = descend(workload.spec, ("affinity",), ErrorList())
     return bool(workload.spec.get("topologySpreadConstraints") or affinity.get("podAntiAffinity"))

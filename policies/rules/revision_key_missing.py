@@ -104,7 +104,7 @@ _NO_SURGE = (0, "0", "0%")
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
-    """Yield each constraint that does not tell revisions apart."""
+    """Yield each constraint that counts the pods of all revisions."""
     label = workload.kind.revision_label
     if label is None or context.version < MATCH_LABEL_KEYS_SINCE or not _overlaps(workload):
         return
@@ -139,13 +139,13 @@ def _counts_both(constraint: Constraint, workload: Workload) -> bool:
 
 
 def _can_exceed(constraint: Constraint, workload: Workload, pods: int) -> bool:
-    """Tell whether so many pods, wherever an update leaves them, can have a skew above ``maxSkew``."""
+    """Return whether so many pods, wherever an update leaves them, can have a skew above ``maxSkew``."""
     held = workload.affinity.values_of(constraint.topology_key)
     return constraint.max_skew < pods and (held is None or len(held) > 1)
 
 
 def _overlaps(workload: Workload) -> bool:
-    """Tell whether an update runs pods of the old and the new revision side by side."""
+    """Return whether an update runs pods of the old and the new revision side by side."""
     strategy = descend(workload.obj, ("spec", "strategy"), ErrorList())
     if strategy.get("type") == "Recreate":
         return False

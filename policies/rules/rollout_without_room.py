@@ -124,7 +124,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 def _is_unreachable(
     limit: tuple[FieldPath, DomainCapacities], workload: Workload, topology: WorkloadTopology, room: int
 ) -> bool:
-    """Tell whether a constraint has no room only for domains that no pod can reach."""
+    """Return whether a constraint has no room only for domains that no pod can reach."""
     of_limit = (entry for entry in workload.constraints if entry.path == limit[0])
     return any(topology.has_no_room_for_surge(declared, room) for declared in of_limit)
 

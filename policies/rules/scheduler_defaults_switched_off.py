@@ -116,7 +116,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 
 def _would_default(workload: Workload, context: Context) -> bool:
-    """Tell whether the built-in defaults would apply without the constraint."""
+    """Return whether the built-in defaults would apply without the constraint."""
     kind = workload.kind
     scheduler = workload.spec.get("schedulerName") or DEFAULT_SCHEDULER
     if (kind.group, kind.kind) not in DEFAULTED_KINDS or scheduler != DEFAULT_SCHEDULER:
@@ -130,7 +130,7 @@ def _would_default(workload: Workload, context: Context) -> bool:
 
 
 def _apart(workload: Workload) -> set[Any]:
-    """Return the topology keys over which anti-affinity keeps pods apart."""
+    """Return the topology keys over which anti-affinity separates pods."""
     found = ErrorList()
     terms = descend(workload.spec, ("affinity", "podAntiAffinity"), found)
     required = found.objects(terms.get("requiredDuringSchedulingIgnoredDuringExecution"), FieldPath())

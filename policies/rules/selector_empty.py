@@ -99,7 +99,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 
 def _is_narrowed(workload: Workload, declared: DeclaredConstraint) -> bool:
-    """Tell whether a key of ``matchLabelKeys`` takes the place of the selector."""
+    """Return whether a key of ``matchLabelKeys`` takes the place of the selector."""
     keys = declared.constraint.match_label_keys
     if not keys:
         return False

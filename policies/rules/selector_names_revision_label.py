@@ -85,7 +85,7 @@ SEVERITY = Severity.ERROR
 SEE = "https://github.com/fluxcd/flagger/issues/801"
 AT_ADMISSION = AtAdmission.DENY
 
-#: The labels that tell the pods of one workload apart.
+#: The labels by which the pods of one workload differ.
 POD_LABELS = frozenset(
     {
         "statefulset.kubernetes.io/pod-name",

@@ -96,7 +96,7 @@ from policies.scheduler.configuration import DEFAULT_SCHEDULER, PLUGIN, build, c
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/kubernetes/issues/91234"
 
-#: The plugin that packs nodes when it is told to, and how it is told.
+#: The plugin that packs nodes with this scoring strategy.
 PACKING, MOST_ALLOCATED = "NodeResourcesFit", "MostAllocated"
 #: Weights of the default profile: ``default_plugins.go``, Kubernetes 1.36.
 DEFAULT_WEIGHTS = {PLUGIN: 2, PACKING: 1}
@@ -143,7 +143,7 @@ def _overruled(raw: Mapping[str, Any], config: Mapping[str, Any], name: str) -> 
 
 
 def _is_switched_off(raw: Mapping[str, Any], config: Mapping[str, Any], name: str) -> bool:
-    """Tell whether the plugin is disabled for soft constraints: then the built-in ones have no effect."""
+    """Return whether the plugin is disabled for soft constraints: then the built-in ones have no effect."""
     built_in = {**raw, "schedulerName": name, "pluginConfig": []}
     return not build({**config, "profiles": [built_in]}).constraints_for(name)
 

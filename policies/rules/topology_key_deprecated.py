@@ -122,7 +122,7 @@ def _renamed(path: FieldPath, old: str, new: str, context: Context) -> Problem:
 
 
 def _stands_already(workload: Workload, declared: DeclaredConstraint, key: str) -> bool:
-    """Tell whether a constraint of the key would stand twice, broken entries included."""
+    """Return whether there would be two constraints of the key, broken entries included."""
     entries = ErrorList().objects(workload.spec.get("topologySpreadConstraints"), FieldPath())
     pair = (key, str(declared.constraint.when_unsatisfiable))
     return any((entry.get("topologyKey"), entry.get("whenUnsatisfiable")) == pair for _, entry in entries)

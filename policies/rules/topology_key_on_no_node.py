@@ -124,7 +124,7 @@ def _is_missing(key: str, context: Context, inventory: ClusterTopology) -> bool:
 
 
 def _comes_with_new_nodes(key: str, repository: Repository) -> bool:
-    """Tell whether the nodes that are added for pending pods carry a label that none has yet."""
+    """Return whether the nodes that are added for pending pods carry a label that none has yet."""
     return key.startswith(KARPENTER_LABELS) and Tool.KARPENTER in repository.tools
 
 
