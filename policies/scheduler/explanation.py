@@ -7,19 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
 from policies.scheduler.domain_stats import ConstraintStats, constraint_stats
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_view import NodeView
+from policies.scheduler.profile import WEIGHTS
 from policies.scheduler.rejections import EXAMPLES, RejectedNodes, rejected_nodes
-from policies.scheduler.result import SchedulingResult
-
-#: What the default profile multiplies the plugin's score by: ``getDefaultPlugins``,
-#: ``pkg/scheduler/apis/config/v1/default_plugins.go``, Kubernetes 1.36.
-SPREAD_WEIGHT: Final = 2
+from policies.scheduler.result import Plugin, SchedulingResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +35,7 @@ class Tier:
     @property
     def points(self) -> int:
         """What the score adds to a node's total in the default profile."""
-        return SPREAD_WEIGHT * (self.score or 0)
+        return WEIGHTS[Plugin.POD_TOPOLOGY_SPREAD] * (self.score or 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
