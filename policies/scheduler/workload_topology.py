@@ -65,6 +65,7 @@ class WorkloadTopology:
     _domains: dict[Constraint, tuple[list[EligibleDomain], DomainCapacities]] = field(
         default_factory=dict, compare=False
     )
+    _labeled: dict[frozenset[str], frozenset[str]] = field(default_factory=dict, compare=False)
     _one_pod: dict[str, DomainCapacities | None] = field(default_factory=dict, compare=False)
     _max_pods: dict[tuple[tuple[DomainCapacities, ...], int], int | None] = field(
         default_factory=dict, compare=False
@@ -97,7 +98,9 @@ class WorkloadTopology:
 
     def with_labels(self, keys: frozenset[str]) -> frozenset[str]:
         """Return the nodes that have every one of some labels."""
-        return frozenset(node.name for node in self.nodes if all(key in node.labels for key in keys))
+        if keys not in self._labeled:
+            self._labeled[keys] = frozenset(node.name for node in self.nodes if keys <= node.labels.keys())
+        return self._labeled[keys]
 
     @cached_property
     def matches_affinity(self) -> frozenset[str]:
