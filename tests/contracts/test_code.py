@@ -45,14 +45,15 @@ TESTED_ELSEWHERE = {
     "policies/model/interpod_terms.py": "tests/policies/scheduler/test_profile.py",
     "policies/scheduler/holdings.py": "tests/policies/scheduler/test_profile.py",
     "policies/scheduler/image_table.py": "tests/policies/scheduler/test_profile.py",
-    "policies/scheduler/interpodaffinity.py": "tests/policies/scheduler/test_profile.py",
-    "policies/scheduler/node_scores.py": "tests/policies/scheduler/test_profile.py",
+    "policies/scheduler/normalize.py": "tests/policies/scheduler/test_profile.py",
+    "policies/scheduler/plugins/imagelocality.py": "tests/policies/scheduler/test_profile.py",
+    "policies/scheduler/plugins/interpodaffinity.py": "tests/policies/scheduler/test_profile.py",
+    "policies/scheduler/plugins/nodeports.py": "tests/policies/scheduler/test_profile.py",
     "policies/scheduler/columns.py": "tests/policies/scheduler/test_index.py",
     "policies/scheduler/plugins/podtopologyspread/counting.py": (
         "tests/policies/scheduler/plugins/podtopologyspread/test_filtering.py"
     ),
     "policies/scheduler/plugins/podtopologyspread/plugin.py": "tests/policies/scheduler/test_evaluate.py",
-    "policies/scheduler/profile.py": "tests/policies/scheduler/test_evaluate.py",
     "policies/scheduler/node_table.py": "tests/policies/scheduler/test_index.py",
     "policies/scheduler/node_view.py": "tests/policies/scheduler/plugins/test_nodeaffinity.py",
     "policies/scheduler/pod_table.py": "tests/policies/scheduler/test_index.py",
