@@ -44,7 +44,7 @@ def filter_nodes(view: NodeView, request: SchedulingRequest) -> SpreadRejections
     checks = tuple(_check(applied, view, request, keys) for applied in request.constraints if applied.is_hard)
     of_node = np.zeros(len(view.slots), np.intp)
     for check in reversed(checks):
-        np.copyto(of_node, np.where(check.domains.of_node == MISSING, 2, 1), where=~check.satisfied)
+        of_node = np.where(check.satisfied, of_node, 1 + (check.domains.of_node == MISSING))
     return SpreadRejections(Plugin.POD_TOPOLOGY_SPREAD, (SKEW_TOO_LARGE, MISSING_KEY), of_node, checks)
 
 
