@@ -22,7 +22,8 @@ def render(placement: Placement) -> bytes:
     """Return a placement's verdict as one line of JSON, without its end.
 
     ``{"kubernetesVersion", "revision", "preFilter", "preScore", "constraints", "nodes", "feasibleNodes",
-    "best", "message"}``; numbers are exactly the scheduler's, nodes and domains are sorted by name.
+    "best", "message", "condition", "notModeled"}``; numbers are the scheduler's, nodes and domains are
+    sorted by name.
     """
     verdict = placement.verdict
     return orjson.dumps(
@@ -36,6 +37,7 @@ def render(placement: Placement) -> bytes:
             "feasibleNodes": verdict.feasible_count,
             "best": [verdict.names[node] for node in verdict.best],
             "message": verdict.message,
+            "condition": verdict.condition,
             "notModeled": list(verdict.request.pod.unmodeled),
         }
     )

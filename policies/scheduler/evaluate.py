@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from policies.scheduler.fit_error import condition_message
+from policies.scheduler.fit_error import condition_of, fit_error
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugins.podtopologyspread.filtering import SpreadRejections
@@ -30,6 +30,7 @@ def _evaluate(request: SchedulingRequest, index: ClusterIndex) -> SchedulingResu
     checks = (check for each in rejections if isinstance(each, SpreadRejections) for check in each.checks)
     counts = iter(scores.counts)
     is_any = bool(feasible.any())
+    message = "" if is_any else fit_error(request, view, rejections)
     return SchedulingResult(
         request=request,
         names=tuple(view.names),
@@ -40,6 +41,7 @@ def _evaluate(request: SchedulingRequest, index: ClusterIndex) -> SchedulingResu
         pre_score=PhaseStatus.SUCCESS if scoring else PhaseStatus.SKIP,
         raw_scores=None if spread is None else spread.raw,
         scores=None if spread is None else spread.normalized,
-        message="" if is_any else condition_message(request, view, rejections),
+        message=message,
+        condition="" if is_any else condition_of(request, view, rejections, message),
         plugin_scores=score_plugins(view, request, feasible, spread) if is_any else (),
     )

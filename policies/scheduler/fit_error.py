@@ -1,7 +1,8 @@
-"""The sentence that kube-scheduler puts into the condition of a pod that fits nowhere.
+"""What kube-scheduler says of a pod that fits nowhere: its FitError, and the pod's condition.
 
-It ends where preemption begins, which is not modeled. Source: ``FitError.Error``,
-``pkg/scheduler/framework/types.go``, and ``findNodesThatFitPod``, ``pkg/scheduler/schedule_one.go``,
+Which pods preemption would evict is not modeled: the condition is that of a pod that may evict none. Source:
+``FitError.Error``, ``pkg/scheduler/framework/types.go``, ``findNodesThatFitPod``,
+``pkg/scheduler/schedule_one.go``, and ``Preempt``, ``pkg/scheduler/framework/preemption/preemption.go``,
 Kubernetes 1.36.
 """
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugins.schedulinggates import GATED, is_gated
 from policies.scheduler.request import SchedulingRequest
-from policies.scheduler.result import Rejections
+from policies.scheduler.result import Code, Rejections
 
 #: A cluster without nodes: ``ErrNoNodesAvailable``.
 NO_NODES = "no nodes available to schedule pods"
@@ -26,9 +27,13 @@ CONFLICT = "pod affinity terms conflict"
 #: The nodes that the names in the node affinity leave out before any filter runs.
 LEFT_OUT = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
 
+#: What preemption says of a node where it may evict nothing, and of one where evictions would not help.
+NO_VICTIMS = "No preemption victims found for incoming pod"
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
 
-def condition_message(request: SchedulingRequest, view: NodeView, rejections: Iterable[Rejections]) -> str:
-    """Return the sentence for a pod that every node rejects.
+
+def fit_error(request: SchedulingRequest, view: NodeView, rejections: Iterable[Rejections]) -> str:
+    """Return the FitError of a pod that every node rejects.
 
     Each node counts under every reason of the first plugin that rejects it; the parts are sorted as strings.
     """
@@ -48,6 +53,34 @@ def condition_message(request: SchedulingRequest, view: NodeView, rejections: It
         counted[LEFT_OUT] += left_out
     parts = sorted(f"{count} {text}" for text, count in counted.items())
     return f"0/{len(names)} nodes are available: {', '.join(parts)}."
+
+
+def condition_of(
+    request: SchedulingRequest, view: NodeView, rejections: Iterable[Rejections], message: str
+) -> str:
+    """Return the message of the pod's PodScheduled condition: the FitError, and what PostFilter adds.
+
+    Preemption is tried on the nodes whose first rejection other pods could resolve; without pods of a lower
+    priority it finds no victims there.
+    """
+    names = view.names
+    if is_gated(request) or not names:
+        return message
+    named = request.pod.affinity.node_names()
+    if named is not None and not named:
+        # DynamicResources' PostFilter misses what its PreFilter had no chance to write.
+        return f"{message} not found"
+    resolvable = np.zeros(len(names), np.bool_)
+    left = np.ones(len(names), np.bool_) if named is None else view.named(named)
+    for rejected in rejections:
+        by_eviction = np.array([False, *(reason.code is Code.UNSCHEDULABLE for reason in rejected.reasons)])
+        resolvable |= left & by_eviction[rejected.of_node]
+        left = left & (rejected.of_node == 0)
+    tried = int(np.count_nonzero(resolvable))
+    counted = {NO_VICTIMS: tried, NOT_HELPFUL: len(names) - tried}
+    parts = sorted(f"{count} {text}" for text, count in counted.items() if count)
+    preemption = f"0/{len(names)} nodes are available: {', '.join(parts)}."
+    return f"{message} no new claims to deallocate, preemption: {preemption}"
 
 
 def _count_reasons(rejections: Iterable[Rejections], filtered: NDArray[np.bool_]) -> Counter[str]:

@@ -164,7 +164,8 @@ class SchedulingResult:
         pre_score: Whether there is a soft one to score.
         raw_scores: What Score returns for feasible nodes; None where nothing was scored. Shape ``(n,)``.
         scores: After NormalizeScore, 0 to 100; None where nothing was scored. Shape ``(n,)``.
-        message: The sentence of the pod's condition; empty if it fits somewhere.
+        message: The FitError; empty if the pod fits somewhere.
+        condition: The message of the pod's condition, with what preemption adds; empty if it fits somewhere.
         plugin_scores: Of each score plugin that does not skip; none where no node is feasible.
     """
 
@@ -178,6 +179,7 @@ class SchedulingResult:
     raw_scores: NDArray[np.int64] | None
     scores: NDArray[np.int64] | None
     message: str
+    condition: str
     plugin_scores: tuple[PluginScores, ...] = ()
 
     @property

@@ -189,7 +189,10 @@ SCHEMAS: Final[dict[str, Schema]] = {
             {"type": "array", "items": TEXT}, "The feasible nodes with the highest total, by name."
         ),
         message=described(
-            TEXT, "The condition of a pod that fits nowhere, up to where preemption begins; else empty."
+            TEXT, "The scheduler's FitError for a pod that fits nowhere; empty if it fits somewhere."
+        ),
+        condition=described(
+            TEXT, "The message of the pod's PodScheduled condition: with what preemption adds; else empty."
         ),
         notModeled={
             "type": "array",

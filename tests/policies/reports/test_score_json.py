@@ -157,6 +157,7 @@ def test_keys() -> None:
         "feasibleNodes",
         "best",
         "message",
+        "condition",
         "notModeled",
     ] == list(answer)
     assert [

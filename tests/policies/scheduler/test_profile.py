@@ -108,7 +108,8 @@ def as_profile(result: SchedulingResult) -> dict[str, Any]:
                 if each.of_node[at]
                 for reason in (each.reasons[each.of_node[at] - 1],)
             ]
-    return {"nodes": nodes, "best": [result.names[at] for at in result.best], "message": result.message}
+    best = [result.names[at] for at in result.best]
+    return {"nodes": nodes, "best": best, "message": result.message, "condition": result.condition}
 
 
 def said(expected: dict[str, Any]) -> dict[str, Any]:
@@ -119,7 +120,8 @@ def said(expected: dict[str, Any]) -> dict[str, Any]:
         if "scores" in kept:
             kept["scores"] = {key: value for key, value in kept["scores"].items() if key != UNSCORED}
         nodes[name] = kept
-    return {"nodes": nodes, "best": expected.get("best", []), "message": expected.get("message", "")}
+    texts = {key: expected.get(key, "") for key in ("message", "condition")}
+    return {"nodes": nodes, "best": expected.get("best", [])} | texts
 
 
 def steps_of(case: dict[str, Any]) -> list[dict[str, Any]]:
@@ -129,7 +131,7 @@ def steps_of(case: dict[str, Any]) -> list[dict[str, Any]]:
         request = a_request(pod, case["args"], index)
         result = evaluate(request, index)
         if not result.best:
-            steps.append({"message": result.message})
+            steps.append({"message": result.message, "condition": result.condition})
             continue
         tied = [result.names[at] for at in result.best]
         index.bind(request.pod, pod["metadata"]["name"], tied[0])
@@ -141,5 +143,5 @@ def steps_of(case: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def expected_steps(case: dict[str, Any]) -> list[dict[str, Any]]:
-    told = ("node", "tied", "feasible", "score", "message")
+    told = ("node", "tied", "feasible", "score", "message", "condition")
     return [{key: value for key, value in step.items() if key in told} for step in case["expected"]["steps"]]
