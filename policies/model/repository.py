@@ -39,16 +39,6 @@ SCALED_OBJECT_RANGE = (0, 100)
 SCHEDULER_CONFIG = ("kubescheduler.config.k8s.io", "KubeSchedulerConfiguration")
 
 
-def goes_with_workloads(obj: Mapping[str, Any]) -> bool:
-    """Tell whether a repository takes in an object that is no workload."""
-    version, kind = obj.get("apiVersion"), obj.get("kind")
-    if not isinstance(version, str) or not isinstance(kind, str):
-        return False
-    if (version.rpartition("/")[0], kind) in (AUTOSCALER, SCALED_OBJECT, BUDGET):
-        return True
-    return tool_of_object(obj) is not None or is_scheduler_config(obj)
-
-
 @dataclass(slots=True)
 class Repository:
     """Objects that are applied together.

@@ -24,11 +24,10 @@ from webhook.cli import lint
 from webhook.lint.chart_rendering import Charts
 from webhook.lint.discovery import STDIN
 from webhook.lint.field_origins import FieldOrigins
-from webhook.lint.ignored_inputs import without_ignored
 from webhook.lint.inputs import Tools, gather_texts
-from webhook.lint.job import build_job
 from webhook.lint.options import LintOptions
 from webhook.lint.parse import parse
+from webhook.lint.run import build_job, without_ignored
 from webhook.lint.texts import Text, read_text, shown_file
 from webhook.lint.write_back import write_back
 

@@ -27,12 +27,10 @@ from policies.rules.base import all_rules
 from webhook.cli.completing import complete_formats, complete_policies, complete_rules
 from webhook.cli.live import api_server, check_cluster, context_option
 from webhook.lint.discovery import STDIN
-from webhook.lint.ignored_inputs import without_ignored
 from webhook.lint.inputs import Texts, gather_texts
-from webhook.lint.job import build_job
 from webhook.lint.options import LintOptions, check_all_rules, lint_options, release_of, with_given
 from webhook.lint.outputs import FORMATS, Output, parse_outputs, render, write_file
-from webhook.lint.run import Job, LintOutcome, lint_texts
+from webhook.lint.run import LintJob, LintOutcome, build_job, lint_texts, without_ignored
 from webhook.lint.source_lines import lines_of
 from webhook.lint.texts import read_text, shown_file
 
@@ -230,7 +228,7 @@ def _live(config: LintConfig, context: str) -> tuple[LintConfig, ClusterIndex]:
     return replace(config, cluster=None, kubernetes_version=version), read_index(api, NODES, warn=_note)
 
 
-def _run(texts: Texts, outcome: LintOutcome, job: Job, config: LintConfig) -> LintRun:
+def _run(texts: Texts, outcome: LintOutcome, job: LintJob, config: LintConfig) -> LintRun:
     """Return the run for the reports, without what the baseline knows."""
     result, known = outcome.result, 0
     if config.baseline:
@@ -335,7 +333,6 @@ def _progress(texts: Texts) -> Iterator[Callable[[float], None]]:
     from rich.console import Console  # noqa: PLC0415
     from rich.progress import Progress  # noqa: PLC0415
 
-    # It must not start a thread: the second process is a copy of this one.
     with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
         task = bar.add_task("Linting", total=1.0)
         shown = 0.0

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from policies.model.autoscalers import Tool
-from policies.model.repository import Repository, goes_with_workloads
+from policies.model.repository import Repository
 from policies.model.scaling import ReplicaRange
 from tests.builders import a_workload
 from tests.policies.model.workloads import workload_of
@@ -135,21 +135,6 @@ def test_tools(
 
     assert tools == repository.tools
     assert adds_nodes == repository.adds_nodes
-
-
-@pytest.mark.parametrize(
-    ("obj", "expected"),
-    [
-        pytest.param(_scaler(maxReplicas=2), True, id="an autoscaler"),
-        pytest.param(_object("NodePool", "karpenter.sh"), True, id="a tool"),
-        pytest.param(CONFIG, True, id="the scheduler's configuration"),
-        pytest.param(_object("Secret"), False, id="a Secret"),
-        pytest.param({"kind": "Service"}, False, id="no version"),
-    ],
-)
-def test_goes_with_workloads(obj: dict[str, Any], expected: bool) -> None:  # noqa: FBT001
-    """What a repository does not take in need not be kept."""
-    assert expected == goes_with_workloads(obj)
 
 
 def test_keeps_scheduler_configurations() -> None:

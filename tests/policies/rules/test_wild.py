@@ -18,8 +18,7 @@ import pytest
 from policies.config.lint_config import LintConfig, Rendering
 from webhook.lint.chart_rendering import Charts
 from webhook.lint.inputs import Tools, gather_texts
-from webhook.lint.job import build_job
-from webhook.lint.run import LintOutcome, lint_texts
+from webhook.lint.run import LintOutcome, build_job, lint_texts
 
 WILD = Path(__file__).parents[2] / "data" / "wild"
 EXPECTED, CLUSTER = WILD / "expected.json", WILD / "cluster.json"
