@@ -1,37 +1,73 @@
-"""From the text of a file to documents that remember the line of every field. Opens no files itself.
+"""From the text of a file to documents that know the line of every field. Opens no files itself.
 
-YAML is read as kubectl reads it (``syntax/scalars.py`` has the differences to Python's reading), JSON as a
+YAML is read as kubectl reads it (``scalars.py`` has the differences to Python's reading), JSON as a
 stream of values. Of a key that stands twice in a mapping the last value counts, as for kubectl; the document
 remembers it.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from policies.manifests import json_stream, yaml_stream
-from policies.manifests.encoding import decoded
+import orjson
+
+from policies.manifests import json_values, yaml_values
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldError, FieldPath
 from policies.manifests.findings import Location
-from policies.manifests.lines import MAX_PROBLEMS, LineMap
+from policies.manifests.json_values import JsonValue
+from policies.manifests.nodes import NodeKind, TextNode, json_nodes, yaml_nodes
+from policies.manifests.yaml_values import MAX_PROBLEMS, YamlValue
 
+#: Byte order marks, the longer first: UTF-32 starts as UTF-16 does.
+_ENCODINGS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+#: The first bytes of UTF-16 text without a mark: every manifest starts with ASCII.
+_BARE_UTF16 = {(True, False): "utf-16-be", (False, True): "utf-16-le"}
 _BOM = "\ufeff"
 #: A byte order mark where a later document starts: files that were put one behind the other have it.
 _INNER_BOM = re.compile(f"^(---[ \\t]*(?:#[^\\n]*)?\n){_BOM}", re.MULTILINE)
-#: How JSON starts and YAML in braces seldom does; decides whose error is told.
+#: How JSON starts and YAML in braces seldom does; decides whose error is reported.
 _LIKE_JSON = re.compile(r'\s*(\{\s*"|\[\s*["{[])')
 
 
-class _Read(NamedTuple):
-    """A value, what finds the lines of its fields, and whether a key stands twice somewhere."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """The part of a text that holds one document.
 
-    value: object
-    find_lines: Callable[[], LineMap]
-    repeats: bool
+    Attributes:
+        text: The whole text.
+        start: Where the part starts, in characters.
+        end: Where it ends; None for JSON, which shows its end.
+        line: The line where it starts.
+    """
+
+    text: str
+    start: int
+    end: int | None
+    line: int
+
+
+#: Documents whose places are kept for the next look: most are looked at a few times, one after the other.
+_KEPT = 16
+
+
+@lru_cache(maxsize=_KEPT)
+def _nodes_of(part: _Part) -> TextNode:
+    """Return the places of the values of a part, in the whole text."""
+    if part.end is None:
+        return json_nodes(part.text, part.start, part.line)
+    return yaml_nodes(part.text, part.start, part.end, part.line)
 
 
 class RepeatedKey(NamedTuple):
@@ -56,26 +92,37 @@ class Document:
         value: The JSON value: mappings have string keys only. Aliases share their value; do not change it.
         file: The name that messages use.
         index: Which document of the file it is, from 0; documents without content count too.
+        line: The line of all fields of a document that has no text of its own; 0 for none.
         repeated: The keys that stand twice in a mapping, in the order of their lines; 100 at most.
     """
 
     value: Any
     file: str
     index: int
-    _find_lines: Callable[[], LineMap] = field(repr=False)
-    _lines: LineMap | None = field(default=None, repr=False)
+    line: int = 0
     repeated: tuple[RepeatedKey, ...] = ()
+    _part: _Part | None = field(default=None, repr=False)
 
-    def without_lines(self) -> Document:
-        """Return the document as one whose lines are nobody's, for a text that a tool made."""
-        repeated = tuple(RepeatedKey(key.path, 0, 0) for key in self.repeated)
-        return Document(self.value, self.file, self.index, lambda: LineMap(None, 0), repeated=repeated)
+    def at_line(self, line: int) -> Document:
+        """Return the document with all fields on one line; 0 for none, where a tool made the text."""
+        repeated = tuple(RepeatedKey(key.path, line, line) for key in self.repeated)
+        return Document(self.value, self.file, self.index, line, repeated)
+
+    @property
+    def is_json(self) -> bool:
+        """Whether its text is JSON, and not YAML in braces."""
+        return self._part is not None and self._part.end is None
+
+    @property
+    def nodes(self) -> TextNode:
+        """The places of its values in its text."""
+        if self._part is None:
+            return TextNode(NodeKind.SCALAR, 0, 0, self.line)
+        return _nodes_of(self._part)
 
     def line_of(self, path: FieldPath) -> int:
         """Return the line, from 1, of a field or of its nearest ancestor that exists."""
-        if self._lines is None:
-            self._lines = self._find_lines()
-        return self._lines.line_of(path.segments)
+        return self.nodes.line_of(path.segments)
 
     def location(self, path: FieldPath) -> Location:
         """Return the place of a field or of its nearest ancestor that exists."""
@@ -126,12 +173,34 @@ def load(source: str | bytes, file: str, *, lines_before: int = 0) -> list[Docum
     if _BOM in text:
         text = _INNER_BOM.sub(r"\1", text)
     like_json = not lines_before and text.lstrip()[:1] in {"{", "["}
-    readers = _json_documents(text, file) if like_json else _yaml_documents(text, file, lines_before)
-    return [
-        Document(value, file, index, find_lines, repeated=_repeated(find_lines()) if repeats else ())
-        for index, (value, find_lines, repeats) in enumerate(readers)
-        if value is not None
-    ]
+    documents = _json_documents(text, file) if like_json else _yaml_documents(text, file, lines_before)
+    return [document for document in documents if document.value is not None]
+
+
+def load_item(source: bytes, file: str, *, lines_before: int) -> Document:
+    """Read a part of a file that is one JSON value; so many lines are before it.
+
+    It is read as the API server writes it: of a key that stands twice nothing is known.
+
+    Raises:
+        DocumentError: It is none.
+    """
+    try:
+        value = orjson.loads(source)
+    except orjson.JSONDecodeError:
+        # It knows no lines, and takes less.
+        return _only(decoded(source, file, lines_before=lines_before), file, lines_before)
+    return Document(value, file, 0, _part=_Part(source.decode(), 0, None, lines_before + 1))
+
+
+def _only(text: str, file: str, lines_before: int) -> Document:
+    try:
+        found, *more = json_values.read(text, file, lines_before=lines_before)
+    except json_values.NoJsonError as error:
+        raise DocumentError([f"{file}:{error.line}: {error.problem}"]) from error
+    if more:
+        raise DocumentError([f"{file}:{more[0].line}: is not JSON: something behind the end of the value"])
+    return _document(found, file, 0, _Part(text, 0, None, lines_before + 1))
 
 
 def load_strictly(source: str | bytes, file: str) -> list[Document]:
@@ -149,13 +218,6 @@ def load_strictly(source: str | bytes, file: str) -> list[Document]:
     if problems:
         raise DocumentError(problems)
     return documents
-
-
-def _repeated(lines: LineMap) -> tuple[RepeatedKey, ...]:
-    found = [
-        RepeatedKey(FieldPath(way), repeat.line, repeat.earlier) for way, repeat in lines.located_repeats()
-    ]
-    return tuple(sorted(found, key=lambda key: key.line)[:MAX_PROBLEMS])
 
 
 def objects(document: Document) -> Iterator[ManifestObject]:
@@ -181,22 +243,50 @@ def _flattened(value: object, path: FieldPath, document: Document) -> Iterator[M
         yield from _flattened(item, path.child("items").index(position), document)
 
 
-def _yaml_documents(text: str, file: str, lines_before: int = 0) -> Iterator[_Read]:
-    for lines in yaml_stream.read(text, file, lines_before=lines_before):
-        yield _Read(lines.root, lambda lines=lines: lines, bool(lines.repeats))  # type: ignore[misc]  # inferred
+def _yaml_documents(text: str, file: str, lines_before: int = 0) -> Iterator[Document]:
+    for index, found in enumerate(yaml_values.read(text, file, lines_before=lines_before)):
+        part = _Part(text, found.start, found.end, found.line)
+        yield _document(found, file, index, part)
 
 
-def _json_documents(text: str, file: str) -> list[_Read]:
+def _json_documents(text: str, file: str) -> list[Document]:
     """Read JSON; what starts like JSON and is none may be YAML in braces."""
     try:
         return [
-            _Read(document.value, document.lines, document.repeats)
-            for document in json_stream.read(text, file)
+            _document(found, file, index, _Part(text, found.start, None, found.line))
+            for index, found in enumerate(json_values.read(text, file))
         ]
-    except json_stream.NoJsonError as no_json:
+    except json_values.NoJsonError as no_json:
         try:
             return list(_yaml_documents(text, file))
         except DocumentError as no_yaml:
             if file.endswith(".json") or _LIKE_JSON.match(text):
                 raise DocumentError([f"{file}:{no_json.line}: {no_json.problem}"]) from no_json
             raise no_yaml from no_json
+
+
+def _document(found: YamlValue | JsonValue, file: str, index: int, part: _Part) -> Document:
+    document = Document(found.value, file, index, _part=part)
+    if found.repeats:
+        keys = [RepeatedKey(FieldPath(key.way), key.line, key.earlier) for key in document.nodes.repeated()]
+        document.repeated = tuple(sorted(keys, key=lambda key: key.line)[:MAX_PROBLEMS])
+    return document
+
+
+def decoded(source: bytes, file: str, *, lines_before: int = 0) -> str:
+    """Return the text of a file, byte order mark included if it has one.
+
+    Raises:
+        DocumentError: It is no text.
+    """
+    encoding = next((name for mark, name in _ENCODINGS if source.startswith(mark)), None)
+    if encoding is None:
+        zeros = (source[:1] == b"\0", source[1:2] == b"\0")
+        encoding = _BARE_UTF16.get(zeros, "utf-8")
+    try:
+        return source.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = lines_before + source.count(b"\n", 0, error.start) + 1
+        found = source[error.start : error.start + 1].hex()
+        text = f"is not text: the byte 0x{found} is not valid {error.encoding.upper()}"
+        raise DocumentError([f"{file}:{line}: {text}"]) from error

@@ -1,33 +1,44 @@
 """From the blocks of a file to its Kubernetes objects, one at a time. Opens no files itself.
 
-A large cluster takes gigabytes as text, and more as Python objects. So a large JSON text is read object by
-object, out of a window that slides over it. Everything else is read at once (``manifests.py``); either way
-the objects, their lines and the errors are the same.
+A large cluster takes gigabytes as text, and more as Python objects. So a large List in JSON whose items have
+lines of their own, as kubectl and ``evenkeel snapshot`` write it, is read item by item. Everything else is
+read at once (``documents.py``); either way the objects, their lines and the errors are the same.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Iterator
-from itertools import chain
-from typing import Any
+from typing import Any, NoReturn
 
-from policies.manifests.documents import Document, ManifestObject, load, objects
+from policies.manifests.documents import Document, ManifestObject, load, load_item, objects
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath, shown
-from policies.manifests.json_window import JsonWindow, UnstreamableError
 
-#: Bytes of a text that is read at once whatever it is. Arbitrary; what people write by hand is smaller, and
-#: may be YAML in braces that only looks like JSON.
+#: Bytes of a text that is read at once whatever it is; what people write by hand is smaller.
 AT_ONCE = 2**20
-#: Bytes of a text that cannot be read object by object. Arbitrary; its objects take ten times the memory.
+#: Bytes of a text that cannot be read item by item; its objects take ten times the memory.
 MAX_WHOLE = 256 * 2**20
+#: Bytes of one item; the API server takes no object above 3 MiB.
+MAX_ITEM = 64 * 2**20
+#: A List up to its first item, on a line of its own. kubectl writes ``kind`` behind the items, the API server
+#: before.
+_HEAD = re.compile(
+    rb'\s*+(\{(?:\s*+"(?:apiVersion|kind|metadata)"\s*+:\s*+(?:"[^"\\\n]*+"|\{[^{}]*+\})\s*+,)*+'
+    rb'\s*+"items"\s*+:\s*+\[)[ \t\r]*+\n(?=([ \t]*+)\{)'
+)
+#: Bytes that are looked at behind an item.
+_AHEAD = 2**12
+#: What may stand between two items.
+_BEHIND_ITEM = re.compile(rb"[ \t]*+,[ \t\r]*+\n[ \t]*+(?=\{)")
 
 
 def stream_objects(blocks: Iterable[bytes], file: str) -> Iterator[ManifestObject]:
-    """Yield the objects that ``manifests.load`` and ``manifests.objects`` would give, in their order.
+    """Yield the objects that ``documents.load`` and ``documents.objects`` would give, in their order.
 
-    A problem may be met after objects were given out; then these are not to be used either. In a large JSON
-    text that is no JSON further on, what only YAML takes is a problem too.
+    A problem may be met after objects were given out; then these are not to be used either. A List that is
+    read item by item must be all that the text holds.
 
     Args:
         blocks: The bytes of a file, in blocks of any size.
@@ -40,142 +51,125 @@ def stream_objects(blocks: Iterable[bytes], file: str) -> Iterator[ManifestObjec
     >>> [entry.value for entry in stream_objects([b'{"kind": "List", "items": [{"kind": "Pod"}]}'], "f")]
     [{'kind': 'Pod'}]
     """
-    source = _Blocks(blocks, file)
-    if source.ends_within(AT_ONCE):
-        yield from _objects_at_once(source, file)
+    window = _Window(iter(blocks), file)
+    window.fill(AT_ONCE)
+    head = None if window.ended else _HEAD.match(window.content)
+    if head is not None:
+        yield from _items(window, head)
         return
-    try:
-        for entry in _Reader(source, file).objects():
-            source.forget()
-            yield entry
-    except UnstreamableError:
-        if source.kept is None:
-            raise
-        # Not JSON as it is usually written, or none at all.
-        yield from _objects_at_once(source, file)
-
-
-def _objects_at_once(source: _Blocks, file: str) -> Iterator[ManifestObject]:
-    for document in load(source.whole(), file):
+    window.fill(MAX_WHOLE)
+    if not window.ended:
+        text = (
+            "is too large to be read as a whole, and no List whose items have lines of their own, as kubectl"
+        )
+        raise DocumentError([f"{file}: {text} and jq write it; the limit is {MAX_WHOLE >> 20} MiB"])
+    for document in load(window.content, file):
         yield from objects(document)
 
 
-class _Blocks:
-    """Hands out the blocks of a text, and keeps them while the whole may still be needed.
+def _items(window: _Window, head: re.Match[bytes]) -> Iterator[ManifestObject]:
+    """Yield the objects of a List from its first item on, and make sure that it ends well."""
+    item_type, ending, more = _item_type(head[1]), b"\n" + head[2] + b"}", True
+    window.take(head.end())
+    while more:
+        document = window.item(ending)
+        if isinstance(document.value, dict) and "kind" not in document.value:
+            document.value = item_type | document.value
+        yield from objects(document)
+        more = window.skip(_BEHIND_ITEM)
+    window.end(head[1])
+
+
+def _item_type(head: bytes) -> dict[str, Any]:
+    """Return the apiVersion and kind that the items of a typed list, such as a PodList, leave out."""
+    try:
+        members = json.loads(head + b"]}")
+    except ValueError:
+        return {}
+    kind = str(members.get("kind", ""))
+    if not kind.endswith("List") or kind == "List":
+        return {}
+    return {"apiVersion": members.get("apiVersion"), "kind": kind.removesuffix("List")}
+
+
+class _Window:
+    """The part of a text around the place that is being read.
 
     Attributes:
-        kept: What was handed out so far; None once it is forgotten or too much.
+        content: Its bytes.
+        ended: Whether they are the text's last.
     """
 
-    def __init__(self, blocks: Iterable[bytes], file: str) -> None:
-        self.kept: list[bytes] | None = []
-        self._kept_bytes = 0
+    def __init__(self, blocks: Iterator[bytes], file: str) -> None:
+        self.content = b""
+        self.ended = False
+        self._blocks = blocks
         self._file = file
-        self._to_come: Iterator[bytes] = filter(None, blocks)
+        self._at = 0
+        # The lines of the text before the place.
+        self._lines = 0
 
-    def ends_within(self, size: int) -> bool:
-        """Tell whether the text is no larger than some bytes."""
-        ahead, length = [], 0
-        for block in self._to_come:
-            ahead.append(block)
-            length += len(block)
-            if length > size:
-                break
-        self._to_come = chain(ahead, self._to_come)
-        return length <= size
+    def fill(self, size: int) -> None:
+        """Hold more than so many bytes from the place on, or the rest of the text."""
+        parts = [self.content[self._at :]]
+        held, self._at = len(parts[0]), 0
+        while held <= size and not self.ended:
+            block = next(self._blocks, None)
+            self.ended = block is None
+            parts.append(block or b"")
+            held += len(parts[-1])
+        self.content = b"".join(parts)
 
-    def next(self) -> bytes:
-        """Return the next block, empty at the end."""
-        block = next(self._to_come, b"")
-        if self.kept is not None:
-            self.kept.append(block)
-            self._kept_bytes += len(block)
-            if self._kept_bytes > MAX_WHOLE:
-                self.kept = None
-        return block
+    def take(self, end: int) -> bytes:
+        """Go to a place in the content; return what is before it."""
+        taken = self.content[self._at : end]
+        self._lines += taken.count(b"\n")
+        self._at = end
+        return taken
 
-    def forget(self) -> None:
-        """Give up the way back."""
-        self.kept = None
-
-    def whole(self) -> bytes:
-        """Return all blocks, those handed out and those to come."""
-        while self.kept is not None and self.next():
-            pass
-        if self.kept is None:
-            text = "is too large to be read as a whole, and no JSON that can be read object by object"
-            raise DocumentError([f"{self._file}: {text}; the limit is {MAX_WHOLE >> 20} MiB"])
-        return b"".join(self.kept)
-
-
-class _Reader:
-    """Reads the objects of a JSON text."""
-
-    def __init__(self, source: _Blocks, file: str) -> None:
-        self._source = source
-        self._file = file
-        self._window = JsonWindow(source.next, file)
-
-    def objects(self) -> Iterator[ManifestObject]:
-        """Yield the objects of one value after the other."""
-        more = True
-        while more:
-            if self._window.mark() != "{":
-                self._window.refuse("starts no JSON object")
-            members = self._window.list_head()
-            if members is None:
-                yield from objects(self._document())
-            else:
-                yield from self._items(members)
-            more = bool(self._window.mark())
-
-    def _document(self) -> Document:
-        value, find_lines = self._window.value()
-        return Document(value, self._file, 0, find_lines)
-
-    def _items(self, members: dict[str, Any]) -> Iterator[ManifestObject]:
-        """Yield the objects of a List whose items start here, and go behind it; ``members`` stand before."""
-        window = self._window
-        if "kind" in members:
-            self._check_list_kind(members)
-        window.expect("[")
-        if window.mark() != "]":
-            while True:
-                document = self._document()
-                document.value = self._typed(document.value, members)
-                yield from objects(document)
-                if window.mark() != ",":
-                    break
-                window.expect(",")
-        window.expect("]")
-        if window.mark() == ",":
-            self._add_tail(members)
+    def item(self, ending: bytes) -> Document:
+        """Take the item that starts here: a line, or those up to one that starts with an ending."""
+        end = self._find(b"\n", 0)
+        first = self.content[self._at : end].rstrip()
+        if first.endswith(b"{"):
+            end = self._find(ending, len(first)) + len(ending)
         else:
-            window.expect("}")
-        self._check_list_kind(members)
+            end = self._at + len(first.removesuffix(b","))
+        lines = self._lines
+        return load_item(self.take(end), self._file, lines_before=lines)
 
-    def _typed(self, item: object, members: dict[str, Any]) -> object:
-        """Return an item with the apiVersion and kind that a typed list such as PodList leaves out of it."""
-        if not isinstance(item, dict) or "kind" in item:
-            return item
-        if "kind" not in members:
-            if self._source.kept is not None:
-                # Perhaps a typed list with its kind behind the items: a tool that sorts keys makes such.
-                self._window.refuse("the first item has no kind, nor has the List that far")
-            return item
-        kind = members["kind"].removesuffix("List")
-        return {"apiVersion": members.get("apiVersion"), "kind": kind} | item if kind else item
+    def skip(self, expression: re.Pattern[bytes]) -> bool:
+        """Go behind what matches here, if it does."""
+        if len(self.content) - self._at < _AHEAD and not self.ended:
+            self.fill(_AHEAD)
+        found = expression.match(self.content, self._at)
+        if found:
+            self.take(found.end())
+        return found is not None
 
-    def _add_tail(self, members: dict[str, Any]) -> None:
-        """Add what stands behind the items of a List."""
-        value, find_lines = self._window.list_tail()
-        tail = Document(value, self._file, 0, find_lines)
-        for name in value.keys() & members.keys():
-            problem = f"the key {shown(name)} stands twice"
-            raise UnstreamableError([f"{tail.location(FieldPath((name,)))}: {problem}"])
-        members |= value
-
-    def _check_list_kind(self, members: dict[str, Any]) -> None:
-        kind = members.get("kind")
+    def end(self, head: bytes) -> None:
+        """Make sure that what is left ends the List that began with a head."""
+        self.fill(AT_ONCE)
+        # A List without its items.
+        rest = head.replace(b"\n", b" ") + self.content[self._at :]
+        document = load_item(rest, self._file, lines_before=self._lines)
+        kind = document.value.get("kind")
         if not isinstance(kind, str) or not kind.endswith("List"):
-            self._window.refuse(f"an object with items whose kind is no List but {shown(kind)}")
+            where = document.location(FieldPath(("kind",)))
+            raise DocumentError([f"{where}: kind: must be List, got {shown(kind)}"])
+
+    def _find(self, mark: bytes, behind: int) -> int:
+        """Return where a mark is, so many bytes behind the place or further, having read on up to it."""
+        while (found := self.content.find(mark, self._at + behind)) < 0:
+            held = len(self.content) - self._at
+            if self.ended:
+                self._refuse("is not JSON: the file ends within an item")
+            if held > MAX_ITEM:
+                self._refuse(f"an item of more than {MAX_ITEM >> 20} MiB")
+            # Twice as much each time: what is held is copied.
+            behind = max(behind, held - len(mark))
+            self.fill(2 * held)
+        return found
+
+    def _refuse(self, problem: str) -> NoReturn:
+        raise DocumentError([f"{self._file}:{self._lines + 1}: {problem}"])

@@ -14,14 +14,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from policies.manifests import block_edits, json_stream
+from policies.manifests import block_edits
 from policies.manifests.documents import Document, load
 from policies.manifests.edits import Edit, apply_edits
 from policies.manifests.emit import entry_lines, item_lines
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import shown
 from policies.manifests.flow_edits import FlowWriter, json_layout_of
-from policies.manifests.nodes import NodeKind, TextNode, json_nodes, yaml_nodes
+from policies.manifests.nodes import NodeKind, TextNode
 from policies.manifests.splice import CannotEditError, Splicer
 
 _BOM = "\ufeff"
@@ -70,13 +70,14 @@ def rewrite(
     wanted = {document.index: document.value for document in documents}
     in_the_way: dict[int, RewriteRefusal] = {}
     try:
-        nodes, is_json = _nodes(text, file)
+        by_index = {document.index: document for document in documents}
         for index, changes in edits.items():
             changes = tuple(changes)  # noqa: PLW2901
-            editor = _Editor(splicer, nodes[index], changes, is_json=is_json)
+            root = by_index[index].nodes
+            editor = _Editor(splicer, root, changes, is_json=by_index[index].is_json)
             old, wanted[index] = wanted[index], apply_edits(wanted[index], changes)
             try:
-                editor.change(_Place(nodes[index]), old, wanted[index], ())
+                editor.change(_Place(root), old, wanted[index], ())
             except CannotEditError as error:
                 in_the_way[index] = _refusal(text, error)
         if in_the_way:
@@ -96,18 +97,6 @@ def _together(in_the_way: Mapping[int, RewriteRefusal]) -> RewriteRefusal:
     """Return the refusal of a text that some documents are in the way of."""
     first = next(iter(in_the_way.values()))
     return RewriteRefusal(first.line, first.problem, in_the_way)
-
-
-def _nodes(text: str, file: str) -> tuple[list[TextNode], bool]:
-    """Return the places in a text that can be read, and whether it is JSON."""
-    if text.lstrip()[:1] in {"{", "["}:
-        try:
-            for _ in json_stream.read(text, file):
-                pass
-            return json_nodes(text), True
-        except json_stream.NoJsonError:
-            pass
-    return yaml_nodes(text), False
 
 
 def _difference(text: str, file: str, wanted: Mapping[int, Any]) -> RewriteRefusal | None:

@@ -44,6 +44,17 @@ _EXPONENT_FROM = 1e21
 _TAG_PREFIX = "tag:yaml.org,2002:"
 
 
+def resolved(text: str, tag: str | None, *, plain: bool) -> Scalar:
+    """Return what a scalar stands for, by its tag if it has one.
+
+    Raises:
+        ValueError: JSON has no such value; the message is the rest of a sentence.
+    """
+    if tag is not None:
+        return tagged(tag, text)
+    return unquoted(text) if plain else text
+
+
 def unquoted(text: str) -> Scalar:
     """Return what an unquoted scalar stands for.
 

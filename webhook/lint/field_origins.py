@@ -16,12 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from policies.manifests.documents import Document, ManifestObject, load, objects
-from policies.manifests.encoding import decoded
+from policies.manifests.documents import Document, ManifestObject, decoded, load, objects
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath
 from policies.manifests.kustomize_layers import Inline, Layer
-from policies.manifests.lines import LineMap
 from policies.manifests.origins import BuiltObject, Origin
 from webhook.lint.files import read_file
 from webhook.lint.kustomizations import Kustomization, absolute, kustomization_in
@@ -222,7 +220,7 @@ class _Walk:
             return
         for document in documents:
             if not inline.is_block:
-                document = _at_line(document, line)  # noqa: PLW2901
+                document = document.at_line(line)  # noqa: PLW2901
             yield Layer(document, FieldPath(), is_patch=True, inline=inline)
 
     def _is_block(self, each: Kustomization, line: int, text: str) -> bool:
@@ -240,10 +238,6 @@ class _Walk:
 
 #: Kustomizations within kustomizations that are gone through. Arbitrary; people use three or four.
 _MAX_DEPTH: Final = 30
-
-
-def _at_line(document: Document, line: int) -> Document:
-    return Document(document.value, document.file, document.index, lambda: LineMap(None, line))
 
 
 def _beside(file: str, entry: str) -> str:

@@ -59,7 +59,7 @@ def parse(text: Text) -> Parsed:
             return Parsed(skipped=[_skipped(text, SkipReason.TEMPLATE, why)])
         return Parsed(problems=[unreadable(text.file, problem) for problem in error.problems])
     if text.rendered:
-        documents = [document.without_lines() for document in documents]
+        documents = [document.at_line(0) for document in documents]
     readable = [document for document in documents if not is_sops(document.value)]
     skipped = [_encrypted(text, document) for document in documents if is_sops(document.value)]
     found = [entry for document in readable for entry in objects(document) if _is_object(entry)]

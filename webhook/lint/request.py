@@ -14,7 +14,6 @@ from policies.lint.run import lint
 from policies.manifests.documents import Document, ManifestObject, objects
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, field_names
-from policies.manifests.lines import LineMap
 from policies.model.topology import ClusterTopology
 from policies.model.version import KubernetesVersion
 from policies.reports.lint_run import LintRun
@@ -76,10 +75,10 @@ def _manifests(raw: object, found: ErrorList) -> Iterator[ManifestObject]:
     whole = isinstance(raw, dict)
     entries = [(OBJECTS, raw)] if isinstance(raw, dict) else found.objects(raw, OBJECTS)
     for position, (path, obj) in enumerate(entries):
-        document = Document(obj, str(path), position, _no_lines)
+        document = Document(obj, str(path), position)
         for manifest in objects(document):
             file = str(path + manifest.path) if whole else document.file
-            entry = replace(manifest, path=FieldPath(), document=Document(obj, file, position, _no_lines))
+            entry = replace(manifest, path=FieldPath(), document=Document(obj, file, position))
             found.extend(_kind_errors(entry.value, path + manifest.path))
             if found.full:
                 return
@@ -90,11 +89,6 @@ def _kind_errors(obj: dict[str, Any], path: FieldPath) -> Iterator[FieldError]:
     for name in ("apiVersion", "kind"):
         if not isinstance(obj.get(name), str) or not obj[name]:
             yield FieldError(path.child(name), "is required", ErrorKind.REQUIRED, REQUEST_INCOMPLETE)
-
-
-def _no_lines() -> LineMap:
-    """Return lines that say that there are none: JSON of a program has no line anybody would open."""
-    return LineMap(None, 0)
 
 
 def _version(raw: object, found: ErrorList) -> KubernetesVersion | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
-from policies.manifests.encoding import decoded
+from policies.manifests.documents import decoded
 from policies.manifests.errors import DocumentError
 from webhook.lint.field_origins import FieldOrigins
 from webhook.lint.texts import Text

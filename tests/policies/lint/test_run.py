@@ -13,7 +13,6 @@ from policies.config.loader import build
 from policies.lint.run import EXEMPTION_WITHOUT_EFFECT, LintResult, Selection, lint
 from policies.manifests.documents import Document, load, objects
 from policies.manifests.findings import Severity
-from policies.manifests.lines import LineMap
 from tests.builders import a_policy
 
 RULE = "max-skew-not-positive"
@@ -121,7 +120,7 @@ def test_what_no_file_holds_cannot_be_fixed(line: int, fixable: bool) -> None:  
         }
         | {"whenUnsatisfiable": "DoNotSchedule"}
     ]
-    document = Document(obj, "a.yaml", 0, lambda: LineMap(None, line))
+    document = Document(obj, "a.yaml", 0, line)
     selection = Selection(select=frozenset({"topology-key-deprecated"}))
     result = lint(objects(document), AdmissionContext(policies=()), selection=selection)
 

@@ -1,4 +1,4 @@
-"""Events of YAML, also where libyaml refuses what kubectl takes."""
+"""Events of YAML, also where libyaml refuses what kubectl takes, and its errors in plain words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from policies.manifests.yaml_events import events
+from policies.manifests.yaml_events import events, sentence
 
 
 def scalars(text: str) -> list[tuple[str, int, int]]:
@@ -40,3 +40,28 @@ def test_no_yaml(text: str) -> None:
     """What is no YAML to kubectl either is an error."""
     with pytest.raises(yaml.YAMLError):
         list(events(text))
+
+
+@pytest.mark.parametrize("loader", [yaml.CSafeLoader, yaml.SafeLoader], ids=["libyaml", "pure Python"])
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        pytest.param(
+            "a:\n  'b", 2, "the closing quote of this text is missing", id="told where the text starts"
+        ),
+        pytest.param("a: 1\nfoo\nb: 2", 2, 'a line without ":"', id="told where the key starts"),
+        pytest.param("a: 1\n b: 2", 2, 'a second ":"', id="told where the indentation changes"),
+        pytest.param("a: 1\nb: {{ x: {{ y", 2, "helm template", id="a template"),
+        pytest.param("a: `b`", 1, 'no value can start with "`"', id="a reserved character"),
+        pytest.param("a: \x00", 1, "U+0000", id="NUL"),
+        pytest.param("a: 1\u2028b: \x07", 1, "U+0007", id="BEL after a line separator"),
+    ],
+)
+def test_sentence(loader: type, text: str, line: int, words: str) -> None:
+    """Both of PyYAML's parsers get the same words, at the line to mend."""
+    with pytest.raises(yaml.YAMLError) as caught:
+        list(yaml.parse(text, loader))
+
+    found_line, found = sentence(caught.value, text)
+    assert line == found_line
+    assert words in found

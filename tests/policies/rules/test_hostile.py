@@ -12,7 +12,6 @@ from policies.config.context import AdmissionContext
 from policies.lint.run import lint
 from policies.manifests.documents import Document, ManifestObject
 from policies.manifests.fields import FieldPath
-from policies.manifests.lines import LineMap
 from policies.model.node import Node
 from policies.model.topology import ClusterTopology
 from tests.hostile import broken_copies
@@ -80,8 +79,4 @@ def test_rules_take_anything(data: st.DataObject) -> None:
 
 
 def _manifest(obj: dict[str, Any], index: int) -> ManifestObject:
-    return ManifestObject(obj, FieldPath(), Document(obj, "test.yaml", index, _no_lines))
-
-
-def _no_lines() -> LineMap:
-    return LineMap(root=None, first_line=1)
+    return ManifestObject(obj, FieldPath(), Document(obj, "test.yaml", index))

@@ -19,7 +19,7 @@ from policies.admission.warnings import LINE_LENGTH, MAX_LINES, AdmissionWarning
 from policies.config.context import AdmissionContext
 from policies.config.subject import Subject as Reviewed
 from policies.lint.run import Selection, lint
-from policies.manifests.documents import Document, ManifestObject, load, objects
+from policies.manifests.documents import ManifestObject, load, objects
 from policies.manifests.edits import apply_edits
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import ErrorList, FieldPath
@@ -221,5 +221,5 @@ def test_a_fixable_rule_fixes(rule: Rule) -> None:
 
 
 def _edited(entry: ManifestObject, value: dict[str, object]) -> ManifestObject:
-    document = Document(value, entry.document.file, entry.document.index, entry.document._find_lines)
+    document = dataclasses.replace(entry.document, value=value)
     return ManifestObject(value, entry.path, document)

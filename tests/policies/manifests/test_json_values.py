@@ -1,19 +1,17 @@
-"""JSON values and the lines of their fields: what is special to JSON."""
+"""JSON values: what is special to JSON."""
 
 from __future__ import annotations
 
 import pytest
 
-from policies.manifests import json_stream
+from policies.manifests import json_values
 
 
-def test_lines_start_where_the_value_starts() -> None:
+def test_values_know_their_line() -> None:
     """Each value of a stream counts its lines from the start of the file."""
-    first, second = json_stream.read('\n{"a":\n1}\n\n{"b": 2}', "f.json")
+    found = json_values.read('\n{"a":\n1}\n\n{"b": 2} [3]', "f.json")
 
-    assert [2, 2, 5, 5] == [
-        lines.line_of(path) for lines in (first.lines(), second.lines()) for path in ([], ["a", "b"])
-    ]
+    assert [({"a": 1}, 2), ({"b": 2}, 5), ([3], 5)] == [(each.value, each.line) for each in found]
 
 
 @pytest.mark.parametrize(
@@ -28,14 +26,14 @@ def test_lines_start_where_the_value_starts() -> None:
 )
 def test_no_json(text: str, line: int) -> None:
     """What is no JSON says on which line."""
-    with pytest.raises(json_stream.NoJsonError) as caught:
-        list(json_stream.read(text, "f"))
+    with pytest.raises(json_values.NoJsonError) as caught:
+        list(json_values.read(text, "f"))
 
     assert line in {caught.value.line, caught.value.line + 1}
 
 
 def test_escaped_pair() -> None:
     """A whole surrogate pair is one character."""
-    (value,) = json_stream.read('["\\ud83d\\ude00"]', "f")
+    (value,) = json_values.read('["\\ud83d\\ude00"]', "f")
 
     assert ["😀"] == value.value
