@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 if TYPE_CHECKING:
-    from webhook.kube.reflector import KindStatus
+    from webhook.kube.kind_record import KindStatus
 
 
 def _gauge(

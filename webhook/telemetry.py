@@ -27,7 +27,7 @@ from webhook.metric_files import MetricFile
 from webhook.serving.child_processes import Limit
 
 if TYPE_CHECKING:
-    from webhook.kube.reflector import KindStatus
+    from webhook.kube.kind_record import KindStatus
 
 #: The media type of ``render()``.
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST

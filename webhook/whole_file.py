@@ -15,7 +15,7 @@ _MODE: Final = 0o666
 
 @contextmanager
 def whole_file(name: str) -> Iterator[IO[bytes]]:
-    """Open a file that takes its name when the block has ended without an error.
+    """Open a file that takes its name when the block has ended without an error; it keeps that one's mode.
 
     What is no plain file, as ``/dev/stderr`` or a pipe, is written to as it stands.
 
@@ -35,10 +35,17 @@ def whole_file(name: str) -> Iterator[IO[bytes]]:
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(temporary).chmod(_MODE & ~mask)
+        Path(temporary).chmod(_mode(path))
         Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _mode(path: Path) -> int:
+    """Return the mode of a file; of one that is new, the usual."""
+    if path.exists():
+        return path.stat().st_mode & 0o7777
+    mask = os.umask(0)
+    os.umask(mask)
+    return _MODE & ~mask

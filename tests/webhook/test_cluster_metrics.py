@@ -6,7 +6,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from webhook.cluster_metrics import ClusterMetrics, KeptCertificates
-from webhook.kube.reflector import KindStatus
+from webhook.kube.kind_record import KindStatus
 
 
 def test_counters_tell_what_came_since() -> None:

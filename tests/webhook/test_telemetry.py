@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 
 from policies.admission.decision import AdmissionVerdict
 from webhook.admission.respond import Phase, Reply
-from webhook.kube.reflector import KindStatus
+from webhook.kube.kind_record import KindStatus
 from webhook.serving.child_processes import Limit
 from webhook.telemetry import Telemetry
 

@@ -220,8 +220,9 @@ def _live(config: LintConfig, context: str) -> tuple[LintConfig, ClusterIndex]:
         ClusterError: It cannot be read.
     """
     # Only who asks for a live cluster waits for what talks to it.
-    from webhook.kube.read_cluster import NODES, read_index  # noqa: PLC0415
-    from webhook.kube.server_version import known_version  # noqa: PLC0415
+    from webhook.kube.api_server import known_version  # noqa: PLC0415
+    from webhook.kube.list import NODES  # noqa: PLC0415
+    from webhook.kube.snapshot import read_index  # noqa: PLC0415
 
     api = api_server(context)
     version = config.kubernetes_version or str(known_version(api, _note))

@@ -23,10 +23,9 @@ from webhook.cli.manifest import read_objects, told
 from webhook.cli.placement import APPLIED_ALONG, PlacementOptions, bound_to, choose_by, note, show
 from webhook.cli.targets import fetch
 from webhook.context import build_context
-from webhook.kube.api_server import Answer
-from webhook.kube.read_cluster import read_index
-from webhook.kube.server_version import known_version
+from webhook.kube.api_server import Answer, known_version
 from webhook.kube.service_proxy import Installation, NotInstalledError
+from webhook.kube.snapshot import read_index
 from webhook.scoring.screen import FEASIBLE_NODES, MOST_COLUMNS, TEXT, harmless
 from webhook.serving.problems import JSON
 

@@ -95,7 +95,7 @@ class PlacementOptions:
             text = "give either a manifest, --file FILE, or an object of the cluster, such as deploy/web"
             raise UsageError(f"{text}; --name chooses one in a manifest" if self.file else text)
         if not self.cluster and not self.live:
-            text = "evenkeel snapshot -o cluster.json"
+            text = "evenkeel snapshot --output cluster.json"
             raise UsageError(
                 f"give the cluster to judge by: --live, or --cluster FILE; this makes one: {text}"
             )

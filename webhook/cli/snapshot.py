@@ -12,20 +12,21 @@ import click
 
 from policies.manifests.errors import UsageError
 from webhook.cli.live import api_server, context_option, reading_progress
-from webhook.kube.read_cluster import EVERYTHING, read_objects, written_list
+from webhook.kube.list import EVERYTHING, read_objects
+from webhook.kube.snapshot import written_list
 from webhook.whole_file import whole_file
 
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
-evenkeel snapshot -o cluster.json
-evenkeel snapshot --context production -o cluster.json.gz --gzip
+evenkeel snapshot --output cluster.json
+evenkeel snapshot --context production --gzip --output cluster.json.gz
 evenkeel snapshot | evenkeel explain -f web.yaml --cluster -
 """
 
 
 @click.command(epilog=_EXAMPLES)
 @context_option()
-@click.option("-o", "--output", default="", metavar="FILE", help="Where to write it; by default to stdout.")
+@click.option("--output", default="", metavar="FILE", help="Where to write it; by default to stdout.")
 @click.option("--gzip", "packed", is_flag=True, help="Pack it; every --cluster reads it so, too.")
 def command(*, context: str, output: str, packed: bool) -> None:
     """Write a live cluster to a file: nodes, pods, services, namespaces and what owns pods.
@@ -40,7 +41,7 @@ def command(*, context: str, output: str, packed: bool) -> None:
         raise UsageError("a terminal cannot show packed bytes: give --output FILE")
     api = api_server(context)
     with _opened(output) as file, reading_progress() as advance:
-        pieces = written_list(_told(read_objects(api, EVERYTHING), advance))
+        pieces = written_list(_counted(read_objects(api, EVERYTHING), advance))
         if packed:
             with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as stream:
                 stream.writelines(pieces)
@@ -48,8 +49,8 @@ def command(*, context: str, output: str, packed: bool) -> None:
             file.writelines(pieces)
 
 
-def _told(objects: Iterable[dict[str, Any]], advance: Callable[[str], None]) -> Iterator[dict[str, Any]]:
-    """Yield objects, telling the kind of each."""
+def _counted(objects: Iterable[dict[str, Any]], advance: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+    """Yield objects, with a call for the kind of each."""
     for obj in objects:
         advance(obj["kind"])
         yield obj

@@ -27,8 +27,7 @@ from webhook.doctor.reader import Reader, observe
 from webhook.doctor.registered_webhook import RegisteredWebhook
 from webhook.doctor.replica_pod import ReplicaPod
 from webhook.doctor.replica_status import read_status, read_statuses
-from webhook.kube.api_server import ApiError, ApiServer
-from webhook.kube.server_version import kubernetes_version
+from webhook.kube.api_server import ApiError, ApiServer, kubernetes_version
 
 #: Seconds for everything that the API server itself answers. Counting the pods of a large cluster takes most.
 TIMEOUT_S: Final = 30.0

@@ -1,17 +1,17 @@
 """What Evenkeel says to an API server, and what can go wrong: no client library is known here.
 
-``live.py`` connects; everything else that talks to a cluster takes an ``ApiServer`` and needs no more.
+``client.py`` connects; everything else that talks to a cluster takes an ``ApiServer`` and needs no more.
 
 ClusterError                   the cluster cannot be asked                → exit 3
 ├── KubeconfigError            no kubeconfig, or one that cannot be used
-├── UnreachableError           nobody answers, or not in time, or cannot be trusted
+├── UnreachableError           no answer, or not in time, or not to be trusted
 └── ApiError                   the API server answers with an error status
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,14 +21,15 @@ from typing import Any, Protocol
 
 import orjson
 
-from policies.manifests.errors import EvenkeelError
+from policies.manifests.errors import EvenkeelError, UsageError
+from policies.model.version import KubernetesVersion
+from policies.scheduler.releases import OLDEST_VERSION
 
-#: Seconds for one answer that is not a stream. The API server itself gives most requests 60 s; who asks for
-#: something small is told sooner that nobody answers. Arbitrary.
+#: Seconds for one answer that is not a stream. The API server itself gives most requests 60 s.
 TIMEOUT_S = 30.0
 #: Content type of a JSON patch.
 JSON_PATCH = "application/json-patch+json"
-#: Characters of an answer that is no Status which are repeated. Arbitrary.
+#: Characters of an answer that is no Status which are repeated.
 _TOLD_LENGTH = 200
 
 
@@ -41,7 +42,7 @@ class KubeconfigError(ClusterError):
 
 
 class UnreachableError(ClusterError):
-    """Nobody answers, or not in time, or it is not who it should be."""
+    """There is no answer, or not in time, or not from the server that is meant."""
 
 
 class ApiError(ClusterError):
@@ -68,7 +69,7 @@ class ApiError(ClusterError):
 
     @property
     def conflict(self) -> bool:
-        """Whether somebody else has written meanwhile, or made it first."""
+        """Whether another writer was faster."""
         return self.status == HTTPStatus.CONFLICT
 
     @property
@@ -103,25 +104,25 @@ class Answer:
 
     @property
     def date(self) -> datetime | None:
-        """What the clock of whoever answers said, to the second; None if it does not say.
+        """What the clock of the server said, to the second; None if it does not say.
 
         >>> Answer(200, b"", {"date": "Sun, 22 Nov 2026 08:00:00 GMT"}).date
         datetime.datetime(2026, 11, 22, 8, 0, tzinfo=datetime.timezone.utc)
         >>> Answer(200, b"", {"date": "today"}).date
         """
         try:
-            told = parsedate_to_datetime(self.headers.get("date", ""))
+            found = parsedate_to_datetime(self.headers.get("date", ""))
         except ValueError:
             return None
-        return told if told.tzinfo else None
+        return found if found.tzinfo else None
 
     def json_object(self) -> dict[str, Any]:
         """Return the JSON object that the body is; an empty one if it is something else."""
         try:
-            told = orjson.loads(self.body)
+            found = orjson.loads(self.body)
         except orjson.JSONDecodeError:
             return {}
-        return told if isinstance(told, dict) else {}
+        return found if isinstance(found, dict) else {}
 
     def error(self) -> ApiError:
         """Return what the answer says went wrong."""
@@ -139,11 +140,11 @@ class Watch(Protocol):
         """
 
     def cancel(self) -> None:
-        """End it, from any thread: whoever waits for its next line is told that it broke off, or ended."""
+        """End it, from any thread; a thread that waits for its next line wakes up."""
 
 
 class ApiServer(ABC):
-    """An API server, reached with somebody's credentials. Any number of threads may use one.
+    """An API server, reached with the user's or the pod's credentials. Any number of threads may use one.
 
     Attributes:
         date: What its clock said with the last answer to ``call``; None if it has not said.
@@ -206,12 +207,12 @@ class ApiServer(ABC):
         if not answer.ok:
             raise answer.error()
         try:
-            told = orjson.loads(answer.body)
+            found = orjson.loads(answer.body)
         except orjson.JSONDecodeError as error:
             raise UnreachableError(f"{self.url}{path}: the answer is no JSON: {error}") from error
-        if not isinstance(told, dict):
+        if not isinstance(found, dict):
             raise UnreachableError(f"{self.url}{path}: the answer is no object")
-        return told
+        return found
 
     @abstractmethod
     def watch(self, path: str, params: Mapping[str, str], *, idle_s: float) -> AbstractContextManager[Watch]:
@@ -220,7 +221,7 @@ class ApiServer(ABC):
         Args:
             path: Of the list.
             params: Its query, without ``watch``.
-            idle_s: Seconds without a byte after which nobody is taken to be there.
+            idle_s: Seconds without a byte after which the connection counts as broken.
 
         Raises:
             ApiError: The API server refuses, when the watch is opened.
@@ -231,20 +232,48 @@ class ApiServer(ABC):
 def status_error(status: int, body: bytes, retry_after: str = "") -> ApiError:
     """Return the error of an answer: its Status object's words if it has one."""
     try:
-        told = orjson.loads(body)
+        found = orjson.loads(body)
     except orjson.JSONDecodeError:
-        told = None
+        found = None
     wait = float(retry_after) if retry_after.isdecimal() else None
-    if not isinstance(told, dict) or not isinstance(told.get("message"), str):
+    if not isinstance(found, dict) or not isinstance(found.get("message"), str):
         text = " ".join(body.decode(errors="replace").split())[:_TOLD_LENGTH]
         return ApiError(status, text or f"HTTP status {status}", retry_after_s=wait)
-    reason = told.get("reason")
-    details = told.get("details")
+    reason = found.get("reason")
+    details = found.get("details")
     seconds = details.get("retryAfterSeconds") if isinstance(details, dict) else None
     if wait is None and isinstance(seconds, int):
         wait = float(seconds)
-    message = told["message"]
+    message = found["message"]
     if reason == "Unauthorized":
         # All that Kubernetes says of it is this word once more.
         message += ": the cluster does not take these credentials, which may have expired"
     return ApiError(status, message, reason=reason if isinstance(reason, str) else "", retry_after_s=wait)
+
+
+def kubernetes_version(api: ApiServer) -> KubernetesVersion:
+    """Ask an API server for its version.
+
+    Raises:
+        ApiError: The API server refuses.
+        UnreachableError: There is no answer, or none with a version.
+    """
+    found = api.call("GET", "/version")
+    try:
+        return KubernetesVersion.parse(str(found.get("gitVersion", "")))
+    except UsageError as error:
+        raise UnreachableError(f"{api.url}/version: {error}") from error
+
+
+def known_version(api: ApiServer, warn: Callable[[str], None]) -> KubernetesVersion:
+    """Return the release of a cluster, or the oldest that is known where it is older; fails as asking does.
+
+    Args:
+        api: The cluster's API server.
+        warn: Called with a line if it is older.
+    """
+    version = kubernetes_version(api)
+    if version >= OLDEST_VERSION:
+        return version
+    warn(f"Kubernetes {version} is older than any release that is known: judged as {OLDEST_VERSION}")
+    return OLDEST_VERSION

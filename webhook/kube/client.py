@@ -7,62 +7,49 @@ times what the index keeps of them.
 
 from __future__ import annotations
 
+import logging
 import os
-import random
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from copy import copy
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final, cast
+from typing import Any, Final, cast
 from urllib.parse import urlencode
 
 import urllib3
 import yaml
 from kubernetes import client, config
 from kubernetes.config.config_exception import ConfigException
-from kubernetes.leaderelection.electionconfig import Config
-from kubernetes.leaderelection.leaderelection import LeaderElection
-from kubernetes.leaderelection.resourcelock.leaselock import LeaseLock
+from kubernetes.config.kube_config import KubeConfigLoader, KubeConfigMerger
 from kubernetes.utils.keepalive import tcp_keepalive_socket_options
 
+from policies.manifests.fields import shown
 from policies.model.pod import DEFAULT_NAMESPACE
 from webhook.kube.api_server import (
-    JSON_PATCH,
     TIMEOUT_S,
     Answer,
-    ApiError,
     ApiServer,
-    ClusterError,
     KubeconfigError,
     UnreachableError,
     status_error,
 )
-from webhook.kube.connection_errors import reason
-from webhook.kube.kubeconfig import load_kubeconfig, problem_of
-from webhook.logs import LOGGER
+from webhook.kube.error_messages import connection_problem, kubeconfig_problem, plugin_problem
 
-#: Seconds for a TCP and TLS connection. Arbitrary.
+#: Seconds for a TCP and TLS connection.
 _CONNECT_S: Final = 10.0
-#: Connections that are kept: a watch for each kind, and what is asked besides. Arbitrary.
+#: Connections that are kept: a watch for each kind, and what is asked besides.
 _CONNECTIONS: Final = 32
-#: Bytes of a watch that are read at once, if there are as many. Arbitrary.
+#: Bytes of a watch that are read at once, if there are as many.
 _BLOCK: Final = 2**16
-#: Bytes of a line after which it is taken to have no end. etcd holds objects of at most 1.5 MiB. Arbitrary.
+#: Bytes of a line after which it is taken to have no end. etcd holds objects of at most 1.5 MiB.
 _LONGEST_LINE: Final = 2**24
-#: Seconds that a Lease lasts, for which its holder tries to renew it, and between two tries: as in
-#: Kubernetes' own components.
-_LEASE_S, _RENEW_S, _RETRY_S = 15, 10, 2
-#: Seconds for one request about a Lease; the client would wait for ever.
-_LEASE_TIMEOUT_S: Final = 5.0
-#: How often a Lease that changes meanwhile is given back. Arbitrary; its holder alone writes it.
-_RESIGN_ATTEMPTS: Final = 3
 #: Where a pod finds the name of its namespace.
 _POD_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+#: The function of the client that only logs why a credential plugin gave nothing.
+_PLUGIN_FUNCTION: Final = "_load_from_exec_plugin"
 #: Set in every pod.
 _IN_CLUSTER: Final = "KUBERNETES_SERVICE_HOST"
-#: The kubeconfig of whoever names none.
+#: The kubeconfig where none is named.
 _KUBECONFIG: Final = "~/.kube/config"
 
 
@@ -88,13 +75,82 @@ def connect(context: str = "", *, kubeconfig: str = "") -> KubernetesApiServer:
             config.load_incluster_config(client_configuration=configuration)
             namespace = _POD_NAMESPACE.read_text().strip() if _POD_NAMESPACE.exists() else ""
         else:
-            namespace = load_kubeconfig(configuration, context, kubeconfig or _KUBECONFIG)
+            namespace = _load_kubeconfig(configuration, context, kubeconfig or _KUBECONFIG)
     except (
         ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, KeyError, AttributeError,
     ) as error:  # fmt: skip
         what = "the credentials of this pod" if in_pod else f"kubeconfig {kubeconfig or _KUBECONFIG}"
-        raise KubeconfigError(f"cannot load {what}: {problem_of(error)}") from error
+        raise KubeconfigError(f"cannot load {what}: {kubeconfig_problem(error)}") from error
     return KubernetesApiServer(configuration, namespace or DEFAULT_NAMESPACE)
+
+
+def _load_kubeconfig(configuration: client.Configuration, context: str, file: str) -> str:
+    """Take over what a kubeconfig says of a context, its current one if none is named; return its namespace.
+
+    The client's own functions know the namespace only where there is a current context, and go on without
+    credentials where a plugin gives none.
+
+    Raises:
+        ConfigException: The file cannot be used.
+        OSError: A file that it names cannot be read.
+    """
+    merged = KubeConfigMerger(file)
+    if merged.config is None:
+        raise ConfigException("there is no such file")
+    if not isinstance(merged.config.value, dict):
+        raise ConfigException("it is no kubeconfig")
+    names = [entry["name"] for entry in merged.config.value.get("contexts") or ()]
+    has = f"it has {', '.join(map(shown, names)) or 'no context'}"
+    if context and context not in names:
+        raise ConfigException(f"it has no context {shown(context)}; {has}")
+    if not context and not merged.config.value.get("current-context"):
+        raise ConfigException(f"it has no current-context, {has}; --context chooses one")
+    loader = _Loader(  # type: ignore[no-untyped-call]  # the client's
+        config_dict=merged.config,
+        active_context=context or None,
+        # Files that are named in it stand beside the one that names them.
+        config_base_path=None,
+        config_persister=merged.save_changes,
+    )
+    loader.load_and_set(configuration)  # type: ignore[no-untyped-call]  # the client's
+    return str(loader.current_context["context"].get("namespace") or "")
+
+
+class _Loader(KubeConfigLoader):
+    """The client's loader, which fails where a credential plugin does."""
+
+    def _load_from_exec_plugin(self) -> bool | None:
+        """Run the plugin of the user, if there is one.
+
+        Raises:
+            ConfigException: It gives no credentials.
+        """
+        user: Any = self._user
+        if "exec" not in user:
+            return None
+        with _logged() as logged:
+            loaded = super()._load_from_exec_plugin()  # type: ignore[no-untyped-call]  # the client's
+        if not loaded:
+            raise ConfigException(plugin_problem(user["exec"], logged[-1] if logged else ""))
+        return True
+
+
+@contextmanager
+def _logged() -> Iterator[list[str]]:
+    """Give what the client logs of a credential plugin, which reaches no one else."""
+    texts: list[str] = []
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.funcName == _PLUGIN_FUNCTION:
+                texts.append(record.getMessage())
+
+    root, handler = logging.getLogger(), Handler()
+    root.addHandler(handler)
+    try:
+        yield texts
+    finally:
+        root.removeHandler(handler)
 
 
 class KubernetesWatch:
@@ -117,7 +173,7 @@ class KubernetesWatch:
                 raise UnreachableError(f"a line of a watch is longer than {_LONGEST_LINE >> 20} MiB")
 
     def cancel(self) -> None:
-        """End it, from any thread: whoever waits for its next line is told that it broke off, or ended."""
+        """End it, from any thread; a thread that waits for its next line wakes up."""
         # It may have ended by itself at the same moment.
         with suppress(OSError, RuntimeError, ValueError):
             self._response.shutdown()
@@ -200,7 +256,7 @@ class KubernetesApiServer(ApiServer):
             response = cast("urllib3.HTTPResponse", opened)
             yield response
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise UnreachableError(f"{self.url}: {reason(error, timeout_s=read_s)}") from error
+            raise UnreachableError(f"{self.url}: {connection_problem(error, timeout_s=read_s)}") from error
         finally:
             if response is not None:
                 # What was read to its end is kept for the next request; anything else cannot be.
@@ -213,150 +269,5 @@ class KubernetesApiServer(ApiServer):
         try:
             token = self._configuration.get_api_key_with_prefix("BearerToken", alias="authorization")
         except (ConfigException, OSError) as error:
-            raise UnreachableError(f"{self.url}: no credentials: {problem_of(error)}") from error
+            raise UnreachableError(f"{self.url}: no credentials: {kubeconfig_problem(error)}") from error
         return {"Authorization": token} if token else {}
-
-
-def lead(
-    api: KubernetesApiServer,
-    lease: str,
-    *,
-    identity: str,
-    started: Callable[[], None],
-    stopped: Callable[[], None],
-) -> Callable[[], None]:
-    """Stand for election by a Lease of the API server's namespace, in a thread of its own, again and again.
-
-    Args:
-        api: The cluster.
-        lease: The name of the Lease; it is made if need be.
-        identity: Who stands; no two may be called the same.
-        started: Called when this one begins to lead.
-        stopped: Called when it leads no more, as often as ``started`` before.
-
-    Returns:
-        What ends it and gives the Lease back, so that another leads at once.
-    """
-    election = _Election(api, lease, identity, started, stopped)
-    threading.Thread(target=election.run, name="election", daemon=True).start()
-    return election.resign
-
-
-class _ResignedError(Exception):
-    """Ends the client's election, which has no end of its own."""
-
-
-class _Term:
-    """The time from winning an election to losing the Lease, which may both be told late or twice."""
-
-    def __init__(self, started: Callable[[], None], stopped: Callable[[], None]) -> None:
-        self._lock = threading.Lock()
-        self._started, self._stopped = started, stopped
-        self._begun = self._ended = False
-
-    def begin(self) -> None:
-        with self._lock:
-            if not self._ended:
-                self._begun = True
-                self._started()
-
-    def end(self) -> None:
-        with self._lock:
-            if self._begun and not self._ended:
-                self._stopped()
-            self._ended = True
-
-
-class _Leases:
-    """The three calls of the client's Lease lock, made to end in time and to fail as the lock expects it."""
-
-    def __init__(self, configuration: client.Configuration, resigned: threading.Event) -> None:
-        own = copy(configuration)
-        # The lock tries again by itself, and urllib3 would log each of its tries.
-        own.retries = False
-        self._api = client.CoordinationV1Api(client.ApiClient(own))
-        self._resigned = resigned
-
-    def read_namespaced_lease(self, name: str, namespace: str) -> client.V1Lease:
-        return self._call(self._api.read_namespaced_lease, name, namespace)
-
-    def create_namespaced_lease(self, namespace: str, body: client.V1Lease) -> client.V1Lease:
-        return self._call(self._api.create_namespaced_lease, namespace, body)
-
-    def replace_namespaced_lease(self, name: str, namespace: str, body: client.V1Lease) -> client.V1Lease:
-        return self._call(self._api.replace_namespaced_lease, name, namespace, body)
-
-    def _call(self, call: Callable[..., client.V1Lease], *arguments: object) -> client.V1Lease:
-        if self._resigned.is_set():
-            raise _ResignedError
-        try:
-            return call(*arguments, _request_timeout=_LEASE_TIMEOUT_S)
-        except (urllib3.exceptions.HTTPError, ConfigException, OSError) as error:
-            raise client.ApiException(status=0, reason=reason(error, timeout_s=_LEASE_TIMEOUT_S)) from error
-
-
-class _Election:
-    """One candidate of a Lease."""
-
-    def __init__(
-        self,
-        api: KubernetesApiServer,
-        lease: str,
-        identity: str,
-        started: Callable[[], None],
-        stopped: Callable[[], None],
-    ) -> None:
-        self._api = api
-        self._identity = identity
-        self._path = f"/apis/coordination.k8s.io/v1/namespaces/{api.namespace}/leases/{lease}"
-        self._started, self._stopped = started, stopped
-        self._resigned = threading.Event()
-        self._term = _Term(started, stopped)
-        self._lock = LeaseLock(lease, api.namespace, identity)
-        self._lock.api_instance = cast("client.CoordinationV1Api", _Leases(api.configuration, self._resigned))
-
-    def run(self) -> None:
-        """Stand for election, lead while the Lease is held, and begin anew."""
-        while not self._resigned.is_set():
-            self._term = term = _Term(self._started, self._stopped)
-            try:
-                rules = Config(self._lock, _LEASE_S, _RENEW_S, _RETRY_S, term.begin, term.end)
-                LeaderElection(rules).run()
-            except _ResignedError:
-                pass
-            except Exception as error:  # noqa: BLE001  # a Lease that somebody wrote may hold anything
-                fields = {"lease": self._path, "error": f"{type(error).__name__}: {error}"}
-                LOGGER.warning("election_failed", extra={"fields": fields})
-            term.end()
-            # Who stands for election should not do so in step with others.
-            self._resigned.wait(_RETRY_S * random.uniform(0.5, 1.5))  # noqa: S311  # no secret
-
-    def resign(self) -> None:
-        """Lead no more, and give the Lease back; one that cannot be given back ends by itself."""
-        self._resigned.set()
-        self._term.end()
-        for _ in range(_RESIGN_ATTEMPTS):
-            try:
-                self._give_back()
-            except ApiError as error:
-                if not error.conflict:
-                    return
-            except ClusterError:
-                return
-            else:
-                return
-
-    def _give_back(self) -> None:
-        held = self._api.call("GET", self._path, timeout_s=_LEASE_TIMEOUT_S)
-        if held.get("spec", {}).get("holderIdentity") != self._identity:
-            return
-        patch = [
-            # Written, a resourceVersion is compared: a Lease that has changed is a conflict.
-            {
-                "op": "replace",
-                "path": "/metadata/resourceVersion",
-                "value": held["metadata"]["resourceVersion"],
-            },
-            {"op": "replace", "path": "/spec/holderIdentity", "value": ""},
-        ]
-        self._api.call("PATCH", self._path, body=patch, content_type=JSON_PATCH, timeout_s=_LEASE_TIMEOUT_S)

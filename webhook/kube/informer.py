@@ -1,4 +1,4 @@
-"""The picture of a live cluster: every kind is followed by a thread of its own, all into one index."""
+"""The cache of a live cluster: a reflector for every kind, in a thread of its own, all into one index."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from collections.abc import Callable
 
 from policies.scheduler.index import ClusterIndex
 from webhook.kube.api_server import ApiServer
+from webhook.kube.backoff import Backoff
+from webhook.kube.kind_record import KindStatus
 from webhook.kube.list import WATCHED_RESOURCES
-from webhook.kube.reflector import WATCH_S, Backoff, KindStatus, Reflector
+from webhook.kube.reflector import WATCH_S, Reflector
 
 #: Seconds for all threads to end. One that waits for the answer to a list stays until it comes, and changes
-#: nothing any more. Arbitrary.
+#: nothing any more.
 _STOP_S = 5.0
 #: Of the age that counts as old, the share after which a watch is ended at the earliest: at half as much
-#: more, the latest, there is time to begin the next one. Arbitrary.
+#: more, the latest, there is time to begin the next one.
 _WATCHED_SHARE = 1 / 3
 
 
 class ClusterCache:
-    """A cluster that is followed from ``start`` to ``stop``, once.
+    """The cache of a cluster, kept in sync from ``start`` to ``stop``, once.
 
     Attributes:
         index: The cluster as far as it is known.
@@ -35,10 +37,10 @@ class ClusterCache:
         backoff: Callable[[], Backoff] = Backoff,
         max_age_s: float = math.inf,
     ) -> None:
-        """Prepare to follow; no thread is started and nothing is asked yet.
+        """Prepare the reflectors; no thread is started and no request is sent yet.
 
         Args:
-            api: The API server; any number of clusters may follow one.
+            api: The API server; any number of caches may share one.
             clock: Seconds that never go back.
             backoff: Makes the pauses between the attempts of one kind.
             max_age_s: The age that counts as old; a cluster where nothing happens does not come near it.
@@ -51,12 +53,12 @@ class ClusterCache:
             for resource in WATCHED_RESOURCES
         ]
         self._threads = [
-            threading.Thread(target=reflector.run, name=f"follow-{reflector.kind}", daemon=True)
+            threading.Thread(target=reflector.run, name=f"watch-{reflector.kind}", daemon=True)
             for reflector in self._reflectors
         ]
 
     def start(self) -> None:
-        """Begin to follow; a process that forks does it afterwards, because threads are not inherited."""
+        """Begin to list and watch; after a fork, for threads are not inherited."""
         for thread in self._threads:
             thread.start()
 
@@ -75,9 +77,9 @@ class ClusterCache:
         return all(reflector.synced for reflector in self._reflectors)
 
     def age_s(self) -> float:
-        """Return for how many seconds the picture may have been out of date: of the kind where it is most.
+        """Return for how many seconds the cache may have been out of date: of the kind where it is most.
 
-        A kind is up to date whenever its list or its watch begins, and when its watch tells anything.
+        A kind is up to date whenever its list or its watch begins, and when its watch brings anything.
         Infinite before all kinds were seen once.
         """
         if not self.synced:
@@ -86,12 +88,12 @@ class ClusterCache:
 
     def unsynced(self) -> list[str]:
         """Return the kinds of which not all objects were seen once, each with the reason."""
-        return [reflector.told() for reflector in self._reflectors if not reflector.synced]
+        return [reflector.title for reflector in self._reflectors if not reflector.synced]
 
     def refused(self, *, longer_s: float) -> list[str]:
         """Return the kinds that the API server has refused for longer than so, each with the reason."""
-        return [reflector.told() for reflector in self._reflectors if reflector.refused_s() > longer_s]
+        return [reflector.title for reflector in self._reflectors if reflector.refused_s() > longer_s]
 
     def kinds(self) -> list[KindStatus]:
-        """Return how it goes with each kind."""
+        """Return how the cache of each kind is."""
         return [reflector.status() for reflector in self._reflectors]

@@ -5,16 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
+
+import orjson
 
 from webhook.kube.api_server import ApiError, ApiServer, UnreachableError
 
 #: Objects of one page. Reading 250 pods, some megabyte, takes some 6 ms, during which no other thread of the
-#: process runs; fewer would ask a large cluster's API server too often. Arbitrary.
+#: process runs; fewer would ask a large cluster's API server too often.
 PAGE: Final = 250
 #: How often a list whose place expired is begun again in pages, so many times larger each time; then it is
-#: asked for in one piece. Arbitrary.
+#: asked for in one piece.
 _RESTARTS, _LARGER = 3, 4
 #: Seconds for a page. The API server gives a list 60 s.
 _TIMEOUT_S: Final = 60.0
@@ -53,7 +55,7 @@ class Resource:
 
 
 #: What a cluster is made of, small kinds first. Of the pods, those that take room on a node: kube-scheduler
-#: does not count the others, and the API server tells when one becomes such a pod, or ceases to be.
+#: does not count the others, and a watch shows when one becomes such a pod, or ceases to be.
 WATCHED_RESOURCES: Final = (
     Resource("v1", "Namespace", "/api/v1/namespaces"),
     Resource("v1", "Node", "/api/v1/nodes"),
@@ -63,6 +65,10 @@ WATCHED_RESOURCES: Final = (
     Resource("apps/v1", "ReplicaSet", "/apis/apps/v1/replicasets"),
     Resource("v1", "Pod", "/api/v1/pods", "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"),
 )
+#: What a rule of the linter looks at in a cluster.
+NODES: Final = tuple(resource for resource in WATCHED_RESOURCES if resource.kind == "Node")
+#: What a snapshot holds: also the pods that have finished or wait for a node.
+EVERYTHING: Final = tuple(replace(resource, field_selector="") for resource in WATCHED_RESOURCES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +149,13 @@ class Listing:
 
 
 def _begun(ask: Callable[[], dict[str, Any]]) -> Future[dict[str, Any]]:
-    """Ask a question in a thread of its own; nobody waits for an answer that is not wanted any more."""
+    """Send a request in a thread of its own; no one waits for an answer that is not needed any more."""
     asked = Future[dict[str, Any]]()
 
     def run() -> None:
         try:
             asked.set_result(ask())
-        except Exception as error:  # noqa: BLE001  # whoever wants the answer gets it
+        except Exception as error:  # noqa: BLE001  # raised where the answer is awaited
             asked.set_exception(error)
 
     threading.Thread(target=run, name="list-ahead", daemon=True).start()
@@ -163,14 +169,33 @@ def list_objects(api: ApiServer, resource: Resource) -> Iterator[dict[str, Any]]
         ApiError: The API server refuses.
         UnreachableError: There is no answer, or none that is a list.
     """
-    listing, told = Listing(api, resource), set[tuple[str, str]]()
+    listing, seen = Listing(api, resource), set[tuple[str, str]]()
     while page := listing.next():
         for item in page.items:
             name = identity(item)
             # A list that began anew repeats itself.
-            if name not in told:
-                told.add(name)
+            if name not in seen:
+                seen.add(name)
                 yield item
+
+
+def read_objects(api: ApiServer, resources: tuple[Resource, ...]) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a cluster.
+
+    Raises:
+        ApiError: The API server refuses; says what to have granted.
+        UnreachableError: There is no answer.
+    """
+    for resource in resources:
+        try:
+            yield from list_objects(api, resource)
+        except ApiError as error:
+            if not error.forbidden:
+                raise
+            text = (
+                "have list granted on it in all namespaces, as the ClusterRole view and a right to nodes do"
+            )
+            raise ApiError(error.status, f"{error}; {text}", reason=error.reason) from error
 
 
 def identity(obj: dict[str, Any]) -> tuple[str, str]:
@@ -183,3 +208,15 @@ def identity(obj: dict[str, Any]) -> tuple[str, str]:
         namespace if isinstance(namespace, str) else "",
         name if isinstance(name, str) else "",
     )
+
+
+def watch_event(line: bytes) -> tuple[str, dict[str, Any]] | None:
+    """Return the type and the object of a line of a watch; None if it is no event."""
+    try:
+        event = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(event, dict):
+        return None
+    verb, obj = event.get("type"), event.get("object")
+    return (verb, obj) if isinstance(verb, str) and isinstance(obj, dict) else None

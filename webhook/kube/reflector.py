@@ -1,4 +1,4 @@
-"""Follows one kind of object: lists it, then watches it from there, and goes on whatever happens.
+"""A reflector: lists the objects of one kind, then watches them from there, and goes on whatever happens.
 
 Nothing ends it but ``stop``; every attempt that ends is followed by a pause, so that no misbehavior of a
 server makes it busy.
@@ -9,102 +9,28 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from http import HTTPStatus
-from random import SystemRandom
 from typing import Any, Final
 
 import orjson
 
 from policies.scheduler.index import ClusterIndex
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError, UnreachableError, Watch, status_error
-from webhook.kube.list import Listing, Resource, identity
+from webhook.kube.backoff import Backoff
+from webhook.kube.kind_record import KindRecord, KindStatus
+from webhook.kube.list import Listing, Resource, identity, watch_event
 from webhook.logs import LOGGER
 
 #: Seconds after which the API server is asked to end a watch: so much, and up to half as much again, so that
-#: not all end at once. Other clients ask for minutes and trust in bookmarks to show that somebody is there,
-#: but API servers before 1.21 send none where nothing happens. Arbitrary.
+#: not all end at once. Other clients ask for minutes and trust in bookmarks to show a living connection,
+#: but API servers before 1.21 send none where nothing happens.
 WATCH_S: Final = 60.0
-#: Seconds without a byte after which nobody is there, beyond those that the watch may be silent. Arbitrary.
+#: Seconds without a byte after which a connection counts as broken, beyond the silence that is allowed.
 _GRACE_S: Final = 15.0
-#: Seconds of the first pause, and of the longest: an API server that is back is noticed so much later, and
-#: what has changed by then is not known. Arbitrary.
-_FIRST_S, _LONGEST_S = 0.5, 5.0
-#: Seconds of the longest pause while the API server refuses: then somebody must do something. Arbitrary.
-_LONGEST_REFUSED_S: Final = 30.0
-#: Seconds at most that are waited because the API server asks to. Arbitrary.
+#: Seconds at most that are waited because the API server asks to.
 _LONGEST_ASKED_S: Final = 300.0
-#: Objects left out and odd events that are told one by one. Arbitrary.
-_MAX_TOLD: Final = 20
 #: Refusals that say nothing about the version that a watch goes on from.
 _PASSING: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
-
-
-@dataclass(slots=True)
-class Backoff:
-    """Pauses that double, a random half of each left out, until something went well for longer than one.
-
-    Attributes:
-        first_s: The first pause.
-        longest_s: The longest.
-        longest_refused_s: The longest while the API server answers and refuses.
-        random: Returns numbers from 0 to 1.
-    """
-
-    first_s: float = _FIRST_S
-    longest_s: float = _LONGEST_S
-    longest_refused_s: float = _LONGEST_REFUSED_S
-    random: Callable[[], float] = field(default_factory=lambda: SystemRandom().random)
-    _next_s: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._next_s = self.first_s
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether the next pause is the longest."""
-        return self._next_s >= self.longest_s
-
-    def restart(self) -> None:
-        """Begin with the first pause again: what went wrong has changed, and may be over soon."""
-        self._next_s = self.first_s
-
-    def pause_s(self, *, well_s: float, least_s: float = 0.0, refused: bool = False) -> float:
-        """Return the seconds to wait before the next attempt.
-
-        Args:
-            well_s: For how many seconds the last one went well; below 0 if it did not.
-            least_s: Seconds that somebody asked to wait.
-            refused: Whether the last one ended with a refusal.
-        """
-        if well_s > self._next_s:
-            self._next_s = self.first_s
-        pause = self._next_s * (0.5 + self.random() / 2)
-        self._next_s = min(2 * self._next_s, self.longest_refused_s if refused else self.longest_s)
-        return max(pause, least_s)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KindStatus:
-    """How it goes with one kind.
-
-    Attributes:
-        kind: As the API names it.
-        synced: Whether all of its objects were seen once.
-        objects: How many the index holds.
-        events: How many a watch told.
-        lists: How many lists were read to their end.
-        errors: How many attempts failed, and objects and events were unusable.
-        last_error: Why it is not followed at the moment; empty if it is.
-    """
-
-    kind: str
-    synced: bool
-    objects: int
-    events: int
-    lists: int
-    errors: int
-    last_error: str
 
 
 class Reflector:
@@ -134,6 +60,7 @@ class Reflector:
         self._backoff = backoff
         self._watch_s = watch_s
         self._kind = (resource.api_version, resource.kind)
+        self._record = KindRecord(resource.kind)
         self._stopping = threading.Event()
         self._watch: Watch | None = None
         # When the watch of this attempt was opened; infinite if it was not.
@@ -147,8 +74,6 @@ class Reflector:
         self._listed_at = 0.0
         self._missing: set[tuple[str, str]] = set()
         self._listed_version = ""
-        self._events = self._lists = self._errors = self._told = 0
-        self._last_error = ""
         # Since when the API server has refused; infinite if it does not. Whether the last attempt ended so.
         self._refused_at = math.inf
         self._refused_last = False
@@ -160,26 +85,19 @@ class Reflector:
 
     def status(self) -> KindStatus:
         """Return how it goes."""
-        return KindStatus(
-            kind=self.kind,
-            synced=self.synced,
-            objects=self._index.count(self._kind),
-            events=self._events,
-            lists=self._lists,
-            errors=self._errors,
-            last_error=self._last_error,
-        )
+        return self._record.status(synced=self.synced, objects=self._index.count(self._kind))
 
     def refused_s(self) -> float:
-        """Return for how many seconds the API server has refused to let it be followed; 0 if it does not."""
+        """Return for how many seconds the API server has refused lists and watches; 0 if it does not."""
         return max(0.0, self._clock() - self._refused_at)
 
-    def told(self) -> str:
-        """Return the kind, and why it is not followed if it is not; without the index, so without waiting."""
-        return f"{self.kind} ({self._last_error})" if self._last_error else self.kind
+    @property
+    def title(self) -> str:
+        """The kind, and why it is not watched if it is not; without the index, so without waiting."""
+        return self._record.title
 
     def run(self) -> None:
-        """Follow until ``stop``."""
+        """List and watch until ``stop``."""
         pause_s = 0.0
         while not self._stopping.wait(pause_s):
             pause_s = self._attempt()
@@ -198,7 +116,7 @@ class Reflector:
         try:
             if not resumed and not self._list():
                 return 0.0
-            self._follow()
+            self._watch_on()
         except ApiError as error:
             self._refused(error)
             if resumed and error.gone:
@@ -210,10 +128,10 @@ class Reflector:
                 # An API server that has just started refuses for a second or two what it will allow.
                 self._backoff.restart()
         except ClusterError as error:
-            # Watches break off now and then; whether something is wrong, the next attempt tells.
+            # Watches break off now and then; whether something is wrong, the next attempt shows.
             broke_off = bool(self._version) and self._opened_at < math.inf
-            self._failed(str(error), told=not broke_off)
-        except Exception as error:  # noqa: BLE001  # nobody would begin this thread anew
+            self._failed(str(error), reported=not broke_off)
+        except Exception as error:  # noqa: BLE001  # nothing would start this thread again
             self._forget()
             self._failed(f"{type(error).__name__}: {error}", trace=error)
         well_s = self._clock() - self._opened_at
@@ -242,13 +160,13 @@ class Reflector:
             self._index.remove(*self._kind, namespace, name)
         self._version, self.alive_at = self._listed_version, self._listed_at
         self._forget_list()
-        self._lists += 1
+        self._record.lists += 1
         self.synced = True
-        fields = {"kind": self.kind, "objects": self._index.count(self._kind), "lists": self._lists}
+        fields = {"kind": self.kind, "objects": self._index.count(self._kind), "lists": self._record.lists}
         LOGGER.info("cluster_listed", extra={"fields": fields})
         return True
 
-    def _follow(self) -> None:
+    def _watch_on(self) -> None:
         """Watch until the API server ends the watch."""
         silent_s = self._watch_s * (1 + self._backoff.random() / 2)
         # To an API server 0 means half an hour or more.
@@ -261,7 +179,7 @@ class Reflector:
         with self._api.watch(self._resource.path, params, idle_s=silent_s + _GRACE_S) as watch:
             self._watch = watch
             try:
-                # Whoever stops may have come too early to see the watch.
+                # ``stop`` may have been called before there was a watch to cancel.
                 if not self._stopping.is_set():
                     self._read(watch)
             finally:
@@ -271,9 +189,7 @@ class Reflector:
         before, opened_at = self.alive_at, self._clock()
         self.alive_at = self._opened_at = opened_at
         self._refused_at = math.inf
-        if self._last_error:
-            LOGGER.info("cluster_followed_again", extra={"fields": {"kind": self.kind}})
-        self._last_error = ""
+        self._record.watching()
         try:
             for line in watch:
                 if self._stopping.is_set():
@@ -289,10 +205,10 @@ class Reflector:
         verb, obj = self._event(line)
         match verb:
             case "ADDED" | "MODIFIED":
-                self._events += 1
+                self._record.events += 1
                 self._apply(obj)
             case "DELETED":
-                self._events += 1
+                self._record.events += 1
                 self._remove(obj)
             case "BOOKMARK":
                 pass
@@ -303,7 +219,7 @@ class Reflector:
                     self._forget()
                 raise status_error(status, orjson.dumps(obj))
             case _:
-                self._odd(f"an event of an unknown type: {verb[:40]!r}")
+                self._record.left_out(f"an event of an unknown type: {verb[:40]!r}")
         self.alive_at = self._clock()
         metadata = obj.get("metadata")
         version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
@@ -314,42 +230,29 @@ class Reflector:
         """Return the type and the object of an event.
 
         Raises:
-            UnreachableError: It is none; nobody knows what it should have been, so a list must tell.
+            UnreachableError: It is none; no one knows what it should have been, so a list must tell.
         """
-        try:
-            event = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            event = None
-        if isinstance(event, dict):
-            verb, obj = event.get("type"), event.get("object")
-            if isinstance(verb, str) and isinstance(obj, dict):
-                return verb, obj
-        self._forget()
-        text = line[:40].decode(errors="replace")
-        raise UnreachableError(f"{self._api.url}{self._resource.path}: no event of a watch: {text!r}")
+        event = watch_event(line)
+        if event is None:
+            self._forget()
+            text = line[:40].decode(errors="replace")
+            raise UnreachableError(f"{self._api.url}{self._resource.path}: no event of a watch: {text!r}")
+        return event
 
     def _apply(self, obj: dict[str, Any]) -> None:
         # A server that sends another kind must not reach what another thread keeps.
         obj["apiVersion"], obj["kind"] = self._kind
         if errors := self._index.apply(obj):
             namespace, name = identity(obj)
-            self._odd(
+            self._record.left_out(
                 f"{namespace}/{name}: {errors[0]}" if namespace else f"{name or 'no name'}: {errors[0]}"
             )
 
     def _remove(self, obj: dict[str, Any]) -> None:
         namespace, name = identity(obj)
         if not name:
-            self._odd("an object without a name is gone")
+            self._record.left_out("an object without a name is gone")
         self._index.remove(*self._kind, namespace, name)
-
-    def _odd(self, problem: str) -> None:
-        """Count what cannot be used, and tell the first."""
-        self._errors += 1
-        self._told += 1
-        if self._told <= _MAX_TOLD:
-            fields = {"kind": self.kind, "problem": problem}
-            LOGGER.warning("cluster_object_left_out", extra={"fields": fields})
 
     def _refused(self, error: ApiError) -> None:
         if error.gone and (self._version or self._opened_at < math.inf):
@@ -367,16 +270,9 @@ class Reflector:
             f"{error.status} {error.reason}: {error}" if error.reason else f"{error.status}: {error}"
         )
 
-    def _failed(self, problem: str, *, told: bool = True, trace: Exception | None = None) -> None:
-        if self._stopping.is_set():
-            return
-        self._errors += 1
-        if not told:
-            return
-        if problem != self._last_error:
-            fields = {"kind": self.kind, "problem": problem}
-            LOGGER.warning("cluster_not_followed", extra={"fields": fields}, exc_info=trace)
-        self._last_error = problem
+    def _failed(self, problem: str, *, reported: bool = True, trace: Exception | None = None) -> None:
+        if not self._stopping.is_set():
+            self._record.failed(problem, reported=reported, trace=trace)
 
     def _forget(self) -> None:
         """Have the objects listed anew; meanwhile those that are known stay."""

@@ -1,6 +1,6 @@
 """Asks the Evenkeel of a cluster, through the API server's proxy of its Service.
 
-Nobody needs a port-forward, and nobody's own credentials go to Evenkeel: the API server takes them for
+No port-forward is needed, and the user's own credentials do not go to Evenkeel: the API server takes them for
 itself, and makes a token that says no more than "may ask Evenkeel", for ten minutes.
 """
 
@@ -15,13 +15,13 @@ from policies.manifests.errors import DocumentError
 from webhook.kube.api_server import TIMEOUT_S, Answer, ApiError, ApiServer, ClusterError
 from webhook.rbac import AUDIENCE, PROXIED_HEADER
 
-#: The namespace where Evenkeel is if nobody says otherwise.
+#: The namespace where Evenkeel is by default.
 DEFAULT_NAMESPACE: Final = "evenkeel"
-#: The Service of Evenkeel if nobody says otherwise.
+#: The Service of Evenkeel by default.
 DEFAULT_SERVICE: Final = "evenkeel"
 #: Seconds for which a token is asked for; the API server gives none for less.
 TOKEN_S: Final = 600
-#: Seconds after which another is asked for. Arbitrary; half of its time, whatever the clocks say.
+#: Seconds after which another is asked for; half of its time, whatever the clocks say.
 _RENEW_AFTER_S: Final = TOKEN_S / 2
 #: Seconds for an answer: an explanation on 150,000 pods takes some, a queue before it as many.
 _TIMEOUT_S: Final = 60.0
@@ -96,7 +96,7 @@ class Installation:
         Raises:
             NotInstalledError: There is no Evenkeel.
             DocumentError: Evenkeel cannot answer such a request; every problem is a line.
-            ApiError: Somebody on the way refuses; says what to do about it.
+            ApiError: The API server or Evenkeel refuses; says what to do about it.
             UnreachableError: There is no answer.
         """
         path = f"/api/v1/namespaces/{self._namespace}/services/{proxied(self._service)}/proxy{route}"
@@ -128,13 +128,13 @@ class Installation:
 
     def _error(self, answer: Answer) -> Exception:
         """Return what an answer means, which is the API server's or Evenkeel's."""
-        told = answer.json_object()
-        if told.get("kind") == "Status" or "error" not in told:
+        found = answer.json_object()
+        if found.get("kind") == "Status" or "error" not in found:
             return self._refused(answer.error())
         if answer.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE):
-            details = [f"{entry['field']}: {entry['message']}" for entry in told.get("details") or ()]
-            return DocumentError(f"{self._title}: {line}" for line in details or [told["error"]])
-        return ApiError(answer.status, f"{self._title}: {told['error']}")
+            details = [f"{entry['field']}: {entry['message']}" for entry in found.get("details") or ()]
+            return DocumentError(f"{self._title}: {line}" for line in details or [found["error"]])
+        return ApiError(answer.status, f"{self._title}: {found['error']}")
 
     def _refused(self, error: ApiError) -> ClusterError:
         """Return what the API server's own refusal means."""
@@ -145,7 +145,7 @@ class Installation:
                 f"to ask {self._title}, have create granted there on serviceaccounts/token "
                 f"{account_of(self._service)} and on services/proxy {proxied(self._service)}, as its Role "
                 f"{account_of(self._service)} does; if you may read the cluster yourself: "
-                "evenkeel snapshot -o cluster.json, and --cluster cluster.json"
+                "evenkeel snapshot --output cluster.json, and --cluster cluster.json"
             )
             return ApiError(error.status, f"{error}; {text}", reason=error.reason)
         return ApiError(error.status, f"{self._title} does not answer: {error}", reason=error.reason)

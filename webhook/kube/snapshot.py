@@ -1,32 +1,47 @@
-"""A cluster from a file, gzip or not: ``kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json``."""
+"""A cluster at one moment: from a file, as kubectl or Evenkeel writes one, or read from an API server.
+
+A file is a ``v1 List``, gzip or not: ``kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json``.
+"""
 
 from __future__ import annotations
 
 import gzip
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Final, cast
+
+import orjson
 
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldError, shown_name
 from policies.manifests.object_stream import stream_objects
+from policies.model.revisions import written_digest
 from policies.model.snapshot import kind_of
 from policies.scheduler.index import INDEXED_KINDS, ClusterIndex
+from webhook.kube.api_server import ApiServer
+from webhook.kube.list import WATCHED_RESOURCES, Resource, read_objects
 
 #: How a gzip file starts: RFC 1952.
 GZIP_MAGIC = b"\x1f\x8b"
-#: Bytes that are read at once. Arbitrary; larger ones leave the processor's cache and take longer.
+#: Bytes that are read at once; larger ones leave the processor's cache and take longer.
 BLOCK = 2**18
 #: Bytes that a packed file may unpack to. A few megabytes can stand for a hundred gigabytes, and nothing
-#: else would end the reading of them. Arbitrary; twice 150,000 pods, the most that Kubernetes supports, of
+#: else would end the reading of them; twice 150,000 pods, the most that Kubernetes supports, of
 #: 25 KB each. There is no bound on the ratio: the JSON of like pods packs 40 to 1.
 MAX_UNPACKED = 8 * 2**30
-#: Objects left out that are told one by one. Arbitrary; nobody reads more at a start.
-MAX_TOLD = 20
-#: Kinds that are told where none is of use. Arbitrary.
-_TOLD_KINDS = 3
+#: Objects left out that are reported one by one; the others are counted.
+MAX_REPORTED = 20
+#: Kinds that are named where none is of use.
+_NAMED_KINDS = 3
+#: Where kubectl keeps a second copy of an object.
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+#: What is kept of a container. The rest says how it is started (arguments, environment, probes), places
+#: nothing, and is where people put passwords.
+_CONTAINER_FIELDS: Final = frozenset({"name", "image", "ports", "resources", "restartPolicy"})
+_CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
 
 
 class SnapshotFile:
@@ -54,19 +69,19 @@ class SnapshotFile:
         for entry in stream_objects(_blocks(path), str(path)):
             seen(entry.value)
             if (kind := kind_of(entry.value)) not in INDEXED_KINDS:
-                if len(others) < _TOLD_KINDS:
+                if len(others) < _NAMED_KINDS:
                     others[kind] = None
                 continue
             useful = True
             if errors := self.index.apply(entry.value):
                 left_out += 1
-                if left_out <= MAX_TOLD:
+                if left_out <= MAX_REPORTED:
                     self.problems += (_problem(entry, errors),)
         if not useful and {kind for _, kind in others} != {"List"}:
-            text = "is no picture of a cluster, as kubectl prints one in a v1 List: it holds"
+            text = "is no cluster snapshot, a v1 List as kubectl prints it: it holds"
             raise DocumentError([f"{path}: {text} {_held(others)}"])
-        if left_out > MAX_TOLD:
-            self.problems += (f"{path}: {left_out - MAX_TOLD:,} more objects are left out",)
+        if left_out > MAX_REPORTED:
+            self.problems += (f"{path}: {left_out - MAX_REPORTED:,} more objects are left out",)
 
 
 def _held(kinds: Iterable[tuple[str, str]]) -> str:
@@ -114,3 +129,94 @@ def _blocks(path: Path) -> Iterator[bytes]:
                 yield block
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise DocumentError([f"{path}: starts like gzip but cannot be unpacked: {error}"]) from error
+
+
+def read_index(
+    api: ApiServer,
+    resources: tuple[Resource, ...] = WATCHED_RESOURCES,
+    *,
+    warn: Callable[[str], None],
+    advance: Callable[[str], None] = lambda _kind: None,
+) -> ClusterIndex:
+    """Return the cluster as it is now.
+
+    Args:
+        api: Its API server.
+        resources: What of it.
+        warn: Called with a line for each object that is left out because it is broken.
+        advance: Called with the kind of every object that was read.
+
+    Raises:
+        ApiError: The API server refuses; says what to have granted.
+        UnreachableError: There is no answer.
+    """
+    index = ClusterIndex()
+    for obj in read_objects(api, resources):
+        advance(obj["kind"])
+        for error in index.apply(obj)[:1]:
+            metadata: dict[str, Any] = obj.get("metadata") or {}
+            warn(f"{obj['kind']} {metadata.get('namespace', '')}/{metadata.get('name')} is left out: {error}")
+    return index
+
+
+def written_list(objects: Iterator[dict[str, Any]]) -> Iterator[bytes]:
+    r"""Yield the text of a ``v1 List`` piece by piece, an object a line, without what may be secret.
+
+    >>> b"".join(written_list(iter([{"kind": "Node", "metadata": {"managedFields": []}}])))
+    b'{"apiVersion":"v1","kind":"List","items":[\n{"kind":"Node","metadata":{}}\n]}\n'
+    """
+    # Nothing is written before the cluster has answered.
+    first = list(islice(objects, 1))
+    yield b'{"apiVersion":"v1","kind":"List","items":['
+    before = b"\n"
+    for obj in chain(first, objects):
+        yield before + orjson.dumps(_without_secrets(obj))
+        before = b",\n"
+    yield b"\n]}\n"
+
+
+def _without_secrets(obj: dict[str, Any]) -> dict[str, Any]:
+    """Return an object without what only its managers need, and what its containers are started with."""
+    kept: dict[str, Any] = {name: obj[name] for name in ("apiVersion", "kind") if name in obj}
+    kept |= {**obj, "metadata": _metadata(obj.get("metadata"))}
+    spec = obj.get("spec")
+    if isinstance(spec, dict):
+        template = spec.get("template")
+        kept["spec"] = _pod_spec(spec)
+        if isinstance(template, dict):
+            kept["metadata"] = _with_annotations(kept["metadata"], written_digest(obj))
+            kept["spec"]["template"] = {
+                **template,
+                "metadata": _metadata(template.get("metadata")),
+                "spec": _pod_spec(template.get("spec")),
+            }
+    return kept
+
+
+def _with_annotations(metadata: object, more: dict[str, str]) -> object:
+    if not isinstance(metadata, dict) or not more:
+        return metadata
+    return {**metadata, "annotations": {**(metadata.get("annotations") or {}), **more}}
+
+
+def _metadata(metadata: object) -> object:
+    if not isinstance(metadata, dict):
+        return metadata
+    kept = {name: value for name, value in metadata.items() if name != "managedFields"}
+    annotations = kept.get("annotations")
+    if isinstance(annotations, dict):
+        kept["annotations"] = {name: text for name, text in annotations.items() if name != _LAST_APPLIED}
+    return kept
+
+
+def _pod_spec(spec: object) -> Any:
+    if not isinstance(spec, dict):
+        return spec
+    lists = {name: spec[name] for name in _CONTAINERS if isinstance(spec.get(name), list)}
+    return {**spec} | {name: list(map(_container, listed)) for name, listed in lists.items()}
+
+
+def _container(container: object) -> object:
+    if not isinstance(container, dict):
+        return container
+    return {name: value for name, value in container.items() if name in _CONTAINER_FIELDS}

@@ -23,8 +23,7 @@ from webhook.access.mode import access_mode
 from webhook.admission.wsgi import PHASES, AdmissionApp
 from webhook.app import create_app
 from webhook.context import build_context
-from webhook.kube.api_server import ClusterError
-from webhook.kube.server_version import known_version
+from webhook.kube.api_server import ClusterError, known_version
 from webhook.logs import LOGGER, EventLog, Value, without_waiting
 from webhook.serving.application import Application, Served
 from webhook.serving.listener import open_listener, parse_bind, shown_address
@@ -146,7 +145,7 @@ def _keeper(settings: Settings, folder: Path) -> CertificateController:
     """Return what keeps the certificate of a Secret, for one process."""
     from webhook.cert_rotation.controller import CertificateController  # noqa: PLC0415
     from webhook.cert_rotation.reconcile import Reconciler, Target  # noqa: PLC0415
-    from webhook.kube.client import lead  # noqa: PLC0415  # with it comes the client
+    from webhook.kube.election import lead  # noqa: PLC0415  # with it comes the client
 
     api = _connect(settings)
     place = Target(

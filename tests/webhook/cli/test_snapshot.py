@@ -41,7 +41,7 @@ def test_files(tmp_path: Path, commands: Commands, options: list[str]) -> None:
     """A file is what --cluster reads, and replaces the one before; nothing else stays in the folder."""
     (tmp_path / "cluster.json").write_text("old")
     before = {path.name for path in tmp_path.iterdir()}
-    done = commands.run("snapshot", "-o", "cluster.json", *options)
+    done = commands.run("snapshot", "--output", "cluster.json", *options)
     read = SnapshotFile(tmp_path / "cluster.json")
 
     assert (0, b"", b"") == (done.code, done.stdout, done.stderr)
@@ -61,7 +61,7 @@ def test_failures_leave_the_old_file(plane: ControlPlane, tmp_path: Path, comman
     """A cluster that cannot be read to its end changes no file."""
     (tmp_path / "cluster.json").write_text("old")
     plane.forbidden.add("/api/v1/pods")
-    done = commands.run("snapshot", "-o", "cluster.json")
+    done = commands.run("snapshot", "--output", "cluster.json")
 
     assert 3 == done.code
     assert b"list granted" in done.stderr
@@ -72,7 +72,7 @@ def test_failures_leave_the_old_file(plane: ControlPlane, tmp_path: Path, comman
 @pytest.mark.usefixtures("plane")
 def test_a_folder_that_is_not_there(commands: Commands) -> None:
     """The message names the file as it was asked for."""
-    done = commands.run("snapshot", "-o", "gone/cluster.json")
+    done = commands.run("snapshot", "--output", "gone/cluster.json")
 
     assert (2, b"evenkeel: gone/cluster.json: No such file or directory\n") == (done.code, done.stderr)
 

@@ -15,10 +15,10 @@ import pytest
 from tests.builders import a_pod
 from tests.webhook.kube.api_server import FakeApiServer, eventually, serving
 from tests.webhook.loopback import write_kubeconfig
+from webhook.kube.backoff import Backoff
 from webhook.kube.client import connect
 from webhook.kube.informer import ClusterCache
 from webhook.kube.list import WATCHED_RESOURCES
-from webhook.kube.reflector import Backoff
 
 
 def an_object(kind: str, name: str = "web") -> dict[str, Any]:
@@ -172,7 +172,7 @@ def test_an_api_server_that_restarts(server: FakeApiServer, cluster: ClusterCach
 
 def test_stop_ends_the_threads(server: FakeApiServer, cluster: ClusterCache) -> None:
     """Daemon threads named after their kinds run from start to stop, and none begins before."""
-    names = {f"follow-{kind}" for kind in KINDS}
+    names = {f"watch-{kind}" for kind in KINDS}
     before = {thread.name for thread in threading.enumerate()} & names
     cluster.start()
     eventually(lambda: cluster.synced)

@@ -21,9 +21,10 @@ from tests.builders import a_pod
 from tests.webhook.kube.api_server import FakeApiServer, Fault, Handler, event, eventually, serving
 from tests.webhook.loopback import write_kubeconfig
 from webhook.kube import reflector as module
+from webhook.kube.backoff import Backoff
 from webhook.kube.client import connect
 from webhook.kube.list import WATCHED_RESOURCES
-from webhook.kube.reflector import WATCH_S, Backoff, Reflector
+from webhook.kube.reflector import WATCH_S, Reflector
 
 PODS = next(resource for resource in WATCHED_RESOURCES if resource.kind == "Pod")
 POD = ("v1", "Pod")

@@ -9,8 +9,7 @@ import pytest
 
 from policies.model.version import KubernetesVersion
 from tests.webhook.access.control_plane import ControlPlane, a_control_plane
-from webhook.kube.api_server import UnreachableError
-from webhook.kube.server_version import known_version, kubernetes_version
+from webhook.kube.api_server import UnreachableError, known_version, kubernetes_version
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ def test_many_broken_objects_are_counted(tmp_path: Path) -> None:
     items = [{"apiVersion": "v1", "kind": "Service", "spec": 1} for _ in range(1020)]
     source = read(tmp_path, LIST | {"items": items})
 
-    assert snapshot.MAX_TOLD + 1 == len(source.problems)
+    assert snapshot.MAX_REPORTED + 1 == len(source.problems)
     assert f"{tmp_path}/cluster.json: 1,000 more objects are left out" == source.problems[-1]
 
 

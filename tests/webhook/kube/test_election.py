@@ -12,7 +12,8 @@ import pytest
 from tests.webhook.cert_rotation.cluster import LEASE, Objects, serving
 from tests.webhook.kube.api_server import eventually
 from tests.webhook.loopback import write_kubeconfig
-from webhook.kube import client
+from webhook.kube import election
+from webhook.kube.client import connect
 
 
 class Candidate:
@@ -44,12 +45,12 @@ def candidates(cluster: Objects, folder: Path) -> Iterator[Stand]:
     """Give what makes candidates, who all resign at the end."""
     resigns: list[Callable[[], None]] = []
     with serving(cluster) as url:
-        api = client.connect(kubeconfig=write_kubeconfig(folder, url))
+        api = connect(kubeconfig=write_kubeconfig(folder, url))
         api._namespace = "evenkeel"
 
         def stand(identity: str) -> tuple[Candidate, Callable[[], None]]:
             candidate = Candidate()
-            resign = client.lead(
+            resign = election.lead(
                 api, "evenkeel", identity=identity, started=candidate.begin, stopped=candidate.end
             )
             resigns.append(resign)
@@ -69,9 +70,9 @@ def candidates(cluster: Objects, folder: Path) -> Iterator[Stand]:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a Lease last seconds instead of a quarter of a minute; the client takes nothing shorter."""
-    monkeypatch.setattr(client, "_LEASE_S", 3)
-    monkeypatch.setattr(client, "_RENEW_S", 2)
-    monkeypatch.setattr(client, "_RETRY_S", 1)
+    monkeypatch.setattr(election, "_LEASE_S", 3)
+    monkeypatch.setattr(election, "_RENEW_S", 2)
+    monkeypatch.setattr(election, "_RETRY_S", 1)
 
 
 def holder(cluster: Objects) -> str:
@@ -128,7 +129,7 @@ def test_a_lease_that_holds_rubbish(tmp_path: Path, caplog: pytest.LogCaptureFix
 def test_who_was_told_late(tmp_path: Path) -> None:
     """Who has lost the Lease before he was told that he leads never begins."""
     candidate = Candidate()
-    term = client._Term(candidate.begin, candidate.end)
+    term = election._Term(candidate.begin, candidate.end)
     term.end()
     term.begin()
 

@@ -1,16 +1,29 @@
-"""Why a connection failed, as a sentence: what the client libraries raise is for programmers."""
+"""Why a connection failed, or a kubeconfig: what the client libraries raise is for programmers."""
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 from collections.abc import Iterator
 from http.client import IncompleteRead, RemoteDisconnected
+from typing import Any, Final
 
 from urllib3 import exceptions
 
+from policies.manifests.fields import shown
 
-def reason(error: BaseException, *, timeout_s: float | None = None) -> str:
+#: Characters of what a credential plugin printed that are repeated; most print a sentence.
+_LONGEST_OUTPUT: Final = 300
+#: How the client names an object of the file, which may hold secrets: all from the first brace to the last.
+_CONTENT: Final = re.compile(r"/?\{.*\}", re.DOTALL)
+#: How the client begins.
+_PREFIXES: Final = ("Invalid kube-config file. ", "Invalid kube-config. ")
+#: How the client tells of the exit code of a plugin, with what it printed to stderr.
+_EXITED: Final = re.compile(r"exec: process returned (-?\d+)(?:\. (.*))?", re.DOTALL)
+
+
+def connection_problem(error: BaseException, *, timeout_s: float | None = None) -> str:
     """Return why there is no answer, in the words of the first cause that is known.
 
     Args:
@@ -89,3 +102,41 @@ def _plain(error: BaseException) -> str:
     """Return what an error says, without the addresses of Python objects."""
     text = str(error)
     return text.rpartition(">: ")[2] or text
+
+
+def kubeconfig_problem(error: Exception) -> str:
+    """Return what is wrong with a kubeconfig, on one line and without what stands in it."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, ValueError | TypeError | KeyError | AttributeError):
+        # Python's own words, of a value that is not of the type that the client takes it to be.
+        return "it is no valid kubeconfig"
+    text = " ".join(str(error).split())
+    for prefix in _PREFIXES:
+        text = text.removeprefix(prefix)
+    return _CONTENT.sub("", text.replace("Expected", "expected"))
+
+
+def plugin_problem(plugin: Any, logged: str) -> str:
+    """Return why a credential plugin gave nothing, from what the client logged."""
+    command = plugin.safe_get("command")
+    name = f"the credential plugin {shown(command)}"
+    if logged.startswith("[Errno 2]"):
+        hint = plugin.safe_get("installHint")
+        advice = f": {_line(hint)}" if isinstance(hint, str) and hint else ""
+        return f"{name} is not installed, or not on the PATH{advice}"
+    if logged.startswith("[Errno"):
+        return f"{name} cannot be run: {logged.partition('] ')[2].partition(':')[0]}"
+    if exited := _EXITED.fullmatch(logged):
+        return f"{name} failed with exit code {exited[1]}" + (f": {_line(exited[2])}" if exited[2] else "")
+    if "failed to decode" in logged:
+        return f"{name} did not print an ExecCredential"
+    if logged.startswith("exec: "):
+        return f"{name}: {_line(logged.removeprefix('exec: '))}"
+    # On a terminal it prints to the terminal itself, and the client stumbles over that.
+    return f"{name} gave no credentials"
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_OUTPUT else f"{line[: _LONGEST_OUTPUT - 1]}…"

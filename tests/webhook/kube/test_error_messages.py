@@ -9,7 +9,7 @@ from http.client import IncompleteRead
 import pytest
 from urllib3 import exceptions
 
-from webhook.kube.connection_errors import reason
+from webhook.kube.error_messages import connection_problem
 
 REFUSED = ConnectionRefusedError(111, "Connection refused")
 
@@ -64,7 +64,7 @@ def caused(error: Exception, cause: Exception) -> Exception:
 )
 def test_reason(error: Exception, expected: str) -> None:
     """The first cause is told as a sentence: without numbers, modules and objects of Python."""
-    told = reason(error)
+    told = connection_problem(error)
 
     assert expected in told
     assert [] == [word for word in ("Errno", "_ssl.c", "object at", "Error(") if word in told]
@@ -75,4 +75,4 @@ def test_causes_in_a_circle() -> None:
     error = exceptions.HTTPError("odd")
     error.__cause__ = error
 
-    assert "odd" == reason(error)
+    assert "odd" == connection_problem(error)

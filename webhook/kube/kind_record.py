@@ -1,0 +1,92 @@
+"""What happens with one kind of a cluster cache: counted for metrics, and logged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from webhook.logs import LOGGER
+
+#: Objects left out and odd events that are logged one by one; the others are counted.
+_MAX_LOGGED: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindStatus:
+    """How the cache of one kind is.
+
+    Attributes:
+        kind: As the API names it.
+        synced: Whether all of its objects were seen once.
+        objects: How many the index holds.
+        events: How many a watch told.
+        lists: How many lists were read to their end.
+        errors: How many attempts failed, and objects and events were unusable.
+        last_error: Why it is not watched at the moment; empty if it is.
+    """
+
+    kind: str
+    synced: bool
+    objects: int
+    events: int
+    lists: int
+    errors: int
+    last_error: str
+
+
+class KindRecord:
+    """The counts of one kind, and its last error.
+
+    Attributes:
+        events: How many a watch brought.
+        lists: How many lists were read to their end.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.events = 0
+        self.lists = 0
+        self._kind = kind
+        self._errors = 0
+        self._logged = 0
+        self._last_error = ""
+
+    @property
+    def title(self) -> str:
+        """The kind, and why it is not watched if it is not."""
+        return f"{self._kind} ({self._last_error})" if self._last_error else self._kind
+
+    def status(self, *, synced: bool, objects: int) -> KindStatus:
+        """Return how the cache is."""
+        return KindStatus(
+            kind=self._kind,
+            synced=synced,
+            objects=objects,
+            events=self.events,
+            lists=self.lists,
+            errors=self._errors,
+            last_error=self._last_error,
+        )
+
+    def left_out(self, problem: str) -> None:
+        """Count an object or event that cannot be used."""
+        self._errors += 1
+        self._logged += 1
+        if self._logged <= _MAX_LOGGED:
+            fields = {"kind": self._kind, "problem": problem}
+            LOGGER.warning("cluster_object_left_out", extra={"fields": fields})
+
+    def failed(self, problem: str, *, reported: bool, trace: Exception | None = None) -> None:
+        """Count an attempt to list or watch that failed; not every watch that breaks off is reported."""
+        self._errors += 1
+        if not reported:
+            return
+        if problem != self._last_error:
+            fields = {"kind": self._kind, "problem": problem}
+            LOGGER.warning("cluster_not_followed", extra={"fields": fields}, exc_info=trace)
+        self._last_error = problem
+
+    def watching(self) -> None:
+        """Note that a watch is open."""
+        if self._last_error:
+            LOGGER.info("cluster_followed_again", extra={"fields": {"kind": self._kind}})
+        self._last_error = ""
