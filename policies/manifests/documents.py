@@ -75,8 +75,8 @@ class RepeatedKey(NamedTuple):
 
     Attributes:
         path: The key, from the root of its document.
-        line: The line of the value that counts, the last one; 0 where lines are nobody's.
-        earlier: The line of the value before it; 0 where lines are nobody's.
+        line: The line of the value that counts, the last one; 0 where there are no lines.
+        earlier: The line of the value before it; 0 where there are no lines.
     """
 
     path: FieldPath

@@ -14,11 +14,11 @@ from enum import StrEnum
 from typing import Any
 
 #: Errors of one rule that are collected; the others are counted. So many of one kind hide none of another.
-#: Arbitrary; more than anybody fixes at once.
+#: More than anybody fixes at once.
 MAX_ERRORS = 256
-#: Characters of a user's value that a message repeats. Arbitrary; keeps one line readable.
+#: Characters of a user's value that a message repeats; keeps one line readable.
 SHOWN_VALUE_LENGTH = 80
-#: Characters of a message about one field. Arbitrary; more than any has that repeats what people write.
+#: Characters of a message about one field; more than any has that repeats what people write.
 MESSAGE_LENGTH = 1000
 
 
@@ -180,7 +180,7 @@ def is_cut(errors: Iterable[FieldError]) -> bool:
 
 @dataclass(slots=True)
 class ErrorList:
-    """Collects errors while a document is read, so that all are told at once.
+    """Collects errors while a document is read, so that all are reported at once.
 
     Attributes:
         errors: The errors, of each rule up to ``MAX_ERRORS``.

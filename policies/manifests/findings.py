@@ -46,7 +46,7 @@ class Build:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing worth telling about one field of one file.
+    """One problem of one field of one file.
 
     Attributes:
         severity: How bad it is.
@@ -55,7 +55,7 @@ class Finding:
         message: What was found, with its numbers.
         rule: The id of the rule.
         title: Kind and name of the object; empty where there is none.
-        fixable: Whether ``evenkeel fix`` can mend it.
+        fixable: Whether ``evenkeel fix`` can fix it.
         builds: The kustomizations that have it, where it was found in what they build.
         used_in_builds: How many kustomizations are built from the file, those with the finding included.
     """

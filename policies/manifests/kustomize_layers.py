@@ -221,7 +221,7 @@ class _Step:
 
 
 def _follow(layer: Layer, step: _Step, built: Mapping[str, Any], path: Segments) -> Stated | None:
-    """Follow the path of a built field in what a layer states, from a place on."""
+    """Go down the path of a built field in what a layer states, from a place on."""
     node, way, replaces = step.node, step.way, step.replaces
     merges = _merges_lists(built)
     for depth in range(step.depth, len(path)):

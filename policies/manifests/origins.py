@@ -2,7 +2,7 @@
 
 What kustomize does is not repeated here. Each text that may state a part of the object is compared with what
 was built: a field is written where the last of them states the built value. Where none does, for a
-transformer or a replacement made the value, nobody claims to know.
+transformer or a replacement made the value, the origin is unknown.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Origin:
         return tuple(self.find_layers() or ())
 
     def written(self, path: FieldPath) -> Written | None:
-        """Return where a field is written, or its nearest ancestor that exists; None where nobody knows."""
+        """Return where a field is written, or its nearest ancestor that exists; None if unknown."""
         existing = _existing(self.value, path.segments)
         stated = self._stating(existing)
         if not stated:

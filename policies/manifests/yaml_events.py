@@ -20,7 +20,7 @@ _REFUSED = "found unexpected ':'"
 _COLONS = re.compile(r"(?<!:):+(?=[][{},])")
 #: An alias or an anchor that ends where a colon stands, as in ``{*key:[1]}``: then the colon is no text.
 _NAME = re.compile(r"(?:^|[\s,\[{])[*&][0-9A-Za-z_-]*\Z")
-#: Characters before a colon in which the start of such a name is looked for. Arbitrary; bounds the cost.
+#: Characters before a colon in which the start of such a name is looked for; bounds the cost.
 _NAME_LENGTH = 80
 #: What no plain text ends with: then the colon parts a key from its value.
 _NO_TEXT = frozenset(" \t\r\n\"'[]{},")
@@ -47,8 +47,8 @@ _PLAIN_WORDS = {
     "control characters are not allowed": "a control character, which YAML does not allow",
     "did not find expected <document start>": 'a "---" or the end of the file belongs here',
 }
-#: What libyaml notices lines later; the place where it began is the one to mend.
-_TOLD_AT_START = frozenset(
+#: What libyaml notices lines later; the place where it began is the one to fix.
+_REPORTED_AT_START = frozenset(
     {
         "found unexpected end of stream",
         "found unexpected document indicator",
@@ -109,7 +109,7 @@ def sentence(error: yaml.YAMLError, text: str) -> tuple[int, str]:
     mark = getattr(error, "problem_mark", None)
     if mark is None:
         return 1, f"is not YAML: {problem}"
-    if problem in _TOLD_AT_START or mark.index >= len(text.rstrip("\r\n")):
+    if problem in _REPORTED_AT_START or mark.index >= len(text.rstrip("\r\n")):
         mark = getattr(error, "context_mark", None) or mark
     lines = _LINE_BREAK.split(text.rstrip("\r\n"))
     # libyaml counts a line behind the last one.

@@ -31,7 +31,7 @@ ANYWHERE = {
     "policies.manifests.nodes._JSON_TOKEN": re.Pattern.finditer,
     "policies.manifests.yaml_events._COLONS": re.Pattern.finditer,
     "policies.manifests.yaml_events._LINE_BREAK": re.Pattern.finditer,
-    "webhook.lint.source_lines._BREAK": re.Pattern.finditer,
+    "webhook.lint.reports._BREAK": re.Pattern.finditer,
     "webhook.scoring.screen._STEERING": re.Pattern.finditer,
     "webhook.lint.charts._SOURCE": re.Pattern.finditer,
     "webhook.lint.parse._DIRECTIVE": re.Pattern.search,

@@ -27,10 +27,10 @@ from policies.manifests.skipped import SkipReason
 from tests.deploy.manifests import missing, tool
 from tests.webhook.lint.charts import CHART, write
 from webhook.cli import lint
-from webhook.lint import sandbox
+from webhook.lint import external_tools
 from webhook.lint.external_tools import ToolError, run_tool
 from webhook.lint.inputs import Texts, Tools, gather_texts
-from webhook.lint.outputs import FORMATS
+from webhook.lint.reports import FORMATS
 
 #: Kustomizations that have kustomize fetch something, or that it may read otherwise than we do; ADDRESS is
 #: where a connection would be noticed.
@@ -119,7 +119,7 @@ address = pytest.fixture(_canary, name="address")
 @pytest.fixture
 def unguarded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave programs the network, as on a kernel that grants no other: what we refuse must be enough."""
-    monkeypatch.setattr(sandbox, "_LIBC", None)
+    monkeypatch.setattr(external_tools, "_LIBC", None)
 
 
 @pytest.fixture
@@ -220,7 +220,7 @@ def test_any_kustomization(fields: list[tuple[str, Any]]) -> None:
         pytest.MonkeyPatch.context() as patch,
         contextlib.contextmanager(_canary)() as address,
     ):
-        patch.setattr(sandbox, "_LIBC", None)
+        patch.setattr(external_tools, "_LIBC", None)
         patch.setenv("PATH", str(Path(kubectl).parent))
         texts = {"kustomization.yaml": json.dumps(dict(fields)), **BESIDE, "a.yaml": "a"}
         write(Path(folder), {name: text.replace("ADDRESS", address) for name, text in texts.items()})

@@ -18,7 +18,7 @@ from webhook.cert_rotation.secret import SecretStore
 from webhook.cli.certs_target import cluster_options, is_given
 from webhook.cli.live import api_server
 from webhook.kube.api_server import ApiServer, ClusterError
-from webhook.lint.texts import read_text
+from webhook.lint.files import read_text
 
 
 @click.command(name="inject", short_help="Set the caBundle of the webhook configurations.")

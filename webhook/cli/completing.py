@@ -40,7 +40,7 @@ def complete_formats(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the report formats that start so; the file after them is the user's."""
-    from webhook.lint.outputs import FORMATS  # noqa: PLC0415
+    from webhook.lint.reports import FORMATS  # noqa: PLC0415
 
     form, equals, file = incomplete.partition("=")
     if equals and form in FORMATS:

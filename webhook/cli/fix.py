@@ -22,14 +22,12 @@ from policies.reports import diff, lint_text
 from policies.reports.lint_run import LintRun, plural
 from webhook.cli import lint
 from webhook.lint.chart_rendering import Charts
-from webhook.lint.discovery import STDIN
 from webhook.lint.field_origins import FieldOrigins
+from webhook.lint.files import STDIN, Text, read_text, shown_file, write_back
 from webhook.lint.inputs import Tools, gather_texts
 from webhook.lint.options import LintOptions
 from webhook.lint.parse import parse
 from webhook.lint.run import build_job, without_ignored
-from webhook.lint.texts import Text, read_text, shown_file
-from webhook.lint.write_back import write_back
 
 #: Exit codes: as lint's on what fix leaves behind.
 CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2

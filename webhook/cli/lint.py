@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import shutil
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 import orjson
@@ -23,26 +20,21 @@ from policies.model.version import KNOWN_VERSION
 from policies.reports import lint_text
 from policies.reports.lint_run import LintRun, plural
 from policies.reports.lint_text import Details
-from policies.rules.base import all_rules
 from webhook.cli.completing import complete_formats, complete_policies, complete_rules
+from webhook.cli.lint_progress import lint_progress, uncollected
 from webhook.cli.live import api_server, check_cluster, context_option
-from webhook.lint.discovery import STDIN
+from webhook.cli.rule import print_rules
+from webhook.lint.files import STDIN, read_text, shown_file
 from webhook.lint.inputs import Texts, gather_texts
 from webhook.lint.options import LintOptions, check_all_rules, lint_options, release_of, with_given
-from webhook.lint.outputs import FORMATS, Output, parse_outputs, render, write_file
+from webhook.lint.reports import FORMATS, Output, lines_of, parse_outputs, render, write_file
 from webhook.lint.run import LintJob, LintOutcome, build_job, lint_texts, without_ignored
-from webhook.lint.source_lines import lines_of
-from webhook.lint.texts import read_text, shown_file
 
 if TYPE_CHECKING:
     from policies.scheduler.index import ClusterIndex
 
 #: Exit codes: nothing bad enough, findings, an input cannot be read.
 CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
-#: Bytes from which a run shows its progress. Arbitrary; they take about a second.
-LONG: Final = 2**22
-#: The share of the work after which the progress is drawn anew. Arbitrary; a hundred times a run.
-STEP: Final = 0.01
 
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
@@ -144,7 +136,7 @@ def command(
     run.
     """
     if list_rules:
-        _list_rules()
+        print_rules()
         return
     context.exit(_lint(context, paths, given))
 
@@ -161,10 +153,10 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
         config, nodes = _live(options.config, live_context)
         options = replace(options, config=config)
     # Nearly everything that is read is kept to the end, and the end is near.
-    with _uncollected():
+    with uncollected():
         texts = gather_texts(options.paths, tools=options.tools, exclude=options.exclude)
         job = build_job(options.config, today=datetime.now(UTC).date(), warn=_note, cluster=nodes)
-        with _progress(texts) as show:
+        with lint_progress(texts) as show:
             outcome = lint_texts(texts.texts, job, show)
         problems, ignored = without_ignored(
             [*texts.problems, *outcome.problems], texts.missing, options.config
@@ -298,51 +290,5 @@ def _version() -> str:
     return version("evenkeel")
 
 
-def _list_rules() -> None:
-    """Print every rule: its id, its severity, what it needs, and its summary."""
-    rules = all_rules().values()
-    width = max(len(rule.id) for rule in rules)
-    for rule in rules:
-        given = (("cluster", rule.needs_inventory), ("fix", rule.fixable), ("opt-in", rule.opt_in))
-        marks = ",".join(mark for mark, holds in given if holds)
-        click.echo(f"{rule.id:<{width}}  {rule.severity:<7}  {marks:<11}  {rule.summary}")
-
-
 def _note(text: str) -> None:
     click.echo(f"evenkeel: {text}", err=True)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Keep Python from looking for garbage, of which there is hardly any."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-@contextmanager
-def _progress(texts: Texts) -> Iterator[Callable[[float], None]]:
-    """Show a bar on a terminal while there is much to do; gives what moves it, by the share that is done."""
-    total = sum(len(text.content) for text in texts.texts)
-    if total < LONG or not sys.stderr.isatty():
-        yield lambda _share: None
-        return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import Progress  # noqa: PLC0415
-
-    with Progress(console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
-        task = bar.add_task("Linting", total=1.0)
-        shown = 0.0
-
-        def show(share: float) -> None:
-            nonlocal shown
-            # Drawing takes longer than judging a workload.
-            if share - shown >= STEP:
-                shown = share
-                bar.update(task, completed=share, refresh=True)
-
-        yield show

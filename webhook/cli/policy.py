@@ -22,9 +22,9 @@ from policies.scheduler.configuration import SchedulerConfig, load_scheduler_con
 from webhook.cli import policy_samples
 from webhook.cli.completing import complete_builtin, complete_policies
 from webhook.kube.snapshot import SnapshotFile
-from webhook.lint.discovery import STDIN, SUFFIXES
-from webhook.lint.texts import UNREADABLE, read_text, shown_file
-from webhook.lint.texts import unreadable as unreadable_finding
+from webhook.lint.discovery import SUFFIXES
+from webhook.lint.files import STDIN, UNREADABLE, read_text, shown_file
+from webhook.lint.files import unreadable as unreadable_finding
 
 #: Exit codes: nothing wrong, a document has errors, an input cannot be read.
 CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2

@@ -25,3 +25,13 @@ def command(ids: tuple[str, ...]) -> None:
         opt_in = "\nRuns only where --enable or --select names it, or a SpreadPolicy sets its severity."
         notes = ((needs, rule.needs_inventory), (fix, rule.fixable), (opt_in, rule.opt_in))
         click.echo("".join(note for note, holds in notes if holds))
+
+
+def print_rules() -> None:
+    """Print every rule: its id, its severity, what it needs, and its summary."""
+    rules = all_rules().values()
+    width = max(len(rule.id) for rule in rules)
+    for rule in rules:
+        given = (("cluster", rule.needs_inventory), ("fix", rule.fixable), ("opt-in", rule.opt_in))
+        marks = ",".join(mark for mark, holds in given if holds)
+        click.echo(f"{rule.id:<{width}}  {rule.severity:<7}  {marks:<11}  {rule.summary}")

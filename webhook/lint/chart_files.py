@@ -1,10 +1,18 @@
-"""What a chart's own files say: its dependencies, and where those are."""
+"""What a chart's own files say and may hold: its dependencies, and nothing that leads elsewhere.
+
+Helm would read other files than those of the repository, or download some.
+"""
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import re
+import stat
+import tarfile
 import tempfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,17 +22,131 @@ from typing import Any, Final
 from policies.manifests.documents import load
 from policies.manifests.errors import DocumentError
 from policies.manifests.skipped import SkipReason
-from webhook.lint.chart_checks import ARCHIVE, check_chart
 from webhook.lint.discovery import CHART
 from webhook.lint.external_tools import ToolError
-from webhook.lint.files import read_file
-from webhook.lint.repository import GIT, is_file, is_within
+from webhook.lint.files import GIT, is_file, is_within, read_file
+
+#: The schema of a chart's values, which may refer to others.
+_SCHEMA: Final = "values.schema.json"
+#: How an archive of a chart ends.
+ARCHIVE: Final = ".tgz"
+#: Bytes that an archive may hold, with the archives in it. Helm reads no more, either.
+MAX_ARCHIVE: Final = 100 * 2**20
+#: Fields of a schema that refer to others, and the one that says what a schema is.
+_REFERENCES: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
+_DIALECT: Final = "$schema"
+#: How the dialects start that helm knows without a look at them.
+_KNOWN_DIALECTS: Final = ("http://json-schema.org/", "https://json-schema.org/")
+
+
+def check_chart(folder: Path) -> None:
+    """Make sure that helm may render a chart: that all it opens is of the repository.
+
+    Args:
+        folder: The chart.
+
+    Raises:
+        ToolError: It would open something else.
+    """
+    real = Path(os.path.realpath(folder))
+    # Helm goes through links to folders; each is looked at once.
+    seen = {str(real)}
+    waiting = [real]
+    while waiting:
+        for entry in _entries(waiting.pop()):
+            path = Path(entry.path)
+            if entry.is_symlink():
+                path = _target(path, real)
+            mode = path.lstat().st_mode if path.exists() else stat.S_IFREG
+            if stat.S_ISDIR(mode):
+                if str(path) not in seen:
+                    seen.add(str(path))
+                    waiting.append(path)
+            elif not stat.S_ISREG(mode):
+                raise ToolError(f"{_inside(path, real)} is not a regular file", SkipReason.NOT_A_FILE)
+            elif entry.name == _SCHEMA or entry.name.endswith(ARCHIVE):
+                _check_schemas(path, _inside(Path(entry.path), real))
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as scan:
+            # What Git keeps for itself is not rendered.
+            return sorted((entry for entry in scan if entry.name != GIT), key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def _target(link: Path, chart: Path) -> Path:
+    """Return where a link of a chart leads, links followed."""
+    real = Path(os.path.realpath(link))
+    if not real.is_relative_to(chart) and not is_within(real, chart):
+        text = f"link {_inside(link, chart)} leads out of the repository"
+        raise ToolError(text, SkipReason.OUTSIDE_REPOSITORY)
+    return real
+
+
+def _inside(path: Path, chart: Path) -> str:
+    return os.path.relpath(path, chart)
+
+
+def _check_schemas(path: Path, shown: str) -> None:
+    try:
+        content = read_file(path)
+        schemas = list(_in_archive(content, MAX_ARCHIVE)) if path.name.endswith(ARCHIVE) else [content]
+        references = tuple(dict.fromkeys(text for schema in schemas for text in _references(schema)))
+    except (OSError, tarfile.TarError, EOFError, zlib.error, ValueError, RecursionError) as error:
+        # What we cannot read, helm might.
+        raise ToolError(f"{shown} cannot be read: {error}", SkipReason.UNSUPPORTED) from error
+    if references:
+        raise ToolError(f"{shown} refers to other schemas", SkipReason.DOWNLOAD_NEEDED, references)
+
+
+def _in_archive(content: bytes, left: int) -> Iterator[bytes]:
+    """Yield the schemas of an archive, and of the archives in it.
+
+    Args:
+        content: The archive.
+        left: Bytes that it may hold.
+    """
+    with tarfile.open(fileobj=io.BytesIO(content), mode="r|gz") as archive:
+        for member in archive:
+            left -= member.size
+            if left < 0:
+                raise ValueError(f"holds more than {MAX_ARCHIVE // 2**20} MiB")
+            name = member.name.replace("\\", "/")
+            file = archive.extractfile(member) if member.isfile() else None
+            if file is not None and name.endswith(f"/{_SCHEMA}"):
+                yield file.read()
+            elif file is not None and name.endswith(ARCHIVE):
+                yield from _in_archive(file.read(), left)
+
+
+def _references(schema: bytes) -> Iterator[str]:
+    """Yield what a schema refers to besides itself."""
+    waiting: list[Any] = [json.loads(schema)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, list):
+            waiting += node
+        elif isinstance(node, dict):
+            waiting += node.values()
+            for key, value in node.items():
+                if isinstance(value, str) and _is_elsewhere(key, value):
+                    yield value
+
+
+def _is_elsewhere(key: str, value: str) -> bool:
+    if key == _DIALECT:
+        return not value.startswith(_KNOWN_DIALECTS)
+    return key in _REFERENCES and not value.startswith("#")
+
 
 #: Where charts of the first version list their dependencies.
 _REQUIREMENTS: Final = "requirements.yaml"
 #: The folder with the charts that a chart is made of.
 _CHARTS: Final = "charts"
-#: Charts that are linked into one. Arbitrary; charts that share dependencies link them again and again.
+#: Charts that are linked into one; charts that share dependencies link them again and again.
 MAX_LINKED: Final = 100
 #: What the version of an archive of a chart starts with.
 _VERSION: Final = re.compile(r"-(?=v?\d)")
@@ -64,7 +186,7 @@ def is_library(folder: str | Path) -> bool:
 
 
 def dependencies(folder: Path) -> list[Dependency]:
-    """Return what a chart says that it is made of; none where it cannot be read, which helm tells better."""
+    """Return what a chart says that it is made of; none if it cannot be read, which helm reports better."""
     listed = [_mapping(Path(folder, file)).get("dependencies") for file in (CHART, _REQUIREMENTS)]
     entries = [entry for each in listed if isinstance(each, list) for entry in each]
     return [

@@ -16,11 +16,10 @@ from webhook.lint.chart_files import is_library
 from webhook.lint.charts import Helm, Release, render_chart
 from webhook.lint.discovery import CHART, Found
 from webhook.lint.external_tools import ToolError
-from webhook.lint.gitops_charts import Deployed, find_deployed
-from webhook.lint.kustomizations import absolute
-from webhook.lint.texts import Text, shown_file
+from webhook.lint.files import Text, absolute, shown_file
+from webhook.lint.gitops import Deployed, find_deployed
 
-#: How often charts may install charts that install charts. Arbitrary; an app of apps of apps is deep.
+#: How often charts may install charts that install charts; an app of apps of apps is deep.
 MAX_ROUNDS: Final = 5
 
 
@@ -30,7 +29,7 @@ class Charts:
 
     Attributes:
         helm: Whether helm may be run.
-        version: The release of Kubernetes that charts are told.
+        version: The release of Kubernetes that charts are rendered for.
         given: How charts are installed that were given by name; None if nothing is said.
         releases: How charts are installed, by their absolute folders.
     """
@@ -139,10 +138,10 @@ def _renderings(found: Found, deployed: list[Deployed], charts: Charts) -> Itera
         if is_library(folder):
             continue
         named = path in found.given
-        told = (charts.given,) if named and charts.given else charts.releases.get(path, ())
-        if told or not objects:
-            releases = told or (Release(),)
-            yield from (_of_chart(folder, each, named=named or bool(told)) for each in releases)
+        given = (charts.given,) if named and charts.given else charts.releases.get(path, ())
+        if given or not objects:
+            releases = given or (Release(),)
+            yield from (_of_chart(folder, each, named=named or bool(given)) for each in releases)
         else:
             yield from _of_objects(objects)
     for objects in by_chart.values():

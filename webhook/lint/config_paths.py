@@ -10,8 +10,7 @@ from policies.config.lint_config import VALUE_INVALID, LintConfig
 from policies.manifests.documents import load_strictly
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import ErrorKind, FieldError, FieldPath
-from webhook.lint.repository import is_below, repository_root
-from webhook.lint.texts import shown_file
+from webhook.lint.files import is_below, repository_root, shown_file
 
 #: What stands before the name of a built-in policy.
 BUILTIN: Final = "builtin:"
@@ -23,7 +22,7 @@ def check_paths(config: LintConfig, content: bytes, file: str) -> None:
     Args:
         config: The document.
         content: Its text.
-        file: Its file, which nobody named.
+        file: Its file, which the user did not name.
 
     Raises:
         DocumentError: It names others.
@@ -47,7 +46,7 @@ def _problem(path: Path, root: Path, *, may_be_folder: bool) -> str:
         if not path.exists() or path.is_file() or (may_be_folder and path.is_dir()):
             return ""
     except (OSError, ValueError):
-        # Nobody can open it, which is told by whoever tries.
+        # It cannot be opened, which is reported where that is tried.
         return ""
     return "must be a regular file"
 

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from webhook.lint.files import STDIN, is_below, repository_root
 from webhook.lint.gitignore import Ignored, ignored_in
-from webhook.lint.repository import is_below, repository_root
 
-#: The name that means standard input.
-STDIN: Final = "-"
 #: What is read of a folder.
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 #: The file that makes a folder a Helm chart.
@@ -144,7 +142,7 @@ class _Walk:
             with os.scandir(folder) as scan:
                 entries = sorted(scan, key=lambda entry: entry.name)
         except OSError:
-            # A folder that may not be read is a file that cannot be read: it is told when that is tried.
+            # A folder that may not be read is a file that cannot be read: that is reported when it is tried.
             self.found.files[shown] = None
             return
         names = {entry.name for entry in entries}

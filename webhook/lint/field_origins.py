@@ -21,10 +21,9 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath
 from policies.manifests.kustomize_layers import Inline, Layer
 from policies.manifests.origins import BuiltObject, Origin
-from webhook.lint.files import read_file
-from webhook.lint.kustomizations import Kustomization, absolute, kustomization_in
+from webhook.lint.files import absolute, read_file, shown_file
+from webhook.lint.kustomizations import Kustomization, kustomization_in
 from webhook.lint.patch_targets import is_target
-from webhook.lint.texts import shown_file
 
 #: The fields that list patches, in the order in which kustomize applies them.
 _PATCHES: Final = ("patchesStrategicMerge", "patches", "patchesJson6902")
@@ -236,7 +235,7 @@ class _Walk:
         )
 
 
-#: Kustomizations within kustomizations that are gone through. Arbitrary; people use three or four.
+#: Kustomizations within kustomizations that are gone through; people use three or four.
 _MAX_DEPTH: Final = 30
 
 

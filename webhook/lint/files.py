@@ -1,15 +1,27 @@
-"""Read files that may be anything: pipes that nobody writes to, devices, files without an end."""
+"""Read and write files of a repository that may be anything: pipes, devices, links out of it."""
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-#: Bytes of a file that are read. Arbitrary; a dump of all that a large cluster holds is a third of it.
+from policies.manifests.documents import ManifestObject
+from policies.manifests.errors import DocumentError
+from policies.manifests.fields import FieldPath, shown
+from policies.manifests.findings import Finding, Location, Severity
+from webhook.whole_file import whole_file
+
+#: The name that means standard input.
+STDIN: Final = "-"
+#: Bytes of a file that are read; a dump of all that a large cluster holds is a third of it.
 MAX_FILE: Final = 2**28
-#: Bytes that are read at once. Arbitrary; nearly all files are smaller.
+#: Bytes that are read at once; nearly all files are smaller.
 _PART: Final = 2**16
 
 
@@ -33,7 +45,7 @@ def read_file(path: str | Path, *, regular: bool = True, follow: bool = True) ->
         OSError: It cannot be opened, or is too large.
         ValueError: No file can have the name.
     """
-    # Whoever opens a named pipe waits for a writer, but with O_NONBLOCK.
+    # Opening a named pipe waits for a writer, but with O_NONBLOCK.
     flags = os.O_RDONLY | (os.O_NONBLOCK if regular else 0) | (0 if follow else os.O_NOFOLLOW)
 
     def opener(name: str, _flags: int) -> int:
@@ -62,3 +74,142 @@ def read_limited(file: BinaryIO) -> bytes:
         if length > MAX_FILE:
             raise FileError(f"larger than {MAX_FILE // 2**20:,} MiB")
     return b"".join(parts)
+
+
+#: Where Git keeps what is not of the repository.
+GIT: Final = ".git"
+
+
+def repository_root(path: str | Path, *, without: Path | None = None) -> Path:
+    """Return the root of the Git repository that a path lies in.
+
+    Args:
+        path: The path.
+        without: What is returned if there is no repository; None for the working folder.
+    """
+    start = Path(os.path.normpath(Path(path).absolute()))
+    for folder in (start, *start.parents):
+        if (folder / GIT).exists():
+            return folder
+    return without or Path.cwd()
+
+
+def is_within(path: Path, beside: str | Path) -> bool:
+    """Tell whether a path leads into the repository that another file lies in, links followed.
+
+    What Git keeps for itself is not of the repository: it may hold passwords.
+    """
+    return is_below(path, repository_root(beside))
+
+
+def is_below(path: Path, root: Path) -> bool:
+    """Tell whether a path leads into a folder, links followed; what Git keeps for itself is left out."""
+    try:
+        real, root = path.resolve(), root.resolve()
+        return real.is_relative_to(root) and GIT not in real.relative_to(root).parts
+    except (OSError, RuntimeError, ValueError):
+        # Links that lead to each other, and names that no file can have.
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Tell whether there is a file of a name, which may be one that no file can have."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def shown_path(path: Path) -> str:
+    """Return a path as people would type it here: relative below the working folder, else whole."""
+    shown = os.path.relpath(path)
+    return os.path.abspath(path) if shown.startswith(f"..{os.sep}..") else shown  # noqa: PTH100  # without ".."
+
+
+#: The rule that a file breaks which cannot be read.
+UNREADABLE: Final = "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One text with manifests.
+
+    Attributes:
+        file: The name that messages use.
+        content: Its bytes.
+        named: Whether it was given by name, so that finding nothing in it is worth a word.
+        rendered: Whether a tool made it: then its lines are those of no file.
+        first_line: How many lines of the file stand before it, for a part of a file.
+        namespace: Where objects go that name no namespace; empty if that is not known.
+        path: What the file is opened by, which may hold what a message must not; empty for what was made.
+        built: Returns an object of it with what kustomize built it from; None if kustomize did not.
+    """
+
+    file: str
+    content: bytes
+    named: bool = False
+    rendered: bool = False
+    first_line: int = 0
+    namespace: str = ""
+    path: str = ""
+    built: Callable[[ManifestObject], ManifestObject] | None = None
+
+
+def shown_file(name: str) -> str:
+    """Return a file's name as messages use it: on one line."""
+    if name == STDIN:
+        return "<stdin>"
+    return name if name.isprintable() else shown(name)
+
+
+def read_text(name: str, *, named: bool) -> Text:
+    """Read a file, or standard input for ``-``.
+
+    Args:
+        name: The file.
+        named: Whether it was given by name, so that it may also be a pipe.
+
+    Raises:
+        DocumentError: It cannot be opened, or is too large.
+    """
+    try:
+        content = read_limited(sys.stdin.buffer) if name == STDIN else read_file(name, regular=not named)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise DocumentError([f"{shown_file(name)}: {reason}"]) from error
+    return Text(shown_file(name), content, named=named, path=name)
+
+
+def unreadable(file: str, problem: str) -> Finding:
+    """Return a problem that starts with its file and perhaps a line as a finding."""
+    rest = problem.removeprefix(f"{file}:")
+    line, separator, message = rest.partition(": ")
+    at_line = bool(separator) and line.isdecimal()
+    location = Location(file, int(line) if at_line else 0)
+    return Finding(Severity.ERROR, location, FieldPath(), (message if at_line else rest).strip(), UNREADABLE)
+
+
+def write_back(file: str, *, old: bytes, new: bytes) -> None:
+    """Put a new content in the place of the one that was read; mode and links are kept.
+
+    Raises:
+        DocumentError: The file is no longer what was read.
+        OSError: It cannot be written.
+    """
+    # A link goes on pointing where it points.
+    path = Path(file).resolve(strict=True)
+    current = path.read_bytes()
+    if current == new:
+        return  # Two names may lead to one file.
+    if current != old:
+        raise DocumentError([f"{shown_file(file)}: has changed since it was read, so it is left alone"])
+    if not os.access(path, os.W_OK):
+        # Its folder would let us put another file in its place.
+        raise PermissionError(errno.EACCES, "is read-only", str(path))
+    with whole_file(str(path)) as stream:
+        stream.write(new)
+
+
+def absolute(path: str | Path) -> Path:
+    """Return a path from the root, without ``..`` in it; links are not followed."""
+    return Path(os.path.normpath(Path(path).absolute()))

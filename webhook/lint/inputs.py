@@ -16,8 +16,8 @@ from webhook.lint.chart_rendering import Charts, render_charts
 from webhook.lint.discovery import Found, find
 from webhook.lint.external_tools import ToolError
 from webhook.lint.field_origins import FieldOrigins
-from webhook.lint.kustomizations import Kustomization, absolute, check, reached, read_kustomization, roots
-from webhook.lint.texts import Text, read_text, shown_file, unreadable
+from webhook.lint.files import Text, absolute, read_text, shown_file, unreadable
+from webhook.lint.kustomizations import Kustomization, check, reached, read_kustomization, roots
 
 #: What becomes of a kustomization that is skipped.
 _UNBUILT = "not built, so its files are read without patches"

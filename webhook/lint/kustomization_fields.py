@@ -108,7 +108,7 @@ def listed_by(document: Document) -> Listed:
 
 
 def chart_words(chart: object) -> str:
-    """Return what a chart is told by: its name, its version, and where it comes from."""
+    """Return how a chart is named in messages: its name, its version, and where it comes from."""
     fields = chart if isinstance(chart, dict) else {}
     words = [str(fields[name]) for name in ("name", "chartName", "version") if fields.get(name)]
     if fields.get("repo"):

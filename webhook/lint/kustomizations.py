@@ -15,9 +15,8 @@ from policies.manifests.fields import FieldError, shown
 from policies.manifests.skipped import SkipReason
 from webhook.lint.discovery import KUSTOMIZATIONS
 from webhook.lint.external_tools import ToolError, run_tool
+from webhook.lint.files import Text, absolute, is_file, is_within, read_text, shown_file, shown_path
 from webhook.lint.kustomization_fields import Listed, listed_by, plugin_names, text_errors
-from webhook.lint.repository import is_file, is_within, shown_path
-from webhook.lint.texts import Text, read_text, shown_file
 
 #: What kustomize would download whatever there is.
 _SCHEME: Final = re.compile(r"(https?|ssh|file|gh|git|[\w-]+@[^/]+):|git::", re.IGNORECASE)
@@ -27,8 +26,8 @@ _ADDRESS: Final = re.compile(r"[:@?]|//|^(www\.)?github\.com", re.IGNORECASE)
 _HOST: Final = re.compile(r"[\w-]+(\.[\w-]+)+(:\d+)?[/:]|.*\.git(/|$)")
 #: What may stand in a text that is YAML of an object, and so is not taken for the name of a file.
 _LIKE_OBJECT: Final = re.compile(r"[{}\[\]:]")
-#: Problems that are told of one kustomization. Arbitrary; more than anyone fixes at once.
-_MAX_TOLD: Final = 10
+#: Problems that are reported of one kustomization; more than anyone fixes at once.
+_MAX_REPORTED: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +105,8 @@ def check(made_from: Iterable[Kustomization]) -> None:
         raise ToolError("it would have to download", SkipReason.DOWNLOAD_NEEDED, remote)
     refusals = [refusal for each in every for refusal in each.refusals]
     if refusals:
-        told = "; ".join(dict.fromkeys(refusal.problem for refusal in refusals[:_MAX_TOLD]))
-        raise ToolError(told, refusals[0].reason)
+        text = "; ".join(dict.fromkeys(refusal.problem for refusal in refusals[:_MAX_REPORTED]))
+        raise ToolError(text, refusals[0].reason)
 
 
 def roots(kustomizations: Iterable[Kustomization]) -> Iterator[Kustomization]:
@@ -167,7 +166,7 @@ class _Reader:
         remote = dict.fromkeys(entry for entry in self.listed.resources if self._is_remote_resource(entry))
         remote |= dict.fromkeys(entry for entry in parts if self._is_remote(entry))
         resources = [entry for entry in self.listed.resources if entry not in remote]
-        refusals += map(self._told, self.listed.errors)
+        refusals += map(self._refusal, self.listed.errors)
         refusals += (refusal for entry in resources for refusal in self._refusals(entry))
         is_read = isinstance(self.document.value, dict)
         return Kustomization(
@@ -236,7 +235,7 @@ class _Reader:
     def _shown(self) -> str:
         return shown_file(str(self.file))
 
-    def _told(self, error: FieldError) -> BuildRefusal:
+    def _refusal(self, error: FieldError) -> BuildRefusal:
         return BuildRefusal(SkipReason.UNSUPPORTED, self.document.problems([error])[0])
 
     def _unsupported(self, problem: str) -> BuildRefusal:
@@ -252,8 +251,3 @@ def _exists(path: Path) -> bool:
 
 def _normal(path: Path) -> Path:
     return Path(os.path.normpath(path))
-
-
-def absolute(path: str | Path) -> Path:
-    """Return a path from the root, without ``..`` in it; links are not followed."""
-    return Path(os.path.normpath(Path(path).absolute()))

@@ -1,4 +1,4 @@
-"""What a run of the linter is told: by the command line, or else by the LintConfig above the files."""
+"""The options of a lint run: of the command line, or else of the LintConfig above the files."""
 
 from __future__ import annotations
 
@@ -27,19 +27,17 @@ from policies.scheduler.releases import parse_release
 from webhook.lint.chart_rendering import Charts
 from webhook.lint.charts import Release
 from webhook.lint.config_paths import BUILTIN, check_paths
-from webhook.lint.discovery import CHART, STDIN
+from webhook.lint.discovery import CHART
+from webhook.lint.files import STDIN, absolute, read_text, shown_file, shown_path
 from webhook.lint.inputs import Tools
-from webhook.lint.kustomizations import absolute
-from webhook.lint.repository import shown_path
-from webhook.lint.texts import read_text, shown_file
 
-#: The kinds of the documents of a file, YAML or JSON, as far as a glance tells.
+#: The kinds of the documents of a file, YAML or JSON, as far as a glance shows.
 _KIND = re.compile(rb"^[ \t{]*[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintOptions:
-    """What a run is told.
+    """The options of a run.
 
     Attributes:
         paths: Files, folders or ``-``.
@@ -68,7 +66,7 @@ class LintOptions:
 
 
 def lint_options(paths: tuple[str, ...], file: str | None) -> LintOptions:
-    """Return what a run is told before the command line's own options count.
+    """Return the options of a run before those of the command line count.
 
     Args:
         paths: What the command line names.
@@ -85,7 +83,7 @@ def lint_options(paths: tuple[str, ...], file: str | None) -> LintOptions:
     config = load_lint_config(content, shown_file(name))
     folder = Path(name).parent
     if file is None:
-        # Whoever wrote the repository wrote this file, and may not name others of this machine.
+        # The author of the repository wrote this file, and may not name others of this machine.
         check_paths(config, content, name)
     own = tuple(_from(folder, path) for path in config.paths) or (shown_path(folder),)
     config = replace(
@@ -266,7 +264,7 @@ def _from(folder: Path, path: str) -> str:
 
 
 def _values_from(folder: Path, file: str) -> str:
-    # An address is never opened, and is told as it was given.
+    # An address is never opened, and is reported as it was given.
     return file if "://" in file else _from(folder, file)
 
 

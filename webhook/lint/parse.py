@@ -1,4 +1,4 @@
-"""From texts to Kubernetes objects. What is no manifest is passed over, what is broken is told."""
+"""From texts to Kubernetes objects. What is no manifest is skipped, what is broken is reported."""
 
 from __future__ import annotations
 
@@ -12,11 +12,44 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Finding, Location
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
-from webhook.lint.discovery import STDIN
-from webhook.lint.encryption import encrypted_with, is_sops
-from webhook.lint.texts import Text, unreadable
+from webhook.lint.files import STDIN, Text, unreadable
 
-#: Bytes of a stream of documents that are read at once. Arbitrary; a progress bar moves at each.
+#: How encrypted files start, and what encrypts them.
+_STARTS: Final = (
+    (b"\0GITCRYPT\0", "git-crypt"),
+    (b"$ANSIBLE_VAULT;", "Ansible Vault"),
+    (b"age-encryption.org/v1", "age"),
+    (b"-----BEGIN AGE ENCRYPTED FILE-----", "age"),
+    (b"-----BEGIN PGP MESSAGE-----", "OpenPGP"),
+    (b"Salted__", "OpenSSL"),
+    (b"U2FsdGVkX1", "OpenSSL"),
+)
+
+
+def encrypted_with(content: bytes) -> str:
+    r"""Return what a whole text is encrypted with, empty if it is not.
+
+    >>> encrypted_with(b"$ANSIBLE_VAULT;1.1;AES256\n6130"), encrypted_with(b"kind: Pod")
+    ('Ansible Vault', '')
+    """
+    start = content[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
+    for mark, tool in _STARTS:
+        if start.startswith(mark):
+            return tool
+    return ""
+
+
+def is_sops(value: object) -> bool:
+    """Tell whether SOPS has encrypted a document: names stay readable, and a field of its own says how.
+
+    >>> is_sops({"kind": "Secret", "sops": {"mac": "ENC[AES256_GCM,data:x]", "version": "3.9"}})
+    True
+    """
+    sops = value.get("sops") if isinstance(value, dict) else None
+    return isinstance(sops, dict) and "mac" in sops
+
+
+#: Bytes of a stream of documents that are read at once; a progress bar moves at each.
 PIECE: Final = 2**19
 #: Where a document of a stream starts; nothing else may start a line so.
 _DOCUMENT_START: Final = re.compile(rb"^---(?=[\s])", re.MULTILINE)
@@ -51,8 +84,8 @@ def parse(text: Text) -> Parsed:
         documents = load(text.content, text.file, lines_before=text.first_line)
     except DocumentError as error:
         if text.rendered:
-            told = [unreadable(text.file, problem) for problem in error.problems]
-            return Parsed(problems=list(map(_without_line, told)))
+            problems = [unreadable(text.file, problem) for problem in error.problems]
+            return Parsed(problems=list(map(_without_line, problems)))
         if _is_template(text.content):
             first = error.problems[0].removeprefix(f"{text.file}:").partition(":")[0]
             why = f"a template by its {{{{ }}}}, and no YAML in line {first}; render it"

@@ -15,7 +15,7 @@ _REQUIREMENT: Final = re.compile(
 
 
 #: Characters of a target's expression, and repetitions in it, up to which it is matched: Python's expressions
-#: come back to earlier places where Go's do not, and strangers write them. Arbitrary; people write ``web-``
+#: come back to earlier places where Go's do not, and they come from untrusted files; people write ``web-``
 #: with one ``.*``.
 MAX_PATTERN: Final = 200
 MAX_REPETITIONS: Final = 2

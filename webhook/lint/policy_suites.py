@@ -24,7 +24,7 @@ from policies.scheduler.configuration import load_scheduler_config
 from policies.scheduler.index import INDEXED_KINDS, ClusterIndex
 from policies.scheduler.releases import parse_release
 from webhook.lint.discovery import SUFFIXES
-from webhook.lint.texts import read_text
+from webhook.lint.files import read_text
 
 #: The files of a suite that are no samples: the policies, what names them, and the cluster.
 POLICY: Final = "policy.yaml"

@@ -1,7 +1,8 @@
-"""A lint request: objects that are applied together, and the run of the linter over them."""
+"""A lint request of the HTTP API: objects that are applied together, and what the rules find."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
@@ -16,9 +17,11 @@ from policies.manifests.errors import UsageError
 from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, field_names
 from policies.model.topology import ClusterTopology
 from policies.model.version import KubernetesVersion
+from policies.reports.lint_json import schema_text
 from policies.reports.lint_run import LintRun
 from policies.scheduler.releases import parse_release
 from webhook.scoring.request import REQUEST_INCOMPLETE, VERSION, VERSION_UNKNOWN, RequestError
+from webhook.scoring.schema_forms import TEXT, Schema, closed, described
 
 #: Every field of a lint request.
 FIELDS: Final = field_names("objects", "kubernetesVersion")
@@ -100,3 +103,29 @@ def _version(raw: object, found: ErrorList) -> KubernetesVersion | None:
     except UsageError as error:
         found.add(FieldError(VERSION, str(error), ErrorKind.INVALID, VERSION_UNKNOWN))
         return None
+
+
+_OBJECT: Final[Schema] = {
+    "type": "object",
+    "description": "An API object.",
+    "required": ["apiVersion", "kind"],
+    "properties": {"apiVersion": TEXT, "kind": TEXT},
+}
+
+
+def lint_schemas() -> dict[str, Schema]:
+    """Return the schemas by name; those of the report's parts are named after it."""
+    text = schema_text().replace('"#/$defs/', '"#/components/schemas/LintReport.')
+    report: dict[str, Any] = json.loads(text)
+    parts = {f"LintReport.{name}": schema for name, schema in report.pop("$defs").items()}
+    # Within the document its references start at the document's root.
+    del report["$schema"], report["$id"]
+    request = closed(
+        "Objects that are applied together.",
+        objects={
+            "description": "The objects, or a v1 List of them.",
+            "oneOf": [{"type": "array", "items": _OBJECT}, _OBJECT],
+        },
+        kubernetesVersion=described({"type": ["string", "null"]}, "The release; left out, the server's."),
+    )
+    return {"LintRequest": request | {"required": ["objects"]}, "LintReport": report, **parts}

@@ -26,9 +26,8 @@ from policies.model.version import KNOWN_VERSION
 from policies.model.workload import WorkloadKinds, parse_workload_kind
 from policies.rules.base import all_rules, unknown_rule
 from policies.scheduler.releases import parse_release
-from webhook.lint.discovery import STDIN
+from webhook.lint.files import STDIN, UNREADABLE, Text, read_text, shown_file
 from webhook.lint.parse import parse, pieces
-from webhook.lint.texts import UNREADABLE, Text, read_text, shown_file
 
 if TYPE_CHECKING:
     from policies.scheduler.index import ClusterIndex

@@ -31,7 +31,7 @@ from policies.rules.base import Context, Rule, RuleTarget, all_rules
 from tests.builders import kind_of
 from tests.policies.rules.run_rules import problems_of_objects
 from tests.policies.scheduler.clusters import an_index
-from webhook.lint.texts import unreadable
+from webhook.lint.files import unreadable
 
 #: The headings of a manual, in their order.
 SECTIONS = ("What it finds", "Why it matters", "Fails", "Passes", "How to fix")

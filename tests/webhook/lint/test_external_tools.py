@@ -1,12 +1,16 @@
-"""What is told of a program that fails."""
+"""The programs that turn templates into manifests: their limits and their errors."""
 
 from __future__ import annotations
 
+import resource
+import shutil
 from pathlib import Path
 
 import pytest
 
-from webhook.lint.external_tools import HEAD_LENGTH, TAIL_LENGTH, complaint
+from policies.manifests.skipped import SkipReason
+from webhook.lint import external_tools
+from webhook.lint.external_tools import HEAD_LENGTH, TAIL_LENGTH, ToolError, complaint, run_tool
 
 CWD = Path.cwd()
 
@@ -60,3 +64,40 @@ def test_a_long_complaint() -> None:
 
     assert (told[:5], told[-9:]) == ("start", "the cause")
     assert len(told) <= HEAD_LENGTH + TAIL_LENGTH + 3
+
+
+def test_what_programs_see(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No variable but those that are meant, an empty home, no Git."""
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
+    script = "export; echo ~/*; command -v git; exit 0"
+    output = run_tool([shutil.which("sh") or "sh", "-c", script]).decode()
+
+    assert "hunter2" not in output
+    assert not any(line.startswith("/") and line.endswith("/git") for line in output.splitlines())
+    assert "https_proxy" in output
+
+
+@pytest.mark.parametrize(
+    ("script", "limit"),
+    [
+        pytest.param("while :; do echo 0123456789012345678901234567890123456789; done", "MiB", id="output"),
+        pytest.param("while :; do :; done", "of processor time", id="processor time"),
+        pytest.param("sleep 60 & sleep 60", "takes more than 1 s", id="time"),
+    ],
+)
+def test_limits(monkeypatch: pytest.MonkeyPatch, script: str, limit: str) -> None:
+    """Who exceeds one is stopped, and told by it."""
+    is_busy = "processor" in limit
+    monkeypatch.setattr(external_tools, "TIMEOUT_S", 1 if "sleep" in script else 60)
+    small = {
+        resource.RLIMIT_CPU: 1 if is_busy else 60,
+        resource.RLIMIT_FSIZE: 2**20,
+        resource.RLIMIT_AS: 2**28,
+    }
+    monkeypatch.setattr(external_tools, "MAX_OUTPUT", 2**20)
+    monkeypatch.setattr(external_tools, "_LIMITS", tuple(small.items()))
+    script = script.replace("sleep", shutil.which("sleep") or "sleep")
+    with pytest.raises(ToolError, match=limit) as caught:
+        run_tool([shutil.which("sh") or "sh", "-c", script])
+
+    assert SkipReason.LIMIT_EXCEEDED == caught.value.reason

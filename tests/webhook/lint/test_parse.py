@@ -7,8 +7,8 @@ import pytest
 from policies.manifests.fields import FieldPath
 from policies.manifests.skipped import SkipReason, SourceKind
 from webhook.lint import parse as parsing
+from webhook.lint.files import Text
 from webhook.lint.parse import parse, pieces
-from webhook.lint.texts import Text
 
 POD = b"apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
 

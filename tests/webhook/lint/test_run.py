@@ -7,8 +7,8 @@ import pytest
 from policies.config.context import AdmissionContext
 from policies.lint.run import Selection
 from webhook.lint import parse
+from webhook.lint.files import Text
 from webhook.lint.run import READING_SHARE, LintJob, lint_texts
-from webhook.lint.texts import Text
 
 DEPLOYMENT = b"""\
 ---

@@ -1,15 +1,20 @@
-"""Where reports go: one to standard output, any number to files."""
+"""Reports: their formats, where they go, and the lines of the texts that they show."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from typing import Final
 
-from policies.manifests.errors import UsageError
+from policies.manifests.documents import decoded
+from policies.manifests.errors import DocumentError, UsageError
 from policies.reports.lint_run import LintRun
 from policies.reports.lint_text import Details
+from webhook.lint.field_origins import FieldOrigins
+from webhook.lint.files import Text
 from webhook.whole_file import whole_file
 
 #: The formats, and the module of ``policies.reports`` that renders each.
@@ -71,3 +76,31 @@ def write_file(file: str, text: str) -> None:
     """
     with whole_file(file) as stream:
         stream.write(text.encode("utf-8", errors="backslashreplace"))
+
+
+#: What every manifest says.
+_MARK = "apiVersion"
+_BREAK = re.compile(r"\r\n|\r|\n")
+
+
+def lines_of(texts: Iterable[Text], sources: FieldOrigins) -> Callable[[str], Sequence[str]]:
+    """Return what returns the lines of a file, by the name that findings use; none for what a tool made.
+
+    Args:
+        texts: What was linted.
+        sources: What kustomizations were built from.
+    """
+    by_file = {text.file: text.content for text in texts if not text.rendered}
+
+    @lru_cache(maxsize=1)
+    def lines(file: str) -> Sequence[str]:
+        try:
+            text = decoded(by_file[file] if file in by_file else sources.source(file), file)
+        except DocumentError:
+            return ()
+        if file in by_file and _MARK not in text:
+            # It is no manifest: who knows what else it is, and who may see it.
+            return ()
+        return _BREAK.split(text.removeprefix("\ufeff"))
+
+    return lines

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from policies.manifests.errors import UsageError
-from webhook.lint.outputs import Output, parse_outputs, write_file
+from webhook.lint.reports import Output, parse_outputs, write_file
 
 
 @pytest.mark.parametrize(
