@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from webhook.admission.review import API_VERSION
-from webhook.lint.schemas import lint_schemas
+from webhook.lint.request import lint_schemas
 from webhook.rbac import PROXIED_HEADER
 from webhook.scoring.explain_schemas import EXPLAIN_SCHEMAS
 from webhook.scoring.schema_forms import Schema
