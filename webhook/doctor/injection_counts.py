@@ -9,10 +9,10 @@ from typing import Any, Final
 from policies.model.pod_template import INJECTED_ANNOTATION
 from webhook.doctor.observations import Controller, InjectionCounts
 from webhook.kube.api_server import ApiServer
-from webhook.kube.list import Listing, Resource
+from webhook.kube.list import ListedResource, Listing
 
 #: Pods that run or will.
-_PODS: Final = Resource("v1", "Pod", "/api/v1/pods", "status.phase!=Succeeded,status.phase!=Failed")
+_PODS: Final = ListedResource("v1", "Pod", "/api/v1/pods", "status.phase!=Succeeded,status.phase!=Failed")
 #: Controllers whose pods are all alike and are created again and again.
 _KINDS: Final = frozenset({"ReplicaSet", "ReplicationController", "StatefulSet", "CloneSet"})
 

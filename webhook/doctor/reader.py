@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from webhook.doctor.observations import Missing, MissingError, Observation, Observed
 from webhook.doctor.permissions import review_attributes
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError
-from webhook.kube.list import Resource, list_objects
+from webhook.kube.list import ListedResource, list_objects
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ class Reader:
     def list(self, path: str) -> list[dict[str, Any]]:
         """Return all objects of a list."""
         try:
-            return list(list_objects(self._api, Resource("", "", path)))
+            return list(list_objects(self._api, ListedResource("", "", path)))
         except ApiError as error:
             raise _located(error, path) from error
 

@@ -23,7 +23,7 @@ _TIMEOUT_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Resource:
+class ListedResource:
     """A kind of object, and where an API server lists all of them.
 
     Attributes:
@@ -57,13 +57,15 @@ class Resource:
 #: What a cluster is made of, small kinds first. Of the pods, those that take room on a node: kube-scheduler
 #: does not count the others, and a watch shows when one becomes such a pod, or ceases to be.
 WATCHED_RESOURCES: Final = (
-    Resource("v1", "Namespace", "/api/v1/namespaces"),
-    Resource("v1", "Node", "/api/v1/nodes"),
-    Resource("v1", "Service", "/api/v1/services"),
-    Resource("v1", "ReplicationController", "/api/v1/replicationcontrollers"),
-    Resource("apps/v1", "StatefulSet", "/apis/apps/v1/statefulsets"),
-    Resource("apps/v1", "ReplicaSet", "/apis/apps/v1/replicasets"),
-    Resource("v1", "Pod", "/api/v1/pods", "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"),
+    ListedResource("v1", "Namespace", "/api/v1/namespaces"),
+    ListedResource("v1", "Node", "/api/v1/nodes"),
+    ListedResource("v1", "Service", "/api/v1/services"),
+    ListedResource("v1", "ReplicationController", "/api/v1/replicationcontrollers"),
+    ListedResource("apps/v1", "StatefulSet", "/apis/apps/v1/statefulsets"),
+    ListedResource("apps/v1", "ReplicaSet", "/apis/apps/v1/replicasets"),
+    ListedResource(
+        "v1", "Pod", "/api/v1/pods", "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
+    ),
 )
 #: What a rule of the linter looks at in a cluster.
 NODES: Final = tuple(resource for resource in WATCHED_RESOURCES if resource.kind == "Node")
@@ -93,7 +95,7 @@ class Listing:
     While a page is taken in, the next one is on its way: with 150,000 pods it saves a fifth.
     """
 
-    def __init__(self, api: ApiServer, resource: Resource, *, page: int = PAGE) -> None:
+    def __init__(self, api: ApiServer, resource: ListedResource, *, page: int = PAGE) -> None:
         self._api = api
         self._resource = resource
         self._limit = page
@@ -162,7 +164,7 @@ def _begun(ask: Callable[[], dict[str, Any]]) -> Future[dict[str, Any]]:
     return asked
 
 
-def list_objects(api: ApiServer, resource: Resource) -> Iterator[dict[str, Any]]:
+def list_objects(api: ApiServer, resource: ListedResource) -> Iterator[dict[str, Any]]:
     """Yield every object of a kind, with its apiVersion and kind, once.
 
     Raises:
@@ -179,7 +181,7 @@ def list_objects(api: ApiServer, resource: Resource) -> Iterator[dict[str, Any]]
                 yield item
 
 
-def read_objects(api: ApiServer, resources: tuple[Resource, ...]) -> Iterator[dict[str, Any]]:
+def read_objects(api: ApiServer, resources: tuple[ListedResource, ...]) -> Iterator[dict[str, Any]]:
     """Yield the objects of a cluster.
 
     Raises:

@@ -18,7 +18,7 @@ from policies.scheduler.index import ClusterIndex
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError, UnreachableError, Watch, status_error
 from webhook.kube.backoff import Backoff
 from webhook.kube.kind_record import KindRecord, KindStatus
-from webhook.kube.list import Listing, Resource, identity, watch_event
+from webhook.kube.list import ListedResource, Listing, identity, watch_event
 from webhook.logs import LOGGER
 
 #: Seconds after which the API server is asked to end a watch: so much, and up to half as much again, so that
@@ -44,7 +44,7 @@ class Reflector:
     def __init__(
         self,
         api: ApiServer,
-        resource: Resource,
+        resource: ListedResource,
         index: ClusterIndex,
         *,
         clock: Callable[[], float],

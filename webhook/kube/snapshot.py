@@ -22,7 +22,7 @@ from policies.model.revisions import written_digest
 from policies.model.snapshot import kind_of
 from policies.scheduler.index import INDEXED_KINDS, ClusterIndex
 from webhook.kube.api_server import ApiServer
-from webhook.kube.list import WATCHED_RESOURCES, Resource, read_objects
+from webhook.kube.list import WATCHED_RESOURCES, ListedResource, read_objects
 
 #: How a gzip file starts: RFC 1952.
 GZIP_MAGIC = b"\x1f\x8b"
@@ -133,7 +133,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
 
 def read_index(
     api: ApiServer,
-    resources: tuple[Resource, ...] = WATCHED_RESOURCES,
+    resources: tuple[ListedResource, ...] = WATCHED_RESOURCES,
     *,
     warn: Callable[[str], None],
     advance: Callable[[str], None] = lambda _kind: None,

@@ -27,6 +27,8 @@ _CLASSES: Final = {
     "graph": "\"-~!", "lower": "a-z", "print": " -~", "punct": "\"-.:-@^-`{-~!", "space": "\t-\r ",
     "upper": "A-Z", "xdigit": "0-9a-fA-F",
 }  # fmt: skip
+#: A negated bracket but for the one that excludes only a slash.
+_NEGATED: Final = re.compile(r"(?<!\\)\[\^(?!/\])")
 _CLASS: Final = re.compile(r"\[:([a-z]+):\]")
 _BRACKETS: Final = re.compile(r"(?<!\\)\[[!^]?(?:[^][]|\[:[a-z]+:\])*+\]")
 
@@ -65,7 +67,7 @@ class Ignored:
                 spec = GitIgnoreSpec.from_lines(line for line in lines if _is_pattern(line))
             for pattern in spec.patterns:
                 if pattern.regex is not None:
-                    pattern.regex = re.compile(without_backtracking(pattern.regex.pattern))
+                    pattern.regex = re.compile(without_slashes(without_backtracking(pattern.regex.pattern)))
         return Ignored((*self.specs, (folder, spec)))
 
     def holds(self, path: Path, *, is_folder: bool = False) -> bool:
@@ -99,6 +101,15 @@ def without_backtracking(expression: str) -> str:
     for part in others[:-1]:
         found += f"(?>(?:/.+?)??{part}(?=/))"
     return found + _FOLDERS + others[-1]
+
+
+def without_slashes(expression: str) -> str:
+    """Return what pathspec makes of a pattern so that brackets match no slash, as for Git.
+
+    >>> without_slashes("^[^/]*[^a]$")
+    '^[^/]*(?!/)[^a]$'
+    """
+    return _NEGATED.sub("(?!/)[^", expression)
 
 
 def _spelled_out(brackets: re.Match[str]) -> str:
