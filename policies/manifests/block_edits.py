@@ -49,7 +49,7 @@ def put_below(splicer: Splicer, entry: Entry, value: Any, *, column: int, layout
     """Put a list or mapping below a key whose value is null or empty; ``column`` is that of the key."""
     node = entry.value
     if entry.key is None or splicer.line_start(node.start) != splicer.line_start(entry.key.end):
-        raise CannotEditError(node.start, "the value stands on another line than its key")
+        raise CannotEditError(node.start, "the value is on another line than its key")
     end = splicer.free_line_end(node.end)
     start = node.start
     while splicer.text[start - 1] == " ":
@@ -87,17 +87,17 @@ def delete(splicer: Splicer, node: TextNode, gone: list[int]) -> None:
             # Behind a dash: the next entry moves to its place, with those between that go, too.
             end = _entry_start(splicer, node, entries[first_kept])
             if "#" in splicer.text[entries[first_kept - 1].value.end : end]:
-                raise CannotEditError(end, "a comment stands before the entry that would move up")
+                raise CannotEditError(end, "a comment is before the entry that would move up")
             splicer.put(start, end, "")
         elif number > first_kept:
-            raise CannotEditError(start, "something else stands on the same line")
-    # What stands between the first entry and the first that is kept went with it.
+            raise CannotEditError(start, "something else is on the same line")
+    # What is between the first entry and the first that is kept went with it.
     if 0 in gone and not splicer.is_first(_entry_start(splicer, node, entries[0])) and first_kept > 1:
         raise CannotEditError(node.start, "several entries behind a dash would go")
 
 
 def _has_dash(splicer: Splicer, node: TextNode, column: int) -> bool:
-    """Tell whether an item starts on the line of its dash, which stands in a column."""
+    """Tell whether an item starts on the line of its dash, which is in a column."""
     return splicer.text[splicer.line_start(node.start) + column] == "-"
 
 

@@ -1,7 +1,7 @@
 """From the text of a file to documents that know the line of every field. Opens no files itself.
 
 YAML is read as kubectl reads it (``scalars.py`` has the differences to Python's reading), JSON as a
-stream of values. Of a key that stands twice in a mapping the last value counts, as for kubectl; the document
+stream of values. Of a duplicate key in a mapping the last value counts, as for kubectl; the document
 remembers it.
 """
 
@@ -21,7 +21,8 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldError, FieldPath
 from policies.manifests.findings import Location
 from policies.manifests.json_values import JsonValue
-from policies.manifests.nodes import NodeKind, TextNode, json_nodes, yaml_nodes
+from policies.manifests.node_builder import json_nodes, yaml_nodes
+from policies.manifests.nodes import NodeKind, TextNode
 from policies.manifests.yaml_values import MAX_PROBLEMS, YamlValue
 
 #: Byte order marks, the longer first: UTF-32 starts as UTF-16 does.
@@ -71,7 +72,7 @@ def _nodes_of(part: _Part) -> TextNode:
 
 
 class RepeatedKey(NamedTuple):
-    """A key that stands twice in a mapping.
+    """A duplicate key of a mapping.
 
     Attributes:
         path: The key, from the root of its document.
@@ -93,7 +94,7 @@ class Document:
         file: The name that messages use.
         index: Which document of the file it is, from 0; documents without content count too.
         line: The line of all fields of a document that has no text of its own; 0 for none.
-        repeated: The keys that stand twice in a mapping, in the order of their lines; 100 at most.
+        repeated: The duplicate keys, in the order of their lines; 100 at most.
     """
 
     value: Any
@@ -140,7 +141,7 @@ class ManifestObject:
 
     Attributes:
         value: The object, with its ``apiVersion`` and ``kind``.
-        path: Where it stands in the document; empty for a document of its own.
+        path: Where it is in the document; empty for a document of its own.
         document: The document.
     """
 
@@ -159,7 +160,7 @@ def load(source: str | bytes, file: str, *, lines_before: int = 0) -> list[Docum
     Args:
         source: The text, or its bytes in UTF-8 or UTF-16.
         file: The name that messages use.
-        lines_before: How many lines of the file stand before the text, for a part of a stream of YAML.
+        lines_before: How many lines of the file are before the text, for a part of a stream of YAML.
 
     Raises:
         DocumentError: The text cannot be read; every line is ``file:line: problem``.
@@ -180,7 +181,7 @@ def load(source: str | bytes, file: str, *, lines_before: int = 0) -> list[Docum
 def load_item(source: bytes, file: str, *, lines_before: int) -> Document:
     """Read a part of a file that is one JSON value; so many lines are before it.
 
-    It is read as the API server writes it: of a key that stands twice nothing is known.
+    It is read as the API server writes it: of a duplicate key nothing is known.
 
     Raises:
         DocumentError: It is none.
@@ -204,10 +205,10 @@ def _only(text: str, file: str, lines_before: int) -> Document:
 
 
 def load_strictly(source: str | bytes, file: str) -> list[Document]:
-    """Read every document of a text in which a key must not stand twice, such as Evenkeel's own settings.
+    """Read every document of a text in which no key may be duplicate, such as Evenkeel's own settings.
 
     Raises:
-        DocumentError: The text cannot be read, or a key stands twice.
+        DocumentError: The text cannot be read, or a key is duplicate.
     """
     documents = load(source, file)
     problems = [

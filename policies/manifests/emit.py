@@ -39,8 +39,8 @@ class JsonLayout:
 
     Attributes:
         indent: What each level adds at the start of a line; None for everything on one line.
-        colon: What stands between key and value.
-        comma: What stands between two entries on one line.
+        colon: What is between key and value.
+        comma: What is between two entries on one line.
     """
 
     indent: str | None = None
@@ -115,7 +115,7 @@ def flow_entry(key: str, value: Any) -> str:
 
 
 def json_text(value: Any, layout: JsonLayout, *, prefix: str = "") -> str:
-    """Return a value as JSON; ``prefix`` is what the line begins with that it stands on."""
+    """Return a value as JSON; ``prefix`` is how its line begins."""
     if layout.indent is None or not value:
         return json.dumps(value, ensure_ascii=False, separators=(layout.comma, layout.colon))
     separators = (",", layout.colon)

@@ -50,7 +50,7 @@ class Finding:
 
     Attributes:
         severity: How bad it is.
-        location: Where the field stands.
+        location: Where the field is.
         path: The field, in its object.
         message: What was found, with its numbers.
         rule: The id of the rule.

@@ -64,7 +64,7 @@ class FlowWriter:
         ]
         for start, end in ranges:
             if self._json is None and "#" in self._splicer.text[start:end]:
-                raise CannotEditError(start, "a comment stands between the entries in brackets")
+                raise CannotEditError(start, "a comment is between the entries in brackets")
             self._splicer.put(start, end, "")
 
     def _end_of_entry(self, end: int, position: int) -> int:

@@ -1,7 +1,7 @@
 """Read a stream of JSON values.
 
 The standard library's parser, whose C code reads some ten times faster than any YAML parser, is made to
-read numbers as Kubernetes does, and to notice keys that stand twice.
+read numbers as Kubernetes does, and to notice duplicate keys.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class JsonValue:
         value: The value.
         start: Where in the text it starts, in characters.
         line: The line where it starts, from 1.
-        repeats: Whether a key stands twice in one of its objects.
+        repeats: Whether an object has a duplicate key.
     """
 
     value: object
@@ -79,7 +79,7 @@ class _Decoder(json.JSONDecoder):
     """Decodes a value as Kubernetes has it.
 
     Attributes:
-        repeats: Whether a key stands twice in one of its objects.
+        repeats: Whether an object has a duplicate key.
     """
 
     def __init__(self) -> None:

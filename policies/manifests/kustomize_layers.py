@@ -32,7 +32,7 @@ _STATING: Final = frozenset({"add", "replace"})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inline:
-    """A patch that stands as a text in a kustomization.
+    """A patch that is a text in a kustomization.
 
     Attributes:
         document: The kustomization.
@@ -47,11 +47,11 @@ class Inline:
 
 @dataclass(frozen=True, slots=True)
 class TextKey:
-    """A text that can be edited: a file, or a patch that stands in one.
+    """A text that can be edited: a file, or a patch that is in one.
 
     Attributes:
         file: The file.
-        index: Which of its documents the patch stands in.
+        index: Which of its documents the patch is in.
         path: The patch's field there; empty for the file.
     """
 
@@ -66,9 +66,9 @@ class Layer:
 
     Attributes:
         document: The text: of a file, or of a patch in a kustomization.
-        path: Where the object stands in it; empty for a list of JSON Patch operations.
+        path: Where the object is in it; empty for a list of JSON Patch operations.
         is_patch: Whether it changes what earlier ones state.
-        inline: Where it stands in a kustomization; None for a file of its own.
+        inline: Where it is in a kustomization; None for a file of its own.
     """
 
     document: Document
@@ -113,7 +113,7 @@ class Stated:
 
 
 def value_at(value: Any, segments: Sequence[str | int]) -> Any:
-    """Return what stands at a path; None where there is nothing."""
+    """Return what is at a path; None where there is nothing."""
     for segment in segments:
         if isinstance(segment, int):
             value = value[segment] if isinstance(value, list) and 0 <= segment < len(value) else None

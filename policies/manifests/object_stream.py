@@ -30,7 +30,7 @@ _HEAD = re.compile(
 )
 #: Bytes that are looked at behind an item.
 _AHEAD = 2**12
-#: What may stand between two items.
+#: What may be between two items.
 _BEHIND_ITEM = re.compile(rb"[ \t]*+,[ \t\r]*+\n[ \t]*+(?=\{)")
 
 

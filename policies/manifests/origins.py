@@ -125,7 +125,7 @@ class Origin:
     def placed(self, edits: Sequence[Edit]) -> Placed | None:
         """Return how edits of the object are made in what it was built from; None where they cannot be.
 
-        All must be made in one text, and the labels that they write must stand in some: what a kustomization
+        All must be made in one text, and the labels that they write must be in some: what a kustomization
         adds is another in another overlay.
         """
         found = [self._place(edit) for edit in edits]

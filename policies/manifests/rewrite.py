@@ -34,7 +34,7 @@ class RewriteRefusal:
     """Why a text is left alone.
 
     Attributes:
-        line: The line that stands in the way, from 1; 0 where it is none in particular.
+        line: The line that is in the way, from 1; 0 where it is none in particular.
         problem: Why, as the rest of a sentence.
         documents: Why each document that is known to be in the way is, by its index; the others are not.
     """
@@ -63,7 +63,7 @@ def rewrite(
     text = whole.removeprefix(_BOM)
     if _BOM in text:
         return RewriteRefusal(
-            text.count("\n", 0, text.index(_BOM)) + 1, "a byte order mark stands inside the file"
+            text.count("\n", 0, text.index(_BOM)) + 1, "a byte order mark is inside the file"
         )
     file = documents[0].file if documents else ""
     splicer = Splicer(text)
@@ -119,7 +119,7 @@ def _dumped(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a value stands: its node, the container that holds it, and which entry of it it is."""
+    """Where a value is: its node, the container that holds it, and which entry of it it is."""
 
     node: TextNode
     holder: TextNode | None = None
@@ -142,7 +142,7 @@ class _Editor:
         if old is new:
             return
         if node.kind is NodeKind.ALIAS:
-            raise CannotEditError(node.start, "an alias stands here, whose anchor others may use")
+            raise CannotEditError(node.start, "the value is an alias, whose anchor others may use")
         if old and new and isinstance(old, Mapping) and isinstance(new, Mapping):
             self._change_mapping(place, old, new, path)
         elif old and new and isinstance(old, _LISTS) and isinstance(new, _LISTS):
@@ -214,9 +214,9 @@ class _Editor:
     def _replace(self, place: _Place, new: Any) -> None:
         node, holder = place.node, place.holder
         if node.marked:
-            raise CannotEditError(node.start, "an anchor or a tag stands here")
+            raise CannotEditError(node.start, "the value has an anchor or a tag")
         if "{{" in self._splicer.text[node.start : node.end]:
-            raise CannotEditError(node.start, "a template stands here")
+            raise CannotEditError(node.start, "the value is a template")
         filled = bool(new) and isinstance(new, Mapping | list | tuple)
         in_brackets = self._is_json or (holder is not None and holder.flow) or (node.flow and node.entries)
         has_key = holder is not None and holder.kind is NodeKind.MAPPING

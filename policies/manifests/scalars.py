@@ -83,7 +83,7 @@ def unquoted(text: str) -> Scalar:
 
 
 def as_number(value: float) -> int | float:
-    """Return a number as it stands in JSON: without a fraction it is an integer.
+    """Return a number as it is in JSON: without a fraction it is an integer.
 
     >>> as_number(1.0), as_number(1.5), as_number(1e30)
     (1, 1.5, 1e+30)

@@ -64,7 +64,7 @@ class Skipped:
         message: Why it was skipped, with the whole error of the tool.
         needs: What would have to be downloaded.
         title: Kind and name of the object; empty where the whole file is meant.
-        named: Whether the user names it, on the command line or in ``evenkeel.yaml``, or it stands for all
+        named: Whether the user names it, on the command line or in ``evenkeel.yaml``, or it is all
             that is named: nothing else holds a workload.
     """
 

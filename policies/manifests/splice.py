@@ -78,7 +78,7 @@ class Splicer:
         return end - 1 if self.text[end - 1 : end] == "\r" else end
 
     def column(self, position: int) -> int:
-        """Return how many characters stand before a place on its line."""
+        """Return how many characters are before a place on its line."""
         return position - self.line_start(position)
 
     def prefix(self, position: int) -> str:
@@ -88,16 +88,16 @@ class Splicer:
         return line[: len(line) - len(line.lstrip(" \t"))]
 
     def is_first(self, position: int) -> bool:
-        """Tell whether only white space stands before a place on its line."""
+        """Tell whether only white space is before a place on its line."""
         return not self.text[self.line_start(position) : position].strip(" \t")
 
     def free_line_end(self, position: int) -> int:
-        """Return where the line of a place ends, behind which nothing but a comment may stand.
+        """Return where the line of a place ends, behind which nothing but a comment may be.
 
         Raises:
-            CannotEditError: Something else stands there.
+            CannotEditError: Something else is there.
         """
         end = self.line_end(position)
         if not _NOTHING_BEHIND.fullmatch(self.text, position, end):
-            raise CannotEditError(position, "something else stands on the same line")
+            raise CannotEditError(position, "something else is on the same line")
         return end

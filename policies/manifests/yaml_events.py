@@ -18,7 +18,7 @@ import yaml
 _REFUSED = "found unexpected ':'"
 #: Colons before what ends a plain text in brackets.
 _COLONS = re.compile(r"(?<!:):+(?=[][{},])")
-#: An alias or an anchor that ends where a colon stands, as in ``{*key:[1]}``: then the colon is no text.
+#: An alias or an anchor that ends where a colon is, as in ``{*key:[1]}``: then the colon is no text.
 _NAME = re.compile(r"(?:^|[\s,\[{])[*&][0-9A-Za-z_-]*\Z")
 #: Characters before a colon in which the start of such a name is looked for; bounds the cost.
 _NAME_LENGTH = 80
@@ -88,7 +88,7 @@ def events(text: str) -> Iterator[Any]:
 
 
 def _text_of(found: re.Match[str], stand_in: str) -> str:
-    """Return the stand-ins for colons that are text wherever they stand, other colons as they are."""
+    """Return the stand-ins for colons that are text wherever they are, other colons as they are."""
     text, start = found.string, found.start()
     before = text[start - 1 : start]
     if not before or before in _NO_TEXT or _NAME.search(text[max(0, start - _NAME_LENGTH) : start]):

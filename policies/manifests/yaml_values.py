@@ -19,7 +19,7 @@ from policies.manifests.yaml_events import events, is_merge_key, sentence
 
 #: Levels of lists and mappings in one document; CustomResourceDefinitions reach about 40.
 MAX_DEPTH = 200
-#: Values that the aliases of one document may stand for together; a file written by hand has some hundreds.
+#: Values that the aliases of one document may expand to together; a file written by hand has some hundreds.
 MAX_ALIASED_VALUES = 100_000
 #: Problems of one document that are reported.
 MAX_PROBLEMS = 100
@@ -44,7 +44,7 @@ class YamlValue:
         start: Where the part starts, in characters.
         end: Where it ends.
         line: The line where it starts.
-        repeats: Whether a key stands twice in a mapping.
+        repeats: Whether a mapping has a duplicate key.
     """
 
     value: object
@@ -118,7 +118,7 @@ class _Builder:
 
     Attributes:
         handlers: What takes an event, by the event's type; the others are of no interest.
-        repeats: Whether a key stands twice in a mapping of the document.
+        repeats: Whether a mapping of the document has a duplicate key.
     """
 
     def __init__(self, first_line: int) -> None:
@@ -231,7 +231,7 @@ class _Builder:
     def _put_later(self, frame: _Frame) -> None:
         """Put in place what could not be before: keys that repeat, and what ``<<`` brings.
 
-        As go-yaml v2 does it, all comes in the order of the text: "<<" overrides what stands above it.
+        As go-yaml v2 does it, all comes in the order of the text: "<<" overrides what is above it.
         """
         mapping, own = frame.container, set(frame.container)
         for key, value, line in frame.later:
@@ -250,15 +250,15 @@ class _Builder:
     def _alias(self, event: yaml.AliasEvent) -> None:
         name, line = event.anchor, self._line(event)
         if name not in self._anchors:
-            raise _Impossible(line, f"the alias *{name} names an anchor that does not stand before it")
+            raise _Impossible(line, f"the alias *{name} refers to an anchor that is not defined before it")
         value = self._anchors[name]
         if isinstance(value, dict | list):
             if any(frame.container is value for frame in (*self._stack, self._top)):
-                raise _Impossible(line, f"the alias *{name} stands inside the value that it names")
+                raise _Impossible(line, f"the alias *{name} is inside the value that it refers to")
             size, height = _extent(value, MAX_ALIASED_VALUES - self._aliased)
             self._aliased += size
             if self._aliased > MAX_ALIASED_VALUES:
-                raise _Impossible(line, f"the aliases stand for more than {MAX_ALIASED_VALUES:,} values")
+                raise _Impossible(line, f"the aliases expand to more than {MAX_ALIASED_VALUES:,} values")
             if len(self._stack) + height > MAX_DEPTH:
                 raise _Impossible(line, TOO_DEEP)
         self._add(value, event)

@@ -81,6 +81,7 @@ TESTED_ELSEWHERE = {
     "webhook/kube/backoff.py": "tests/webhook/kube/test_reflector.py",
     "webhook/kube/kind_record.py": "tests/webhook/kube/test_reflector.py",
     "webhook/cli/lint_progress.py": "tests/webhook/cli/test_lint.py",
+    "policies/manifests/node_builder.py": "tests/policies/manifests/test_nodes.py",
     "webhook/cli/answers.py": "tests/webhook/cli/test_explain.py",
     "webhook/cli/manifest.py": "tests/webhook/cli/test_placement.py",
     "webhook/lint/config_paths.py": "tests/security/test_untrusted_repositories.py",

@@ -28,7 +28,7 @@ ANYWHERE = {
     "policies.reports.markdown._MARKUP": re.Pattern.finditer,
     "policies.rules.selector_shared._VARIANT": re.Pattern.finditer,
     "policies.manifests.json_values._ESCAPED_SURROGATE": re.Pattern.search,
-    "policies.manifests.nodes._JSON_TOKEN": re.Pattern.finditer,
+    "policies.manifests.node_builder._JSON_TOKEN": re.Pattern.finditer,
     "policies.manifests.yaml_events._COLONS": re.Pattern.finditer,
     "policies.manifests.yaml_events._LINE_BREAK": re.Pattern.finditer,
     "webhook.lint.reports._BREAK": re.Pattern.finditer,

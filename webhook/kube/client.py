@@ -108,7 +108,7 @@ def _load_kubeconfig(configuration: client.Configuration, context: str, file: st
     loader = _Loader(  # type: ignore[no-untyped-call]  # the client's
         config_dict=merged.config,
         active_context=context or None,
-        # Files that are named in it stand beside the one that names them.
+        # Files that are named in it are beside the one that names them.
         config_base_path=None,
         config_persister=merged.save_changes,
     )

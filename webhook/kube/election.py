@@ -42,7 +42,7 @@ def lead(
     Args:
         api: The cluster.
         lease: The name of the Lease; it is made if need be.
-        identity: Who stands; no two may be called the same.
+        identity: The name of this candidate, unlike that of any other.
         started: Called when this one begins to lead.
         stopped: Called when it leads no more, as often as ``started`` before.
 
@@ -142,7 +142,7 @@ class _Election:
                 fields = {"lease": self._path, "error": f"{type(error).__name__}: {error}"}
                 LOGGER.warning("election_failed", extra={"fields": fields})
             term.end()
-            # Who stands for election should not do so in step with others.
+            # Candidates should not try in step with one another.
             self._resigned.wait(_RETRY_S * random.uniform(0.5, 1.5))  # noqa: S311  # no secret
 
     def resign(self) -> None:

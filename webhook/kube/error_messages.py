@@ -105,7 +105,7 @@ def _plain(error: BaseException) -> str:
 
 
 def kubeconfig_problem(error: Exception) -> str:
-    """Return what is wrong with a kubeconfig, on one line and without what stands in it."""
+    """Return what is wrong with a kubeconfig, on one line and without what is in it."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, ValueError | TypeError | KeyError | AttributeError):

@@ -63,9 +63,9 @@ def check_chart(folder: Path) -> None:
                     seen.add(str(path))
                     waiting.append(path)
             elif not stat.S_ISREG(mode):
-                raise ToolError(f"{_inside(path, real)} is not a regular file", SkipReason.NOT_A_FILE)
+                raise ToolError(f"{os.path.relpath(path, real)} is not a regular file", SkipReason.NOT_A_FILE)
             elif entry.name == _SCHEMA or entry.name.endswith(ARCHIVE):
-                _check_schemas(path, _inside(Path(entry.path), real))
+                _check_schemas(path, os.path.relpath(entry.path, real))
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
@@ -81,13 +81,9 @@ def _target(link: Path, chart: Path) -> Path:
     """Return where a link of a chart leads, links followed."""
     real = Path(os.path.realpath(link))
     if not real.is_relative_to(chart) and not is_within(real, chart):
-        text = f"link {_inside(link, chart)} leads out of the repository"
+        text = f"link {os.path.relpath(link, chart)} leads out of the repository"
         raise ToolError(text, SkipReason.OUTSIDE_REPOSITORY)
     return real
-
-
-def _inside(path: Path, chart: Path) -> str:
-    return os.path.relpath(path, chart)
 
 
 def _check_schemas(path: Path, shown: str) -> None:

@@ -12,7 +12,7 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.fields import ErrorKind, FieldError, FieldPath
 from webhook.lint.files import is_below, repository_root, shown_file
 
-#: What stands before the name of a built-in policy.
+#: What is before the name of a built-in policy.
 BUILTIN: Final = "builtin:"
 
 

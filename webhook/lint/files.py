@@ -139,7 +139,7 @@ class Text:
         content: Its bytes.
         named: Whether it was given by name, so that finding nothing in it is worth a word.
         rendered: Whether a tool made it: then its lines are those of no file.
-        first_line: How many lines of the file stand before it, for a part of a file.
+        first_line: How many lines of the file are before it, for a part of a file.
         namespace: Where objects go that name no namespace; empty if that is not known.
         path: What the file is opened by, which may hold what a message must not; empty for what was made.
         built: Returns an object of it with what kustomize built it from; None if kustomize did not.

@@ -174,7 +174,7 @@ class Deployed:
     """An object that installs a chart.
 
     Attributes:
-        location: Where it stands.
+        location: Where it is.
         kind: What it is.
         title: Its kind and name.
         chart: The chart.

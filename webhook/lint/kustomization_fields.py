@@ -49,7 +49,7 @@ _PLAIN: Final = frozenset(
 )  # fmt: skip
 _KNOWN: Final = _PLAIN | {*_RESOURCES, *_FILES, *_PLUGINS, *_TEXTS, *_ENTRIES, *_CHARTS}
 _KINDS: Final = (None, "Kustomization", "Component")
-#: What kustomize writes anew in the text before it reads it, wherever it stands.
+#: What kustomize writes anew in the text before it reads it, wherever it is.
 _REWRITTEN: Final = b"imageTags:"
 #: Breaks of lines for some readers of YAML, and not for others.
 _BREAKS: Final = ("\x85", "\u2028", "\u2029")
@@ -69,7 +69,7 @@ class Listed:
         parts: Files with patches and the like.
         plugins: Those of them whose objects steer kustomize.
         sources: Files that objects are made of.
-        inline: Objects that steer kustomize and stand in the kustomization itself.
+        inline: Objects that steer kustomize and are in the kustomization itself.
         charts: Charts, each by its name, its version, and where it comes from.
         errors: Why it must not be built.
     """
@@ -170,7 +170,7 @@ def _take_texts(name: str, value: object, listed: Listed) -> None:
 
 
 def _take_inline(name: str, text: str, path: FieldPath, listed: Listed) -> None:
-    """Take in an object that stands where a file might be named: only an object is surely none."""
+    """Take in an object that is where a file might be named: only an object is surely none."""
     try:
         documents = load(text, "")
     except DocumentError:

@@ -24,7 +24,7 @@ _SCHEME: Final = re.compile(r"(https?|ssh|file|gh|git|[\w-]+@[^/]+):|git::", re.
 _ADDRESS: Final = re.compile(r"[:@?]|//|^(www\.)?github\.com", re.IGNORECASE)
 #: What it would download if there is nothing of that name: ``example.com/team/repo``, ``team.git/deploy``.
 _HOST: Final = re.compile(r"[\w-]+(\.[\w-]+)+(:\d+)?[/:]|.*\.git(/|$)")
-#: What may stand in a text that is YAML of an object, and so is not taken for the name of a file.
+#: What may be in a text that is YAML of an object, and so is not taken for the name of a file.
 _LIKE_OBJECT: Final = re.compile(r"[{}\[\]:]")
 #: Problems that are reported of one kustomization; more than anyone fixes at once.
 _MAX_REPORTED: Final = 10
@@ -222,7 +222,7 @@ class _Reader:
         return bool(_ADDRESS.search(entry)) or self._is_remote(entry)
 
     def _is_remote(self, entry: str) -> bool:
-        # Files may stand behind the names that they get.
+        # Files may be behind the names that they get.
         names = {entry, entry.rpartition("=")[2]}
         if "://" in entry or any(map(_SCHEME.match, names)):
             return True

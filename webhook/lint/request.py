@@ -25,7 +25,7 @@ from webhook.scoring.schema_forms import TEXT, Schema, closed, described
 
 #: Every field of a lint request.
 FIELDS: Final = field_names("objects", "kubernetesVersion")
-#: Where the objects stand.
+#: Where the objects are.
 OBJECTS: Final = FieldPath(("objects",))
 
 

@@ -214,7 +214,7 @@ def test_alias_bomb() -> None:
 
     (problem,) = problems("\n".join(lines))
 
-    assert "the aliases stand for more than 100,000 values" in problem
+    assert "the aliases expand to more than 100,000 values" in problem
 
 
 def test_alias_lines() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from policies.manifests import json_values, yaml_values
-from policies.manifests.nodes import NodeKind, TextNode, json_nodes, yaml_nodes
+from policies.manifests.node_builder import json_nodes, yaml_nodes
+from policies.manifests.nodes import NodeKind, TextNode
 
 
 def yaml_roots(text: str) -> list[TextNode]:

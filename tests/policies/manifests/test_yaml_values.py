@@ -23,7 +23,7 @@ def test_anchors_end_with_their_document() -> None:
     documents = yaml_values.read("a: &x 1\n---\nb: *x", "f")
     next(documents)
 
-    with pytest.raises(DocumentError, match="does not stand before it"):
+    with pytest.raises(DocumentError, match="is not defined before it"):
         next(documents)
 
 
