@@ -140,7 +140,7 @@ def test_refusal_is_told(fix: Any) -> None:
 
     assert shared == Path("web.yaml").read_text()
     assert (
-        "web.yaml:13: Deployment web: not fixed (topology-key-deprecated): line 13: an anchor"
+        "web.yaml:13: Deployment web: not fixed (topology-key-deprecated): line 13: the value has an anchor"
         in result.stderr
     )
 
