@@ -26,7 +26,7 @@ from typing import Final, TypeAlias
 
 import orjson
 
-from policies.reports.sanitize import one_line, printable_lines
+from policies.manifests.sanitize import one_line, printable_lines
 from webhook.settings import LogFormat, LogLevel
 
 Value: TypeAlias = str | int | float | bool

@@ -19,14 +19,17 @@ from policies.config.enforcement import enforcement_of, rule_settings
 from policies.config.spread_policy import Enforcement, RuleSettings, SpreadPolicy
 from policies.config.subject import Subject
 from policies.lint.run import problems_of
-from policies.manifests.fields import MAX_ERRORS, ErrorKind, FieldError, FieldPath, cut
+from policies.manifests.fields import MAX_ERRORS, ErrorKind, FieldError, FieldPath
 from policies.manifests.findings import Severity
+from policies.manifests.sanitize import cut
 from policies.rules.base import AtAdmission, Context, Rule, RuleTarget, all_rules
 from policies.scheduler.configuration import DEFAULT_CONFIG
 
 #: The groups whose controllers hand a template's constraints on as they are. Of another kind's controller
 #: nobody knows what it fills in.
 BUILT_IN_GROUPS = frozenset({"", "apps", "batch"})
+#: Characters of a finding: more than any has whose names are of a usual length.
+MESSAGE_LENGTH = 1000
 
 
 class Violation(NamedTuple):
@@ -226,7 +229,9 @@ class _Asking(NamedTuple):
             if not problems or self._broken_before(rule, settings):
                 continue
             for problem in problems[:MAX_ERRORS]:
-                error = FieldError(problem.path, cut(problem.message), ErrorKind.INVALID, rule.id)
+                error = FieldError(
+                    problem.path, cut(problem.message, MESSAGE_LENGTH), ErrorKind.INVALID, rule.id
+                )
                 severity = problem.severity or rule.severity
                 here = self._here(rule, severity)
                 found.append(weigh(error, here, settings, self.strictest, by_linter=severity))

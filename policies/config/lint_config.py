@@ -9,7 +9,7 @@ from typing import Any
 
 from policies.manifests.documents import load_strictly
 from policies.manifests.errors import DocumentError, UsageError
-from policies.manifests.fields import ErrorKind, FieldError, FieldPath, shown
+from policies.manifests.fields import FieldError, FieldPath, invalid_value
 from policies.manifests.skipped import FailOnSkipped
 from policies.model.workload import parse_workload_kind
 from policies.rules.base import all_rules, unknown_rule
@@ -196,11 +196,11 @@ def _parsed_errors(value: object) -> Iterator[FieldError]:
             try:
                 parse(text)
             except UsageError as error:
-                yield _invalid(path, str(error))
+                yield invalid_value(path, text, str(error), VALUE_INVALID)
     for name in ("select", "ignore", "enable"):
         for path, text in _texts(raw, name):
             if text not in all_rules():
-                yield _invalid(path, unknown_rule(text))
+                yield invalid_value(path, text, unknown_rule(text), VALUE_INVALID)
     yield from _path_errors(raw)
 
 
@@ -208,7 +208,7 @@ def _path_errors(raw: Mapping[str, Any]) -> Iterator[FieldError]:
     for name in ("paths", "exclude"):
         for path, text in _texts(raw, name):
             if not text or "\0" in text:
-                yield _invalid(path, f"must be a path, got {shown(text)}")
+                yield invalid_value(path, text, "must be a path", VALUE_INVALID)
 
 
 def _texts(value: Mapping[str, Any], name: str) -> Iterator[tuple[FieldPath, str]]:
@@ -219,7 +219,3 @@ def _texts(value: Mapping[str, Any], name: str) -> Iterator[tuple[FieldPath, str
     for position, entry in enumerate(raw if isinstance(raw, list) else ()):
         if isinstance(entry, str):
             yield path.index(position), entry
-
-
-def _invalid(path: FieldPath, problem: str) -> FieldError:
-    return FieldError(path, problem, ErrorKind.INVALID, VALUE_INVALID)

@@ -12,9 +12,25 @@ from policies.config.schema import validator
 from policies.config.schema_errors import FIELD_MISSING, VALUE_INVALID, schema_errors
 from policies.config.spread_policy import API_VERSION, KIND, DefaultsSource
 from policies.manifests.documents import Document
-from policies.manifests.fields import ErrorKind, FieldError, FieldPath, shown, shown_name, type_name
+from policies.manifests.fields import (
+    ErrorKind,
+    FieldError,
+    FieldPath,
+    duplicate_value,
+    forbidden,
+    invalid_value,
+    required_value,
+    shown,
+    shown_name,
+    type_name,
+    unsupported_value,
+)
 from policies.model.api_rules import ApiRule
-from policies.model.labels import label_key_errors, label_selector_errors, label_value_problems
+from policies.model.labels import (
+    label_key_errors,
+    label_selector_errors,
+    label_value_errors,
+)
 from policies.model.validation import constraint_errors
 from policies.rules.base import all_rules
 
@@ -64,8 +80,8 @@ def repeated_name_errors(document: Document, first_places: dict[str, str]) -> li
     """Return the error of a policy whose name stands before; remembers where each name stood first."""
     name = document.value["metadata"]["name"]
     if name in first_places:
-        problem = f'"{name}" is the name of a policy before: {first_places[name]}'
-        return [FieldError(_NAME, problem, ErrorKind.DUPLICATE, NAME_REPEATED)]
+        detail = f"also the name of the policy at {first_places[name]}"
+        return [duplicate_value(_NAME, name, NAME_REPEATED, detail=detail)]
     first_places[name] = str(document.location(_NAME))
     return []
 
@@ -77,14 +93,13 @@ def kind_error(value: object) -> FieldError | None:
         return FieldError(FieldPath(), problem, ErrorKind.INVALID, KIND_UNKNOWN)
     kind, version = value.get("kind"), value.get("apiVersion")
     if kind == SCHEDULER_CONFIG_KIND:
-        problem = f"is a {SCHEDULER_CONFIG_KIND}, not a {KIND}; pass it with --scheduler-config"
+        supported = f'supported values: "{KIND}"; pass a {SCHEDULER_CONFIG_KIND} with --scheduler-config'
+        problem = f"Unsupported value: {shown(kind)}: {supported}"
         return FieldError(FieldPath().child("kind"), problem, ErrorKind.NOT_SUPPORTED, KIND_UNKNOWN)
     if kind != KIND:
-        problem = f'must be "{KIND}" (apiVersion {API_VERSION}), got {shown(kind)}'
-        return FieldError(FieldPath().child("kind"), problem, ErrorKind.NOT_SUPPORTED, KIND_UNKNOWN)
+        return unsupported_value(FieldPath().child("kind"), kind, [KIND], KIND_UNKNOWN)
     if version != API_VERSION:
-        problem = f'must be "{API_VERSION}", the only version of {KIND}, got {shown(version)}'
-        return FieldError(FieldPath().child("apiVersion"), problem, ErrorKind.NOT_SUPPORTED, KIND_UNKNOWN)
+        return unsupported_value(FieldPath().child("apiVersion"), version, [API_VERSION], KIND_UNKNOWN)
     return None
 
 
@@ -121,8 +136,8 @@ def _constraint_errors(value: object) -> Iterator[FieldError]:
         path = _CONSTRAINTS.index(position)
         for name in _DEDUCED:
             if name in entry:
-                problem = "must be left out: it is deduced for each workload"
-                yield FieldError(path.child(name), problem, ErrorKind.FORBIDDEN, ApiRule.SELECTOR_IN_DEFAULT)
+                detail = "constraint must not define it, as it is deduced for each workload"
+                yield forbidden(path.child(name), detail, ApiRule.SELECTOR_IN_DEFAULT)
         key = entry.get("topologyKey")
         if isinstance(key, str) and key:
             yield from label_key_errors(key, path.child("topologyKey"), TOPOLOGY_INVALID)
@@ -142,11 +157,9 @@ def _topology_errors(value: object) -> Iterator[FieldError]:
     for key, values in domains.items():
         yield from label_key_errors(key, path.key(shown_name(key)), TOPOLOGY_INVALID)
         for position, name in enumerate(values if isinstance(values, list) else ()):
-            for problem in label_value_problems(name) if isinstance(name, str) else ():
-                text = f"{problem}, got {shown(name)}"
-                yield FieldError(
-                    path.key(shown_name(key)).index(position), text, ErrorKind.INVALID, TOPOLOGY_INVALID
-                )
+            if isinstance(name, str):
+                where = path.key(shown_name(key)).index(position)
+                yield from label_value_errors(name, where, TOPOLOGY_INVALID)
 
 
 def _params_errors(value: object) -> Iterator[FieldError]:
@@ -173,8 +186,7 @@ def _date_errors(value: object) -> Iterator[FieldError]:
             date.fromisoformat(until)
         except ValueError:
             path = _SPEC.child("exceptions").index(position).child("until")
-            text = f"there is no such day: {shown(until)}"
-            yield FieldError(path, text, ErrorKind.INVALID, VALUE_INVALID)
+            yield invalid_value(path, until, "there is no such day", VALUE_INVALID)
 
 
 def _defaults_errors(value: object) -> Iterator[FieldError]:
@@ -183,9 +195,7 @@ def _defaults_errors(value: object) -> Iterator[FieldError]:
         return
     source, constraints = defaults.get("source", "policy"), defaults.get("constraints")
     if source == DefaultsSource.SCHEDULER and constraints:
-        problem = "must be left out when source is scheduler: the scheduler's configuration has them"
-        yield FieldError(_CONSTRAINTS, problem, ErrorKind.FORBIDDEN, DEFAULTS_CONTRADICT)
-    if source == DefaultsSource.POLICY and (constraints is None or constraints == []):
-        problem = "is required and must not be empty when source is policy"
-        if "constraints" not in defaults or constraints == []:
-            yield FieldError(_CONSTRAINTS, problem, ErrorKind.REQUIRED, FIELD_MISSING)
+        detail = "may only be set when source is policy: the scheduler's configuration has its own"
+        yield forbidden(_CONSTRAINTS, detail, DEFAULTS_CONTRADICT)
+    if source == DefaultsSource.POLICY and (constraints == [] or "constraints" not in defaults):
+        yield required_value(_CONSTRAINTS, "must not be empty when source is policy", FIELD_MISSING)

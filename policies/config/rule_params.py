@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from difflib import get_close_matches
 from typing import Any, get_args, get_origin, get_type_hints
 
-from policies.manifests.fields import UNKNOWN_FIELD, ErrorKind, FieldError, FieldPath, shown_name, wrong_type
+from policies.manifests.fields import (
+    FieldError,
+    FieldPath,
+    shown_name,
+    unknown_field,
+    wrong_type,
+)
 
 #: The types of settings, as a message names them.
 _WORDS: dict[Any, str] = {int: "an integer", float: "a number", bool: "a boolean", str: "a string"}
@@ -27,10 +32,7 @@ def params_errors(params: type[Any] | None, raw: Mapping[str, Any], path: FieldP
     for name, value in raw.items():
         where = path.child(shown_name(name))
         if name not in known:
-            close = get_close_matches(name[:100], known, 1)
-            listed = f"the settings are {', '.join(known)}" if known else "the rule has no settings"
-            hint = f"did you mean {close[0]}?" if close else listed
-            yield FieldError(where, f"is no setting of the rule; {hint}", ErrorKind.INVALID, UNKNOWN_FIELD)
+            yield unknown_field(path, name, known)
         elif not _fits(value, hints[_attribute(name)]):
             yield wrong_type(where, _wanted(hints[_attribute(name)]), value)
 

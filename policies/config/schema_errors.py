@@ -1,8 +1,7 @@
-"""Say in sentences of ours where a document breaks its JSON Schema."""
+"""Translate the errors of a JSON Schema into field errors, in Kubernetes' words."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -10,13 +9,14 @@ from typing import Any
 import jsonschema
 
 from policies.manifests.fields import (
-    UNKNOWN_FIELD,
-    ErrorKind,
     FieldError,
     FieldPath,
     Key,
-    shown,
+    invalid_value,
+    required_value,
     shown_name,
+    unknown_field,
+    unsupported_value,
     wrong_type,
 )
 
@@ -25,7 +25,7 @@ VALUE_INVALID = "value-invalid"
 #: The rule that an object breaks which lacks a required field.
 FIELD_MISSING = "field-missing"
 
-#: What a path shows as a plain field; anything else stands in brackets, cut short.
+#: What a path shows as a plain field; any other key is in brackets, cut short.
 _FIELD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")
 _TYPES = {
     "object": "an object",
@@ -64,7 +64,7 @@ def _translated(error: Any) -> Iterator[FieldError]:
         case "enum" | "const":
             yield _not_allowed(path, error)
         case _:
-            yield FieldError(path, _sentence(error), ErrorKind.INVALID, VALUE_INVALID)
+            yield invalid_value(path, error.instance, _detail(error), VALUE_INVALID)
 
 
 def _path(segments: Iterable[Any]) -> FieldPath:
@@ -79,47 +79,35 @@ def _path(segments: Iterable[Any]) -> FieldPath:
 
 
 def _unknown(path: FieldPath, value: Mapping[str, object], known: list[str]) -> Iterator[FieldError]:
-    by_lower = {name.lower(): name for name in known}
-    for name in value:
-        if name in known:
-            continue
-        close = difflib.get_close_matches(name[:100].lower(), by_lower, n=1, cutoff=0.7)
-        hint = f"did you mean {by_lower[close[0]]}?" if close else f"the fields are {', '.join(known)}"
-        field = path.child(name) if _FIELD_NAME.fullmatch(name) else path.key(shown_name(name))
-        yield FieldError(field, f"is no field here; {hint}", ErrorKind.INVALID, UNKNOWN_FIELD)
+    yield from (unknown_field(path, name, known) for name in value if name not in known)
 
 
 def _missing(path: FieldPath, error: Any) -> Iterator[FieldError]:
     """Yield the error of one missing field; jsonschema reports each on its own, by its message only."""
     for name in error.validator_value:
         if error.message.startswith(repr(name)):
-            yield FieldError(path.child(name), "is required", ErrorKind.REQUIRED, FIELD_MISSING)
+            yield required_value(path.child(name), "", FIELD_MISSING)
 
 
 def _not_allowed(path: FieldPath, error: Any) -> FieldError:
     allowed = [error.validator_value] if error.validator == "const" else list(error.validator_value)
     if not isinstance(error.instance, str):
-        return wrong_type(path, f"a string, one of {_listed(allowed)}", error.instance)
-    wanted = _listed(allowed) if len(allowed) == 1 else f"one of {_listed(allowed)}"
-    text = f"must be {wanted}, got {shown(error.instance)}"
-    return FieldError(path, text, ErrorKind.NOT_SUPPORTED, VALUE_INVALID)
+        return wrong_type(path, f"a string, one of {', '.join(allowed)}", error.instance)
+    return unsupported_value(path, error.instance, allowed, VALUE_INVALID)
 
 
-def _listed(allowed: list[str]) -> str:
-    return ", ".join(f'"{value}"' for value in allowed)
-
-
-def _sentence(error: Any) -> str:
-    limit, got = error.validator_value, shown(error.instance)
+def _detail(error: Any) -> str:
+    """Return what a value must be, in Kubernetes' words where it has them."""
+    limit = error.validator_value
     match error.validator:
         case "minimum":
-            return f"must be at least {limit}, got {got}"
+            return f"must be greater than or equal to {limit}"
         case "maximum":
-            return f"must be at most {limit}, got {got}"
+            return f"must be less than or equal to {limit}"
         case "minLength" | "minItems":
             return "must not be empty"
         case "maxLength":
-            return f"must be at most {limit} characters long, got {len(error.instance)}"
+            return f"must be no more than {limit} characters"
         case "pattern":
-            return f"must be {_FORMS[error.schema['title']]}, got {got}"
-    return f"is not allowed, got {got}"
+            return f"must be {_FORMS[error.schema['title']]}"
+    return "is not allowed"

@@ -10,7 +10,12 @@ from typing import Any, NamedTuple
 
 from policies.manifests.documents import load_strictly
 from policies.manifests.errors import DocumentError
-from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown
+from policies.manifests.fields import (
+    ErrorList,
+    FieldPath,
+    invalid_value,
+    unsupported_value,
+)
 from policies.manifests.findings import Finding
 
 #: The version of the file; it changes when a field is renamed or goes away.
@@ -94,16 +99,15 @@ def read_baseline(content: bytes, file: str) -> Baseline:
     found, value = ErrorList(), documents[0].value
     top = found.mapping(value, FieldPath())
     if not found.errors and top.get("version") != VERSION:
-        path, problem = FieldPath(("version",)), f"must be {VERSION}, got {shown(top.get('version'))}"
-        found.add(FieldError(path, problem, ErrorKind.NOT_SUPPORTED, BASELINE_INVALID))
+        version = top.get("version")
+        found.add(unsupported_value(FieldPath(("version",)), version, [str(VERSION)], BASELINE_INVALID))
     counts: Counter[Fingerprint] = Counter()
     for path, entry in found.objects(top.get("findings"), FieldPath(("findings",))):
         texts = [found.text(entry.get(name), path.child(name)) for name in Fingerprint._fields]
         count = entry.get("count", 1)
         if type(count) is not int or count < 1:
-            problem = f"must be a whole number from 1, got {shown(count)}"
-            where = path.child("count")
-            found.add(FieldError(where, problem, ErrorKind.INVALID, BASELINE_INVALID))
+            text = "must be an integer greater than zero"
+            found.add(invalid_value(path.child("count"), count, text, BASELINE_INVALID))
             continue
         counts[Fingerprint(*texts)] += count
     if found.errors:

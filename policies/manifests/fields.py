@@ -1,6 +1,7 @@
 """Field paths and field errors: how every part of Evenkeel says where a document is wrong.
 
-Paths read as Kubernetes prints them (``spec.topologySpreadConstraints[0].maxSkew``). This module knows
+Paths and errors read as those of Kubernetes (``k8s.io/apimachinery/pkg/util/validation/field``):
+``spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than zero``. This module knows
 nothing of what a field means.
 """
 
@@ -8,18 +9,24 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, KeysView, Mapping
+from collections.abc import Collection, Iterable, Iterator, KeysView, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any
 
-#: Errors of one rule that are collected; the others are counted. So many of one kind hide none of another.
-#: More than anybody fixes at once.
+from policies.manifests.sanitize import one_line
+
+#: Errors of one rule that are collected, more than anyone fixes at once; the others are only counted. The
+#: limit is per rule, so that many errors of one kind hide none of another.
 MAX_ERRORS = 256
-#: Characters of a user's value that a message repeats; keeps one line readable.
+#: Characters of a user's value that a message repeats: what keeps it readable.
 SHOWN_VALUE_LENGTH = 80
-#: Characters of a message about one field; more than any has that repeats what people write.
-MESSAGE_LENGTH = 1000
+#: Names that are compared with the known fields for a suggestion: longer ones are no typing mistakes, and
+#: the comparison takes time that grows with the square of the length.
+_COMPARED_LENGTH = 40
+#: Known fields that a message lists: the API's largest object among them has 13.
+_LISTED_FIELDS = 16
 
 
 class Key(str):
@@ -82,7 +89,7 @@ class FieldError:
 
     Attributes:
         path: The field.
-        problem: What was found and what is allowed, as half a sentence that follows the path.
+        problem: The text that follows the path: the type of the error, the value, and what is allowed.
         kind: Kubernetes' type of the error.
         rule: The id of the broken rule; exemptions and updates refer to it.
     """
@@ -110,8 +117,7 @@ def shown(value: object) -> str:
     """
     if isinstance(value, str):
         # Cut first: a value may be megabytes long.
-        text = json.dumps(value[:SHOWN_VALUE_LENGTH], ensure_ascii=False)
-        text = "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
+        text = one_line(json.dumps(value[:SHOWN_VALUE_LENGTH], ensure_ascii=False))
         return text if len(value) <= SHOWN_VALUE_LENGTH else f'{text[:-1]}…"'
     if isinstance(value, dict | list) and len(value) > SHOWN_VALUE_LENGTH:
         return f"{type_name(value)} of {len(value)} entries"
@@ -121,15 +127,6 @@ def shown(value: object) -> str:
         # More digits than Python converts, or more levels than it descends.
         return type_name(value)
     return text if len(text) <= SHOWN_VALUE_LENGTH else f"{text[:SHOWN_VALUE_LENGTH]}…"
-
-
-def cut(text: str, length: int = MESSAGE_LENGTH) -> str:
-    """Return the beginning of a text that is too long.
-
-    >>> cut("selector", 5)
-    'sele…'
-    """
-    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def shown_name(name: str) -> str:
@@ -161,10 +158,84 @@ def type_name(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
+def invalid_value(path: FieldPath, value: object, detail: str, rule: str) -> FieldError:
+    """Return the error of a value that its field cannot have.
+
+    >>> str(invalid_value(FieldPath(("maxSkew",)), 0, "must be greater than zero", "max-skew-not-positive"))
+    'maxSkew: Invalid value: 0: must be greater than zero'
+    """
+    return FieldError(path, f"Invalid value: {shown(value)}: {detail}", ErrorKind.INVALID, rule)
+
+
+def required_value(path: FieldPath, detail: str, rule: str) -> FieldError:
+    """Return the error of a field that is missing; the detail may be empty."""
+    return FieldError(
+        path, f"Required value: {detail}" if detail else "Required value", ErrorKind.REQUIRED, rule
+    )
+
+
+def unsupported_value(path: FieldPath, value: object, supported: Iterable[str], rule: str) -> FieldError:
+    """Return the error of a value that is not one of a few.
+
+    >>> unsupported_value(FieldPath(), "Always", ["Honor", "Ignore"], "policy-unknown").problem
+    'Unsupported value: "Always": supported values: "Honor", "Ignore"'
+    """
+    listed = ", ".join(f'"{name}"' for name in supported)
+    text = f"Unsupported value: {shown(value)}: supported values: {listed}"
+    return FieldError(path, text, ErrorKind.NOT_SUPPORTED, rule)
+
+
+def duplicate_value(path: FieldPath, value: object, rule: str, *, detail: str = "") -> FieldError:
+    """Return the error of a value that must be unique and is not."""
+    text = f"Duplicate value: {shown(value)}"
+    return FieldError(path, f"{text}: {detail}" if detail else text, ErrorKind.DUPLICATE, rule)
+
+
+def forbidden(path: FieldPath, detail: str, rule: str) -> FieldError:
+    """Return the error of a field that must not be set here."""
+    return FieldError(path, f"Forbidden: {detail}", ErrorKind.FORBIDDEN, rule)
+
+
 def wrong_type(path: FieldPath, wanted: str, value: object) -> FieldError:
-    """Return the error of a value of the wrong type; ``wanted`` has its article ("an object")."""
-    got = "" if value is None or isinstance(value, dict | list) else f" {shown(value)}"
-    return FieldError(path, f"must be {wanted}, got {type_name(value)}{got}", ErrorKind.INVALID, WRONG_TYPE)
+    """Return the error of a value of the wrong type; ``wanted`` has its article ("an object").
+
+    >>> wrong_type(FieldPath(), "an integer", "1").problem, wrong_type(FieldPath(), "a string", [1]).problem
+    ('Invalid value: "1": must be an integer', 'Invalid value: a list: must be a string')
+    """
+    # A list or an object is named by its type only: writing it out may take long.
+    given = type_name(value) if isinstance(value, dict | list) else shown(value)
+    return FieldError(path, f"Invalid value: {given}: must be {wanted}", ErrorKind.INVALID, WRONG_TYPE)
+
+
+def unknown_field(path: FieldPath, name: str, known: Collection[str]) -> FieldError:
+    """Return the error of a field that an object does not have.
+
+    Args:
+        path: The object.
+        name: The field.
+        known: The fields that it has.
+
+    >>> str(unknown_field(FieldPath(("spec",)), "maxSkews", ["maxSkew", "topologyKey"]))
+    'spec.maxSkews: unknown field "maxSkews", did you mean "maxSkew"?'
+    """
+    hint = did_you_mean(name, known)
+    if not hint and 0 < len(known) <= _LISTED_FIELDS:
+        hint = f"; the fields are {', '.join(known)}"
+    where = path.child(shown_name(name))
+    return FieldError(where, f"unknown field {shown(name)}{hint}", ErrorKind.INVALID, UNKNOWN_FIELD)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the question about a name that was probably meant, with a comma before it; empty if none was.
+
+    >>> did_you_mean("topologykey", ["maxSkew", "topologyKey"])
+    ', did you mean "topologyKey"?'
+    """
+    if len(name) > _COMPARED_LENGTH:
+        return ""
+    by_lower = {each.lower(): each for each in known}
+    close = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.7)
+    return f', did you mean "{by_lower[close[0]]}"?' if close else ""
 
 
 def field_names(*names: str) -> KeysView[str]:
@@ -265,10 +336,9 @@ class ErrorList:
         return labels
 
     def unknown(self, mapping: Mapping[str, Any], path: FieldPath, *, known: KeysView[str]) -> None:
-        """Record every field of an object that is not among the known ones."""
+        """Record every field of an object that it does not have."""
         if mapping.keys() <= known:
             return
         for name in mapping:
             if name not in known and not self.has_enough(UNKNOWN_FIELD):
-                text = f"is no field here; the fields are {', '.join(known)}"
-                self.add(FieldError(path.child(shown_name(name)), text, ErrorKind.INVALID, UNKNOWN_FIELD))
+                self.add(unknown_field(path, name, known))

@@ -26,9 +26,9 @@ class NodeInclusionPolicy(StrEnum):
 
 
 #: The values of ``whenUnsatisfiable``, to test any string against.
-ACTIONS: frozenset[str] = frozenset(WhenUnsatisfiable)
+ACTIONS: tuple[str, ...] = tuple(sorted(WhenUnsatisfiable))
 #: The values of ``nodeAffinityPolicy`` and ``nodeTaintsPolicy``, to test any string against.
-INCLUSION_POLICIES: frozenset[str] = frozenset(NodeInclusionPolicy)
+INCLUSION_POLICIES: tuple[str, ...] = tuple(sorted(NodeInclusionPolicy))
 #: Every field of the API's TopologySpreadConstraint, Kubernetes 1.36, in the API's order.
 CONSTRAINT_FIELDS = field_names(
     "maxSkew",

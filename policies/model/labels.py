@@ -15,12 +15,13 @@ from operator import itemgetter
 from typing import Any
 
 from policies.manifests.fields import (
-    ErrorKind,
     ErrorList,
     FieldError,
     FieldPath,
     field_names,
-    shown,
+    forbidden,
+    invalid_value,
+    required_value,
     shown_name,
 )
 from policies.model.api_rules import ApiRule
@@ -32,10 +33,10 @@ PREFIX_LENGTH = 253
 #: Longest text whose verdict is kept: prefix, slash and name. Longer ones are refused anyway, and keeping
 #: them would let a client fill the memory.
 CACHED_LENGTH = PREFIX_LENGTH + 1 + NAME_LENGTH
-#: How many verdicts on label texts are kept. Arbitrary; a cluster uses a few hundred keys.
+#: How many verdicts on label texts are kept: a cluster uses a few hundred keys.
 CACHED_TEXTS = 4096
 
-#: Unsatisfied requirements that a message tells, and characters of each. Arbitrary; keeps it a few lines.
+#: Unsatisfied requirements that a message lists, and characters of each: what keeps it a few lines.
 TOLD_REQUIREMENTS, TOLD_LENGTH = 5, 200
 #: Every field of the API's LabelSelector.
 SELECTOR_FIELDS = field_names("matchLabels", "matchExpressions")
@@ -44,6 +45,25 @@ REQUIREMENT_FIELDS = field_names("key", "operator", "values")
 
 _NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+# The API server's own sentences, word by word: ``apimachinery/pkg/util/validation``.
+_REGEX = "regex used for validation is "
+_ENDS = "and must start and end with an alphanumeric character"
+_NAME_FORM = (
+    f"must consist of alphanumeric characters, '-', '_' or '.', {_ENDS}"
+    f" (e.g. 'MyName',  or 'my.name',  or '123-abc', {_REGEX}'{_NAME.pattern}')"
+)
+_KEY_FORM = (
+    f"a valid label key {_NAME_FORM}"
+    " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+)
+_VALUE_FORM = (
+    f"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', {_ENDS}"
+    f" (e.g. 'MyValue',  or 'my_value',  or '12345', {_REGEX}'({_NAME.pattern})?')"
+)
+_SUBDOMAIN_FORM = (
+    f"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', {_ENDS}"
+    f" (e.g. 'example.com', {_REGEX}'{_SUBDOMAIN.pattern}')"
+)
 
 
 class Operator(StrEnum):
@@ -186,8 +206,8 @@ def label_key_problems(key: str) -> tuple[str, ...]:
 
     >>> label_key_problems("example.com/rev")
     ()
-    >>> label_key_problems("a b")
-    ('the name must be letters, digits, "-", "_" and ".", with a letter or digit at both ends',)
+    >>> label_key_problems("example.com/")[0]
+    'name part must be non-empty'
     """
     return _cached_key_problems(key) if len(key) <= CACHED_LENGTH else _key_problems(key)
 
@@ -204,40 +224,36 @@ def label_value_problems(value: str) -> tuple[str, ...]:
 def _key_problems(key: str) -> tuple[str, ...]:
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
-        return ('must be a name with at most one "/" and a prefix before it',)
+        return (_KEY_FORM,)
     problems = []
     if slash:
         problems += _prefix_problems(prefix)
     if not name:
-        problems.append("the name must not be empty")
+        problems.append("name part must be non-empty")
     elif len(name.encode(errors="surrogatepass")) > NAME_LENGTH:
-        problems.append(f"the name must be no more than {NAME_LENGTH} bytes")
+        problems.append(f"name part must be no more than {NAME_LENGTH} bytes")
     if not _NAME.fullmatch(name):
-        problems.append(
-            'the name must be letters, digits, "-", "_" and ".", with a letter or digit at both ends'
-        )
+        problems.append(f"name part {_NAME_FORM}")
     return tuple(problems)
 
 
 def _prefix_problems(prefix: str) -> list[str]:
     if not prefix:
-        return ['the prefix before "/" must not be empty']
+        return ["prefix part must be non-empty"]
     problems = []
     if len(prefix.encode(errors="surrogatepass")) > PREFIX_LENGTH:
-        problems.append(f"the prefix must be no more than {PREFIX_LENGTH} bytes")
+        problems.append(f"prefix part must be no more than {PREFIX_LENGTH} bytes")
     if not _SUBDOMAIN.fullmatch(prefix):
-        problems.append("the prefix must be a DNS subdomain such as example.com, in lower case")
+        problems.append(f"prefix part {_SUBDOMAIN_FORM}")
     return problems
 
 
 def _value_problems(value: str) -> tuple[str, ...]:
     problems = []
     if len(value.encode(errors="surrogatepass")) > NAME_LENGTH:
-        problems.append(f"a label value must be no more than {NAME_LENGTH} bytes")
+        problems.append(f"must be no more than {NAME_LENGTH} bytes")
     if value and not _NAME.fullmatch(value):
-        problems.append(
-            'a label value must be letters, digits, "-", "_" and ".", with a letter or digit at both ends'
-        )
+        problems.append(_VALUE_FORM)
     return tuple(problems)
 
 
@@ -247,10 +263,12 @@ _cached_value_problems: Callable[[str], tuple[str, ...]] = lru_cache(CACHED_TEXT
 
 def label_key_errors(key: str, path: FieldPath, rule: str) -> list[FieldError]:
     """Return an error of a rule for each thing wrong with a label key."""
-    return [
-        FieldError(path, f"is not a label key: {problem}, got {shown(key)}", ErrorKind.INVALID, rule)
-        for problem in label_key_problems(key)
-    ]
+    return [invalid_value(path, key, problem, rule) for problem in label_key_problems(key)]
+
+
+def label_value_errors(value: str, path: FieldPath, rule: str) -> list[FieldError]:
+    """Return an error of a rule for each thing wrong with a label value."""
+    return [invalid_value(path, value, problem, rule) for problem in label_value_problems(value)]
 
 
 def label_selector_errors(raw: object, path: FieldPath) -> list[FieldError]:
@@ -288,11 +306,10 @@ def check_label_selector(raw: object, path: FieldPath, found: ErrorList) -> None
 def _check_match_labels(raw: object, path: FieldPath, found: ErrorList) -> None:
     for key, item in found.mapping(raw, path).items():
         value = item if isinstance(item, str) else found.text(item, path.key(shown_name(key)))
-        for problem in label_key_problems(key) + label_value_problems(value):
-            if found.has_enough(ApiRule.LABEL_SELECTOR_INVALID):
-                break
-            text = f"{problem}, got {shown(key)}: {shown(value)}"
-            found.add(FieldError(path, text, ErrorKind.INVALID, ApiRule.LABEL_SELECTOR_INVALID))
+        if found.has_enough(ApiRule.LABEL_SELECTOR_INVALID):
+            break
+        found.extend(label_key_errors(key, path, ApiRule.LABEL_SELECTOR_INVALID))
+        found.extend(label_value_errors(value, path, ApiRule.LABEL_SELECTOR_INVALID))
 
 
 def _check_requirement(entry: dict[str, Any], path: FieldPath, found: ErrorList) -> None:
@@ -308,32 +325,22 @@ def _check_requirement(entry: dict[str, Any], path: FieldPath, found: ErrorList)
     found.extend(label_key_errors(key, path.child("key"), ApiRule.LABEL_SELECTOR_INVALID))
     for position, item in enumerate(values):
         value = item if isinstance(item, str) else found.text(item, values_path.index(position))
-        for problem in label_value_problems(value):
-            if found.has_enough(ApiRule.LABEL_SELECTOR_INVALID):
-                break
+        if not found.has_enough(ApiRule.LABEL_SELECTOR_INVALID):
             where = values_path.index(position)
-            text = f"{problem}, got {shown(value)}"
-            found.add(FieldError(where, text, ErrorKind.INVALID, ApiRule.LABEL_SELECTOR_INVALID))
+            found.extend(label_value_errors(value, where, ApiRule.LABEL_SELECTOR_INVALID))
 
 
 def _check_operator(operator: str, values: list[object], path: FieldPath, found: ErrorList) -> None:
+    rule = ApiRule.LABEL_SELECTOR_INVALID
     match operator:
         case Operator.IN | Operator.NOT_IN:
             if not values:
-                text = f"must hold at least one value when operator is {operator}"
-                found.add(
-                    FieldError(path.child("values"), text, ErrorKind.REQUIRED, ApiRule.LABEL_SELECTOR_INVALID)
-                )
+                text = "must be specified when `operator` is 'In' or 'NotIn'"
+                found.add(required_value(path.child("values"), text, rule))
         case Operator.EXISTS | Operator.DOES_NOT_EXIST:
             if values:
-                text = f"must be left out when operator is {operator}, got {shown(values)}"
-                found.add(
-                    FieldError(
-                        path.child("values"), text, ErrorKind.FORBIDDEN, ApiRule.LABEL_SELECTOR_INVALID
-                    )
-                )
+                text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+                found.add(forbidden(path.child("values"), text, rule))
         case _:
-            text = f"must be one of {', '.join(Operator)}, got {shown(operator)}"
-            found.add(
-                FieldError(path.child("operator"), text, ErrorKind.INVALID, ApiRule.LABEL_SELECTOR_INVALID)
-            )
+            text = "not a valid selector operator"
+            found.add(invalid_value(path.child("operator"), operator, text, rule))

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown
+from policies.manifests.fields import ErrorList, FieldPath, invalid_value
 from policies.model.api_rules import ApiRule
 from policies.model.labels import Operator
 
@@ -31,12 +31,18 @@ class Merge(Enum):
 
 
 def check_merge(
-    entry: Mapping[str, Any], path: FieldPath, found: ErrorList, *, labels: Mapping[str, str], merge: Merge
+    entry: Mapping[str, Any],
+    path: FieldPath,
+    found: ErrorList,
+    *,
+    labels: Mapping[str, str],
+    merge: Merge,
+    of_template: bool = False,
 ) -> None:
     """Record each match label key that the selector names besides the API server's own merge.
 
     The server appends once for every occurrence in ``matchLabelKeys``, so a key listed twice conflicts with
-    itself. Each key is told once, where it stands last: there the API server points too.
+    itself. Each key is reported once, at its last position, as the API server does.
     """
     keys = entry["matchLabelKeys"]
     if not isinstance(keys, list) or not isinstance(entry.get("labelSelector"), dict):
@@ -58,11 +64,11 @@ def check_merge(
                 _is_merged(values, labels.get(key), merge) for values in named
             )
         if conflict and not found.has_enough(ApiRule.MATCH_LABEL_KEY_IN_SELECTOR):
-            other = "is listed twice" if key in repeated else "stands in labelSelector too"
-            text = f"{shown(key)} {other}; the API server refuses a pod that would be selected by it twice"
-            found.add(
-                FieldError(path.index(position), text, ErrorKind.INVALID, ApiRule.MATCH_LABEL_KEY_IN_SELECTOR)
-            )
+            text = "exists in both matchLabelKeys and labelSelector"
+            if of_template:
+                text += ": Kubernetes 1.34+ rejects every pod of this workload"
+            rule = ApiRule.MATCH_LABEL_KEY_IN_SELECTOR
+            found.add(invalid_value(path.index(position), key, text, rule))
 
 
 def _selector_uses(selector: Mapping[str, Any]) -> dict[str, list[object]]:

@@ -16,11 +16,10 @@ from typing import Any
 
 from policies.manifests.fields import (
     WRONG_TYPE,
-    ErrorKind,
     ErrorList,
-    FieldError,
     FieldPath,
-    shown,
+    invalid_value,
+    unsupported_value,
     wrong_type,
 )
 from policies.model.labels import label_key_problems, label_value_problems
@@ -234,9 +233,9 @@ def _read_term(entry: dict[str, Any], path: FieldPath, found: ErrorList) -> Node
     fields = _read_requirements(entry.get("matchFields"), fields_path, found)
     for position, requirement in enumerate(fields):
         if requirement.key != NAME_FIELD and not found.has_enough(NODE_FIELD_UNKNOWN):
-            text = f"must be {NAME_FIELD}, the only field there is, got {shown(requirement.key)}"
             where = fields_path.index(position).child("key")
-            found.add(FieldError(where, text, ErrorKind.INVALID, NODE_FIELD_UNKNOWN))
+            text = f"not a valid field selector key, must be {NAME_FIELD}"
+            found.add(invalid_value(where, requirement.key, text, NODE_FIELD_UNKNOWN))
     usable = all(map(_is_usable_expression, expressions)) and all(map(_is_usable_field, fields))
     return NodeSelectorTerm(expressions if usable and found.count == before else (NEVER,), fields)
 
@@ -250,10 +249,8 @@ def _read_requirements(raw: object, path: FieldPath, found: ErrorList) -> tuple[
         if operator in _OPERATORS:
             requirements.append(NodeRequirement(key, NodeOperator(operator), values))
         elif isinstance(entry.get("operator"), str | None):
-            text = f"must be one of {', '.join(NodeOperator)}, got {shown(operator)}"
-            found.add(
-                FieldError(where.child("operator"), text, ErrorKind.NOT_SUPPORTED, NODE_OPERATOR_UNKNOWN)
-            )
+            path = where.child("operator")
+            found.add(unsupported_value(path, operator, NodeOperator, NODE_OPERATOR_UNKNOWN))
     return tuple(requirements)
 
 

@@ -18,7 +18,9 @@ from policies.manifests.fields import (
     FieldError,
     FieldPath,
     field_names,
-    shown,
+    forbidden,
+    invalid_value,
+    required_value,
 )
 from policies.model.declared import Workload
 from policies.model.labels import LabelSelector, check_label_selector, is_usual_selector, label_key_errors
@@ -224,12 +226,12 @@ def _nesting_error(entry: _Entry) -> FieldError | None:
     if entry.required:
         if "podAffinityTerm" not in entry.holder:
             return None
-        text = "a required term has no podAffinityTerm and no weight: its fields belong into the entry itself"
+        text = "a required term has no podAffinityTerm and no weight: set its fields in the entry itself"
     else:
         fields = [name for name in TERM_FIELDS if name in entry.holder]
         if not fields or "podAffinityTerm" in entry.holder:
             return None
-        text = f"{', '.join(fields)}: belong into podAffinityTerm, beside a weight from 1 to 100"
+        text = f"a preferred term has {', '.join(fields)} in podAffinityTerm, next to a weight from 1 to 100"
     return FieldError(entry.where, text, ErrorKind.INVALID, TERM_INVALID)
 
 
@@ -237,17 +239,15 @@ def _check_weight(entry: _Entry, found: ErrorList) -> None:
     value, (least, most) = entry.holder.get("weight"), WEIGHTS
     if type(value) is int and least <= value <= most:
         return
-    got = "and is missing" if value is None else f"got {shown(value)}"
-    text = f"must be an integer from {least} to {most}, {got}"
-    found.add(FieldError(entry.where.child("weight"), text, ErrorKind.INVALID, TERM_INVALID))
+    path = entry.where.child("weight")
+    found.add(invalid_value(path, value, f"must be in the range {least}-{most}", TERM_INVALID))
 
 
 def _check_topology_key(entry: _Entry, found: ErrorList) -> None:
     path, raw = entry.path.child("topologyKey"), entry.term.get("topologyKey")
     key = found.text(raw, path)
     if raw is None or raw == "":
-        text = "is required: the node label whose values are the domains"
-        found.add(FieldError(path, text, ErrorKind.REQUIRED, TERM_INVALID))
+        found.add(required_value(path, "can not be empty", TERM_INVALID))
     elif key:
         found.extend(label_key_errors(key, path, TERM_INVALID))
 
@@ -258,8 +258,8 @@ def _check_label_keys(entry: _Entry, found: ErrorList) -> None:
         path = entry.path.child(name)
         listed[name] = found.items(entry.term.get(name), path)
         if listed[name] and entry.term.get("labelSelector") is None:
-            text = "must be left out when labelSelector is not set: there is nothing for the keys to narrow"
-            found.add(FieldError(path, text, ErrorKind.FORBIDDEN, TERM_INVALID))
+            text = "must not be specified when labelSelector is not set"
+            found.add(forbidden(path, text, TERM_INVALID))
             continue
         for position, key in enumerate(listed[name]):
             if text := found.text(key, path.index(position)):
@@ -267,6 +267,6 @@ def _check_label_keys(entry: _Entry, found: ErrorList) -> None:
     matched = {key for key in listed["matchLabelKeys"] if isinstance(key, str)}
     for position, key in enumerate(listed["mismatchLabelKeys"]):
         if isinstance(key, str) and key in matched:
-            text = f"{shown(key)} is in matchLabelKeys too: no pod can have the same and another value"
             path = entry.path.child("mismatchLabelKeys").index(position)
-            found.add(FieldError(path, text, ErrorKind.INVALID, TERM_INVALID))
+            text = "exists in both matchLabelKeys and mismatchLabelKeys"
+            found.add(invalid_value(path, key, text, TERM_INVALID))

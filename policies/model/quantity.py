@@ -9,7 +9,12 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown, shown_name
+from policies.manifests.fields import (
+    ErrorList,
+    FieldPath,
+    invalid_value,
+    shown_name,
+)
 
 #: The largest amount: Go's int64. More than that counts as that.
 INT64_MAX = 2**63 - 1
@@ -66,20 +71,17 @@ def rounded(name: str, quantity: int) -> int:
 
 
 def read_quantities(raw: object, path: FieldPath, found: ErrorList) -> dict[str, int]:
-    """Read a mapping of resource names to quantities, in billionths; what is none, or negative, is told."""
+    """Read a mapping of resource names to quantities, in billionths; record what is none, or negative."""
     quantities = {}
     for name, value in found.mapping(raw, path).items():
         quantity = parse_quantity(value)
         if quantity is not None and quantity >= 0:
             quantities[name] = quantity
         elif not found.has_enough(QUANTITY_INVALID):
-            text = (
-                f"must be a quantity such as 500m, 2 or 1.5Gi, got {shown(value)}"
-                if quantity is None
-                else f"must not be negative, got {shown(value)}"
-            )
             where = path.key(shown_name(name))
-            found.add(FieldError(where, text, ErrorKind.INVALID, QUANTITY_INVALID))
+            form = "must be a quantity such as 500m, 2 or 1.5Gi"
+            text = form if quantity is None else "must be greater than or equal to 0"
+            found.add(invalid_value(where, value, text, QUANTITY_INVALID))
     return quantities
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown
+from policies.manifests.fields import ErrorList, FieldPath, unsupported_value
 
 
 class TaintEffect(StrEnum):
@@ -106,12 +106,8 @@ def read_tolerations(raw: object, path: FieldPath, found: ErrorList) -> tuple[To
     for where, entry in found.objects(raw, path):
         operator = found.text(entry.get("operator"), where.child("operator")) or "Equal"
         if operator not in TOLERATION_OPERATORS:
-            text = f"must be one of {', '.join(TOLERATION_OPERATORS)}, got {shown(operator)}"
-            found.add(
-                FieldError(
-                    where.child("operator"), text, ErrorKind.NOT_SUPPORTED, TOLERATION_OPERATOR_UNKNOWN
-                )
-            )
+            path, supported = where.child("operator"), TOLERATION_OPERATORS
+            found.add(unsupported_value(path, operator, supported, TOLERATION_OPERATOR_UNKNOWN))
         tolerations.append(
             Toleration(
                 found.text(entry.get("key"), where.child("key")),

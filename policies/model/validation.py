@@ -1,15 +1,29 @@
-"""What the API server and kube-scheduler would refuse in a list of constraints, as field errors.
+"""What the API server and kube-scheduler would reject in a list of constraints, as field errors.
 
-The lists are read as they came: a value of any type is an answer, never an exception. The checks stand in
-the order of ``validateTopologySpreadConstraints`` (``pkg/apis/core/validation/validation.go``) and
+The lists may hold values of any type: each is an error, never an exception. The texts and their order are
+those of ``validateTopologySpreadConstraints`` (``pkg/apis/core/validation/validation.go``) and
 ``ValidatePodTopologySpreadArgs`` (``pkg/scheduler/apis/config/validation``), Kubernetes 1.36.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown, wrong_type
+from policies.manifests.fields import (
+    SHOWN_VALUE_LENGTH,
+    ErrorKind,
+    ErrorList,
+    FieldError,
+    FieldPath,
+    duplicate_value,
+    forbidden,
+    invalid_value,
+    required_value,
+    shown,
+    unsupported_value,
+    wrong_type,
+)
+from policies.manifests.sanitize import one_line
 from policies.model.api_rules import ApiRule
 from policies.model.constraint import ACTIONS, CONSTRAINT_FIELDS, INCLUSION_POLICIES, WhenUnsatisfiable
 from policies.model.json_size import MAX_SIZE, size_of
@@ -71,11 +85,13 @@ def constraint_errors(
             _check_min_domains(entry, where, found)
         for name in INCLUSION_FIELDS:
             if entry.get(name) is not None:
-                _check_inclusion_policy(entry, name, where, found)
+                rule = ApiRule.NODE_INCLUSION_POLICY_UNKNOWN
+                _check_choice(entry, where.child(name), INCLUSION_POLICIES, rule, found)
         if entry.get("matchLabelKeys"):
             _check_match_label_keys(entry, where.child("matchLabelKeys"), found)
             carried = {} if of_template else labels
-            check_merge(entry, where.child("matchLabelKeys"), found, labels=carried, merge=merge)
+            keys_path = where.child("matchLabelKeys")
+            check_merge(entry, keys_path, found, labels=carried, merge=merge, of_template=of_template)
         if entry.get("labelSelector") is not None and not is_usual_selector(entry["labelSelector"]):
             check_label_selector(entry["labelSelector"], where.child("labelSelector"), found)
     return found.errors
@@ -95,16 +111,12 @@ def default_constraint_errors(raw: object, path: FieldPath) -> list[FieldError]:
     seen: set[object] = set()
     for where, entry in found.objects(args.get("defaultConstraints"), constraints_path):
         found.unknown(entry, where, known=CONSTRAINT_FIELDS)
-        _check_max_skew(entry, where, found)
+        _check_max_skew(entry, where, found, detail="not in valid range (0, inf)")
         _check_default_topology_key(entry, where, found)
         _check_default_when_unsatisfiable(entry, where, found)
         if entry.get("labelSelector") is not None:
-            text = "must be left out: the scheduler deduces it from the pod's Services and owner"
-            found.add(
-                FieldError(
-                    where.child("labelSelector"), text, ErrorKind.FORBIDDEN, ApiRule.SELECTOR_IN_DEFAULT
-                )
-            )
+            text = "constraint must not define a selector, as they deduced for each pod"
+            found.add(forbidden(where.child("labelSelector"), text, ApiRule.SELECTOR_IN_DEFAULT))
         if _pair(entry) in seen:
             _report_repeat(entry, where, found)
         seen.add(_pair(entry))
@@ -130,31 +142,30 @@ def _int32(entry: Mapping[str, object], name: str, where: FieldPath, found: Erro
     if type(value) is int and INT32_MIN <= value <= INT32_MAX:
         return value
     if type(value) is int:
-        text = f"must be an integer from {INT32_MIN} to {INT32_MAX}, got {shown(value)}"
-        found.add(FieldError(where.child(name), text, ErrorKind.INVALID, ApiRule.WRONG_TYPE))
+        text = f"must be an integer from {INT32_MIN} to {INT32_MAX}"
+        found.add(invalid_value(where.child(name), value, text, ApiRule.WRONG_TYPE))
     else:
         found.add(wrong_type(where.child(name), "an integer", value))
     return None
 
 
-def _check_max_skew(entry: Mapping[str, object], where: FieldPath, found: ErrorList) -> None:
-    missing = entry.get("maxSkew") is None
-    value = 0 if missing else _int32(entry, "maxSkew", where, found)
+def _check_max_skew(
+    entry: Mapping[str, object],
+    where: FieldPath,
+    found: ErrorList,
+    *,
+    detail: str = "must be greater than zero",
+) -> None:
+    value = 0 if entry.get("maxSkew") is None else _int32(entry, "maxSkew", where, found)
     if value is not None and value < 1:
-        text = (
-            "is required and must be greater than zero"
-            if missing
-            else f"must be greater than zero, got {value}"
-        )
-        found.add(FieldError(where.child("maxSkew"), text, ErrorKind.INVALID, ApiRule.MAX_SKEW_NOT_POSITIVE))
+        found.add(invalid_value(where.child("maxSkew"), value, detail, ApiRule.MAX_SKEW_NOT_POSITIVE))
 
 
 def _check_topology_key(entry: Mapping[str, object], where: FieldPath, found: ErrorList) -> None:
     value = entry.get("topologyKey")
     if not value and not isinstance(value, bool | int | float | list | dict):
-        text = "is required: the node label whose values are the domains"
         found.add(
-            FieldError(where.child("topologyKey"), text, ErrorKind.REQUIRED, ApiRule.TOPOLOGY_KEY_MISSING)
+            required_value(where.child("topologyKey"), "can not be empty", ApiRule.TOPOLOGY_KEY_MISSING)
         )
     elif not isinstance(value, str):
         found.add(wrong_type(where.child("topologyKey"), "a string", value))
@@ -167,23 +178,20 @@ def _check_default_topology_key(entry: Mapping[str, object], where: FieldPath, f
         found.extend(label_key_errors(value, where.child("topologyKey"), ApiRule.TOPOLOGY_KEY_INVALID))
 
 
-def _check_when_unsatisfiable(entry: Mapping[str, object], where: FieldPath, found: ErrorList) -> None:
-    value = entry.get("whenUnsatisfiable")
-    if isinstance(value, str) and value in ACTIONS:
-        return
+def _check_choice(
+    entry: Mapping[str, object], path: FieldPath, supported: Collection[str], rule: ApiRule, found: ErrorList
+) -> None:
+    """Record a value that its field, the last of the path, does not support; null is "", as in Go."""
+    value = entry.get(str(path.segments[-1]))
     if value is not None and not isinstance(value, str):
-        found.add(wrong_type(where.child("whenUnsatisfiable"), "a string", value))
-        return
-    given = f", got {shown(value)}" if value else " and is missing"
-    text = f"must be DoNotSchedule or ScheduleAnyway{given}"
-    found.add(
-        FieldError(
-            where.child("whenUnsatisfiable"),
-            text,
-            ErrorKind.NOT_SUPPORTED,
-            ApiRule.WHEN_UNSATISFIABLE_UNKNOWN,
-        )
-    )
+        found.add(wrong_type(path, "a string", value))
+    elif value not in supported:
+        found.add(unsupported_value(path, value or "", supported, rule))
+
+
+def _check_when_unsatisfiable(entry: Mapping[str, object], where: FieldPath, found: ErrorList) -> None:
+    path = where.child("whenUnsatisfiable")
+    _check_choice(entry, path, ACTIONS, ApiRule.WHEN_UNSATISFIABLE_UNKNOWN, found)
 
 
 def _check_default_when_unsatisfiable(
@@ -192,18 +200,13 @@ def _check_default_when_unsatisfiable(
     if entry.get("whenUnsatisfiable") not in (None, ""):
         _check_when_unsatisfiable(entry, where, found)
         return
-    text = "is required: DoNotSchedule or ScheduleAnyway"
-    found.add(
-        FieldError(
-            where.child("whenUnsatisfiable"), text, ErrorKind.REQUIRED, ApiRule.WHEN_UNSATISFIABLE_UNKNOWN
-        )
-    )
+    path = where.child("whenUnsatisfiable")
+    found.add(required_value(path, "can not be empty", ApiRule.WHEN_UNSATISFIABLE_UNKNOWN))
 
 
 def _report_repeat(entry: Mapping[str, object], where: FieldPath, found: ErrorList) -> None:
-    pair = shown([entry.get("topologyKey") or "", entry.get("whenUnsatisfiable") or ""])
-    text = f"may stand once in the list, found {pair} again"
-    found.add(FieldError(where, text, ErrorKind.DUPLICATE, ApiRule.CONSTRAINT_REPEATED))
+    pair = f"{{{entry.get('topologyKey') or ''}, {entry.get('whenUnsatisfiable') or ''}}}"
+    found.add(duplicate_value(where, pair, ApiRule.CONSTRAINT_REPEATED))
 
 
 def _check_min_domains(entry: Mapping[str, object], where: FieldPath, found: ErrorList) -> None:
@@ -212,35 +215,20 @@ def _check_min_domains(entry: Mapping[str, object], where: FieldPath, found: Err
         return
     path = where.child("minDomains")
     if value < 1:
-        text = f"must be greater than zero, got {value}"
-        found.add(FieldError(path, text, ErrorKind.INVALID, ApiRule.MIN_DOMAINS_NOT_POSITIVE))
+        text = "must be greater than zero"
+        found.add(invalid_value(path, value, text, ApiRule.MIN_DOMAINS_NOT_POSITIVE))
     action = entry.get("whenUnsatisfiable") or ""
     if action != WhenUnsatisfiable.DO_NOT_SCHEDULE:
-        given = f"got {shown(action)}" if action else "which is missing"
-        text = f"goes with whenUnsatisfiable DoNotSchedule only, {given}"
-        found.add(FieldError(path, text, ErrorKind.INVALID, ApiRule.MIN_DOMAINS_WITH_SCHEDULE_ANYWAY))
-
-
-def _check_inclusion_policy(
-    entry: Mapping[str, object], name: str, where: FieldPath, found: ErrorList
-) -> None:
-    value = entry[name]
-    if isinstance(value, str) and value in INCLUSION_POLICIES:
-        return
-    if not isinstance(value, str):
-        found.add(wrong_type(where.child(name), "a string", value))
-        return
-    text = f"must be Honor or Ignore, got {shown(value)}"
-    found.add(
-        FieldError(where.child(name), text, ErrorKind.NOT_SUPPORTED, ApiRule.NODE_INCLUSION_POLICY_UNKNOWN)
-    )
+        given = one_line(action, SHOWN_VALUE_LENGTH) if isinstance(action, str) else shown(action)
+        text = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {given}"
+        found.add(invalid_value(path, value, text, ApiRule.MIN_DOMAINS_WITH_SCHEDULE_ANYWAY))
 
 
 def _check_match_label_keys(entry: Mapping[str, object], path: FieldPath, found: ErrorList) -> None:
     keys = found.items(entry["matchLabelKeys"], path)
     if keys and entry.get("labelSelector") is None:
-        text = "must be left out when labelSelector is not set: there is nothing for the keys to narrow"
-        found.add(FieldError(path, text, ErrorKind.FORBIDDEN, ApiRule.MATCH_LABEL_KEYS_WITHOUT_SELECTOR))
+        text = "must not be specified when labelSelector is not set"
+        found.add(forbidden(path, text, ApiRule.MATCH_LABEL_KEYS_WITHOUT_SELECTOR))
         return
     for position, key in enumerate(keys):
         if isinstance(key, str) and not label_key_problems(key):
@@ -256,8 +244,7 @@ def _check_defaulting_type(args: Mapping[str, object], path: FieldPath, found: E
     value = found.text(args.get("defaultingType"), where)
     if value not in DEFAULTING_TYPES:
         if isinstance(args.get("defaultingType"), str | None):
-            text = f"must be System or List, got {shown(value)}"
-            found.add(FieldError(where, text, ErrorKind.NOT_SUPPORTED, ApiRule.DEFAULTING_TYPE_UNKNOWN))
+            found.add(unsupported_value(where, value, DEFAULTING_TYPES, ApiRule.DEFAULTING_TYPE_UNKNOWN))
     elif value == "System" and args.get("defaultConstraints"):
-        text = "System brings its own constraints: leave defaultConstraints out, or write List"
-        found.add(FieldError(where, text, ErrorKind.INVALID, ApiRule.SYSTEM_DEFAULTS_WITH_LIST))
+        text = "when .defaultConstraints are not empty"
+        found.add(invalid_value(where, value, text, ApiRule.SYSTEM_DEFAULTS_WITH_LIST))

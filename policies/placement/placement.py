@@ -195,7 +195,8 @@ def _kind(obj: Mapping[str, Any], context: AdmissionContext) -> WorkloadKind:
     if isinstance(version, str) and isinstance(name, str):
         kind = context.kinds.find(version.rpartition("/")[0], name)
     if kind is None:
-        text = f"must be a Pod or a workload that makes some, got {shown(name)} of {shown(version)}"
+        given = f"{shown(name)} of {shown(version)}"
+        text = f"Unsupported value: {given}: must be a Pod or a kind with a pod template"
         path = FieldPath().child("kind")
         raise PlacementError((FieldError(path, text, ErrorKind.NOT_SUPPORTED, HOLDS_NO_POD),))
     return kind

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from policies.manifests.findings import Finding, Location, Severity
+from policies.manifests.sanitize import one_line
 from policies.manifests.skipped import Skipped, in_groups
 from policies.reports.lint_run import LintRun
 from policies.reports.lint_summary import skipped_message
 from policies.reports.overlays import message
 from policies.reports.rule_manual import how_to_fix
-from policies.reports.sanitize import one_line
 
 _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 

@@ -7,11 +7,11 @@ from xml.etree import ElementTree as ET
 
 from policies.lint.run import Suppressed
 from policies.manifests.findings import Finding, Severity
+from policies.manifests.sanitize import one_line
 from policies.reports.lint_run import LintRun, is_as_bad
 from policies.reports.lint_summary import skipped_entries, skipped_message
 from policies.reports.overlays import message
 from policies.reports.rule_manual import how_to_fix
-from policies.reports.sanitize import one_line
 
 #: The case of a file without findings; CI systems take a suite without cases for a mistake.
 CLEAN = "lint"

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from policies.manifests.findings import Severity
+from policies.manifests.sanitize import one_line
 from policies.manifests.skipped import Skipped, SourceKind, in_groups, in_order
 from policies.reports.lint_run import LintRun, plural
-from policies.reports.sanitize import one_line
 
 #: How many places of what was skipped for one reason are named.
 MAX_PLACES: Final = 3

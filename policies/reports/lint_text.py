@@ -10,11 +10,11 @@ from typing import Any, Final
 import click
 
 from policies.manifests.findings import Finding, Severity
+from policies.manifests.sanitize import one_line
 from policies.reports.lint_run import LintRun, plural
 from policies.reports.lint_summary import asides, counts, looked_at, skipped_count, skipped_groups
 from policies.reports.overlays import overlays
 from policies.reports.rule_manual import how_to_fix
-from policies.reports.sanitize import one_line
 from policies.reports.source_line import mark
 
 _COLORS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from policies.manifests.findings import Finding
+from policies.manifests.sanitize import one_line
 from policies.reports.lint_run import LintRun
 from policies.reports.lint_summary import asides, counts, looked_at, skipped_count, skipped_groups
 from policies.reports.overlays import message
-from policies.reports.sanitize import one_line
 
 #: Characters of all rows. Arbitrary; GitHub takes comments of 65,536 characters, and this leaves room.
 MAX_LENGTH: Final = 50_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from policies.manifests.findings import Build, Finding
+from policies.manifests.sanitize import one_line
 from policies.reports.policy_json import encodable
-from policies.reports.sanitize import one_line
 
 #: Overlays that are named before the others are counted. Arbitrary; a line holds about three.
 NAMED: Final = 3

@@ -23,9 +23,11 @@ from policies.manifests.fields import (
     ErrorList,
     FieldError,
     FieldPath,
+    duplicate_value,
     field_names,
-    shown,
+    required_value,
     type_name,
+    unsupported_value,
 )
 from policies.model.constraint import Constraint, WhenUnsatisfiable
 from policies.model.validation import default_constraint_errors
@@ -183,11 +185,10 @@ def _kind_error(value: object) -> FieldError | None:
         return FieldError(FieldPath(), text, ErrorKind.INVALID, CONFIG_UNKNOWN)
     kind, version = value.get("kind"), value.get("apiVersion")
     if kind != KIND:
-        text = f'must be "{KIND}", got {shown(kind)}'
-        return FieldError(FieldPath().child("kind"), text, ErrorKind.NOT_SUPPORTED, CONFIG_UNKNOWN)
-    if version not in [f"{GROUP}/{name}" for name in VERSIONS]:
-        text = f"must be {GROUP}/ and one of {', '.join(VERSIONS)}, got {shown(version)}"
-        return FieldError(FieldPath().child("apiVersion"), text, ErrorKind.NOT_SUPPORTED, CONFIG_UNKNOWN)
+        return unsupported_value(FieldPath().child("kind"), kind, [KIND], CONFIG_UNKNOWN)
+    versions = [f"{GROUP}/{name}" for name in VERSIONS]
+    if version not in versions:
+        return unsupported_value(FieldPath().child("apiVersion"), version, versions, CONFIG_UNKNOWN)
     return None
 
 
@@ -208,11 +209,11 @@ def _check_names(profiles: list[tuple[FieldPath, dict[str, Any]]], found: ErrorL
     for path, profile in profiles:
         where, name = path.child("schedulerName"), profile.get("schedulerName")
         if not name and len(profiles) > 1:
-            text = "is required where there are several profiles"
-            found.add(FieldError(where, text, ErrorKind.REQUIRED, PROFILE_NAME_INVALID))
+            text = "must be set when there are several profiles"
+            found.add(required_value(where, text, PROFILE_NAME_INVALID))
         if isinstance(name, str) and name and first.setdefault(name, where) is not where:
-            text = f"must differ between profiles, {shown(name)} is also {first[name]}"
-            found.add(FieldError(where, text, ErrorKind.DUPLICATE, PROFILE_NAME_INVALID))
+            detail = f"also set in {first[name]}"
+            found.add(duplicate_value(where, name, PROFILE_NAME_INVALID, detail=detail))
 
 
 def _check_profile(profile: Mapping[str, Any], path: FieldPath, found: ErrorList, *, version: str) -> None:
@@ -221,8 +222,7 @@ def _check_profile(profile: Mapping[str, Any], path: FieldPath, found: ErrorList
     for where, entry in found.objects(profile.get("pluginConfig"), path.child("pluginConfig")):
         name = found.text(entry.get("name"), where.child("name"))
         if name in seen:
-            text = f"must differ between entries, found {shown(name)} again"
-            found.add(FieldError(where.child("name"), text, ErrorKind.DUPLICATE, PLUGIN_CONFIG_REPEATED))
+            found.add(duplicate_value(where.child("name"), name, PLUGIN_CONFIG_REPEATED))
         seen.add(name)
         if name == PLUGIN:
             arguments = found.mapping(entry.get("args"), where.child("args"))

@@ -25,10 +25,10 @@ from policies.admission.warnings import MAX_LINES, lines
 from policies.config.context import AdmissionContext
 from policies.config.exemptions import DOES_NOT_FIT
 from policies.config.subject import Subject
-from policies.manifests.fields import FieldError, cut, is_cut, shown_name
+from policies.manifests.fields import FieldError, is_cut, shown_name
+from policies.manifests.sanitize import cut, printable_lines
 from policies.model.api_rules import API_RULES
 from policies.model.pod_template import INJECTED_ANNOTATION
-from policies.reports.sanitize import printable_lines
 from webhook.admission.budget import Budget
 from webhook.admission.review import API_VERSION, Review
 

@@ -9,7 +9,14 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown, wrong_type
+from policies.manifests.fields import (
+    ErrorList,
+    FieldError,
+    FieldPath,
+    required_value,
+    unsupported_value,
+    wrong_type,
+)
 
 #: The only version of AdmissionReview that a registered webhook gets here.
 API_VERSION = "admission.k8s.io/v1"
@@ -110,12 +117,11 @@ def _errors(document: object) -> list[FieldError]:
     review = found.mapping(document, FieldPath())
     for name, wanted in (("apiVersion", API_VERSION), ("kind", "AdmissionReview")):
         if review.get(name) != wanted and not found.errors:
-            text = f"must be {wanted}, got {shown(review.get(name))}"
-            found.add(FieldError(FieldPath((name,)), text, ErrorKind.NOT_SUPPORTED, NOT_A_REVIEW))
+            found.add(unsupported_value(FieldPath((name,)), review.get(name), [wanted], NOT_A_REVIEW))
     if found.errors:
         return found.errors
     if review.get("request") is None:
-        return [FieldError(_REQUEST, "is required", ErrorKind.REQUIRED, NOT_A_REVIEW)]
+        return [required_value(_REQUEST, "", NOT_A_REVIEW)]
     request = found.mapping(review["request"], _REQUEST)
     if not found.errors:
         _check_request(request, found)
@@ -130,7 +136,7 @@ def _check_request(request: dict[str, Any], found: ErrorList) -> None:
         (kind, kind_path, "kind"),
     ):
         if not found.text(parent.get(name), path.child(name)) and parent.get(name) in (None, ""):
-            found.add(FieldError(path.child(name), "is required", ErrorKind.REQUIRED, NOT_A_REVIEW))
+            found.add(required_value(path.child(name), "", NOT_A_REVIEW))
     for parent, path, name in ((kind, kind_path, "group"), *((request, _REQUEST, name) for name in _TEXTS)):
         found.text(parent.get(name), path.child(name))
     for name in ("object", "oldObject"):

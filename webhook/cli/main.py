@@ -18,7 +18,7 @@ import click
 
 from certs.errors import CertificateError
 from policies.manifests.errors import EvenkeelError
-from policies.reports.sanitize import one_line
+from policies.manifests.sanitize import one_line
 from webhook.kube.api_server import ClusterError
 from webhook.serving.listener import ListenError
 

@@ -13,12 +13,12 @@ import click
 from policies.config.context import AdmissionContext
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.sanitize import one_line
 from policies.model.pod import DEFAULT_NAMESPACE
 from policies.model.snapshot import kind_of
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload import WorkloadKinds, parse_workload_kind
 from policies.placement.placement import PlacementError
-from policies.reports.sanitize import one_line
 from webhook.cli.completing import complete_policies
 from webhook.cli.live import check_cluster, context_option
 from webhook.cli.manifest import STDIN, choose, read_objects, shown_file, told

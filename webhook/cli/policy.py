@@ -14,7 +14,7 @@ from policies.config.inspect_documents import inspect, is_known
 from policies.config.policy_document import policy_document
 from policies.manifests.documents import Document, load_strictly
 from policies.manifests.errors import DocumentError
-from policies.manifests.fields import FieldPath, shown
+from policies.manifests.fields import FieldPath, unsupported_value
 from policies.manifests.findings import Finding, Severity
 from policies.reports import policy_json as json_report
 from policies.reports import policy_text as text_report
@@ -163,8 +163,9 @@ def _strangers(documents: list[Document]) -> Iterator[Finding]:
         if not is_known(document):
             value = document.value
             kind = value.get("kind") if isinstance(value, dict) else value
-            problem = f"must be SpreadPolicy or KubeSchedulerConfiguration, got {shown(kind)}"
             path = FieldPath().child("kind")
+            kinds = ("SpreadPolicy", "KubeSchedulerConfiguration")
+            problem = unsupported_value(path, kind, kinds, UNREADABLE).problem
             yield Finding(Severity.ERROR, document.location(path), path, problem, UNREADABLE)
 
 

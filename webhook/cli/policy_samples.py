@@ -8,8 +8,8 @@ import click
 
 from policies.admission.policy_tests import SampleResult, run_sample
 from policies.manifests.errors import DocumentError
+from policies.manifests.sanitize import one_line
 from policies.reports.lint_run import plural
-from policies.reports.sanitize import one_line
 from webhook.lint.policy_suites import Sample, find_suites, read_suite
 
 #: Exit codes: all samples are as expected, some are not, a suite cannot be read.

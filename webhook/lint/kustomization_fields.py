@@ -8,12 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any, Final
 
 from policies.manifests.documents import Document, load
 from policies.manifests.errors import DocumentError
-from policies.manifests.fields import UNKNOWN_FIELD, ErrorKind, FieldError, FieldPath, shown, shown_name
+from policies.manifests.fields import (
+    ErrorKind,
+    FieldError,
+    FieldPath,
+    invalid_value,
+    unknown_field,
+    unsupported_value,
+    wrong_type,
+)
 
 #: The rule that a value breaks which its field cannot have.
 VALUE_INVALID: Final = "value-invalid"
@@ -91,12 +98,14 @@ def listed_by(document: Document) -> Listed:
     """Return what a kustomization lists."""
     value, listed = document.value, Listed()
     if not isinstance(value, dict):
-        listed.errors.append(_invalid(FieldPath(), "must be an object"))
+        listed.errors.append(wrong_type(FieldPath(), "an object", value))
         return listed
     listed.errors += _unknown(value, _KNOWN, FieldPath())
     listed.errors += (_invalid(key.path, "duplicate key") for key in document.repeated)
     if value.get("kind") not in _KINDS:
-        listed.errors.append(_invalid(FieldPath(("kind",)), "must be Kustomization or Component"))
+        kinds = [str(kind) for kind in _KINDS if kind]
+        path = FieldPath(("kind",))
+        listed.errors.append(unsupported_value(path, value["kind"], kinds, VALUE_INVALID))
     for name in (*_RESOURCES, *_FILES, *_PLUGINS, *_TEXTS):
         _take_texts(name, value.get(name), listed)
     for name in _ENTRIES:
@@ -160,7 +169,7 @@ def _take_texts(name: str, value: object, listed: Listed) -> None:
     for number, entry in enumerate(_list(value, FieldPath((name,)), listed)):
         path = FieldPath((name, number))
         if not isinstance(entry, str):
-            listed.errors.append(_invalid(path, "must be a string"))
+            listed.errors.append(wrong_type(path, "a string", entry))
         elif name in (*_TEXTS, *_PLUGINS) and "\n" in entry:
             _take_inline(name, entry, path, listed)
         else:
@@ -188,7 +197,7 @@ def _take_entries(name: str, value: object, listed: Listed) -> None:
             # Before there were targets, the list was one of files.
             _take_texts("patchesStrategicMerge", [entry], listed)
         elif not isinstance(entry, dict):
-            listed.errors.append(_invalid(path, "must be an object"))
+            listed.errors.append(wrong_type(path, "an object", entry))
         else:
             listed.errors += _unknown(entry, _ENTRIES[name], path)
             if "path" in entry:
@@ -208,14 +217,14 @@ def _take_openapi(value: object, listed: Listed) -> None:
         if "path" in value:
             _take_name(value["path"], path.child("path"), listed.sources, listed)
     elif value is not None:
-        listed.errors.append(_invalid(path, "must be an object"))
+        listed.errors.append(wrong_type(path, "an object", value))
 
 
 def _take_name(name: object, path: FieldPath, into: list[str], listed: Listed) -> None:
     if not isinstance(name, str):
-        listed.errors.append(_invalid(path, "must be a string"))
+        listed.errors.append(wrong_type(path, "a string", name))
     elif not name.isprintable():
-        listed.errors.append(_invalid(path, f"must be printable, got {shown(name)}"))
+        listed.errors.append(invalid_value(path, name, "must be printable", VALUE_INVALID))
     elif name:
         into.append(name)
 
@@ -224,18 +233,14 @@ def _list(value: object, path: FieldPath, listed: Listed) -> list[Any]:
     if isinstance(value, list):
         return value
     if value is not None:
-        listed.errors.append(_invalid(path, "must be an array"))
+        listed.errors.append(wrong_type(path, "a list", value))
     return []
 
 
 def _unknown(value: Mapping[str, Any], known: frozenset[str], path: FieldPath) -> Iterator[FieldError]:
     for name in value:
         if name not in known:
-            close = get_close_matches(name[:100].casefold(), known, 1)
-            hint = f", did you mean {shown(close[0])}?" if close else ""
-            yield FieldError(
-                path.child(shown_name(name)), f"unknown field{hint}", ErrorKind.NOT_SUPPORTED, UNKNOWN_FIELD
-            )
+            yield unknown_field(path, name, sorted(known))
 
 
 def _invalid(path: FieldPath, problem: str) -> FieldError:

@@ -14,7 +14,14 @@ from policies.config.context import AdmissionContext
 from policies.lint.run import lint
 from policies.manifests.documents import Document, ManifestObject, objects
 from policies.manifests.errors import UsageError
-from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, field_names
+from policies.manifests.fields import (
+    ErrorList,
+    FieldError,
+    FieldPath,
+    field_names,
+    invalid_value,
+    required_value,
+)
 from policies.model.topology import ClusterTopology
 from policies.model.version import KubernetesVersion
 from policies.reports.lint_json import schema_text
@@ -71,8 +78,7 @@ def _read(body: bytes, found: ErrorList) -> dict[str, Any]:
 def _manifests(raw: object, found: ErrorList) -> Iterator[ManifestObject]:
     """Yield the objects of a list, or of a List; each counts as a file of its own, named by its path."""
     if raw is None:
-        text = "is required: API objects, or a List of them"
-        found.add(FieldError(OBJECTS, text, ErrorKind.REQUIRED, REQUEST_INCOMPLETE))
+        found.add(required_value(OBJECTS, "API objects, or a List of them", REQUEST_INCOMPLETE))
         return
     # A List counts as one object, and is taken apart like one.
     whole = isinstance(raw, dict)
@@ -91,7 +97,12 @@ def _manifests(raw: object, found: ErrorList) -> Iterator[ManifestObject]:
 def _kind_errors(obj: dict[str, Any], path: FieldPath) -> Iterator[FieldError]:
     for name in ("apiVersion", "kind"):
         if not isinstance(obj.get(name), str) or not obj[name]:
-            yield FieldError(path.child(name), "is required", ErrorKind.REQUIRED, REQUEST_INCOMPLETE)
+            yield required_value(path.child(name), "", REQUEST_INCOMPLETE)
+
+
+def _no_lines() -> LineMap:
+    """Return lines that say that there are none: nobody opens the JSON of a program at a line."""
+    return LineMap(None, 0)
 
 
 def _version(raw: object, found: ErrorList) -> KubernetesVersion | None:
@@ -101,7 +112,7 @@ def _version(raw: object, found: ErrorList) -> KubernetesVersion | None:
     try:
         return parse_release(text)
     except UsageError as error:
-        found.add(FieldError(VERSION, str(error), ErrorKind.INVALID, VERSION_UNKNOWN))
+        found.add(invalid_value(VERSION, text, str(error), VERSION_UNKNOWN))
         return None
 
 

@@ -9,7 +9,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown
+from policies.manifests.fields import (
+    ErrorList,
+    FieldError,
+    FieldPath,
+    duplicate_value,
+    invalid_value,
+    required_value,
+    unsupported_value,
+)
 from policies.model.pod import DEFAULT_NAMESPACE
 from policies.model.snapshot import kind_of
 from policies.scheduler.index import INDEXED_KINDS, NODE, POD, ClusterIndex
@@ -82,8 +90,7 @@ def _listed(
     """Yield the objects of a List, or of a typed one (``PodList``), whose items may leave out their kind."""
     kind = found.text(cluster.get("kind"), path.child("kind"))
     if not kind.endswith("List") and isinstance(cluster.get("kind"), str | None):
-        text = f"must be List, got {shown(kind)}"
-        found.add(FieldError(path.child("kind"), text, ErrorKind.NOT_SUPPORTED, WRONG_KIND))
+        found.add(unsupported_value(path.child("kind"), kind, ["List"], WRONG_KIND))
         return
     item_kind = kind.removesuffix("List")
     for where, obj in found.objects(cluster.get("items"), path.child("items")):
@@ -107,8 +114,8 @@ def _name_by_place(obj: dict[str, Any], where: FieldPath) -> None:
 
 
 def _wrong_kind(where: FieldPath, wanted: tuple[str, str], obj: dict[str, Any]) -> FieldError:
-    text = f"must be {wanted[1]} of {wanted[0]}, got {shown(obj['kind'])} of {shown(obj['apiVersion'])}"
-    return FieldError(where.child("kind"), text, ErrorKind.INVALID, WRONG_KIND)
+    kind = f"{obj['apiVersion']} {obj['kind']}"
+    return invalid_value(where.child("kind"), kind, f"must be {wanted[0]} {wanted[1]}", WRONG_KIND)
 
 
 def _name_errors(obj: dict[str, Any], seen: set[tuple[str, str, str]]) -> list[FieldError]:
@@ -116,11 +123,10 @@ def _name_errors(obj: dict[str, Any], seen: set[tuple[str, str, str]]) -> list[F
     metadata = obj.get("metadata") or {}
     name = metadata.get("name")
     if not name:
-        return [FieldError(_NAME, "is required", ErrorKind.REQUIRED, NAME_INVALID)]
+        return [required_value(_NAME, "", NAME_INVALID)]
     namespace = "" if kind_of(obj) == NODE else metadata.get("namespace") or DEFAULT_NAMESPACE
     key = (obj["kind"], namespace, name)
     if key in seen:
-        text = f"must differ between objects of a kind, found {shown(name)} again"
-        return [FieldError(_NAME, text, ErrorKind.DUPLICATE, NAME_INVALID)]
+        return [duplicate_value(_NAME, name, NAME_INVALID)]
     seen.add(key)
     return []

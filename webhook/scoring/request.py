@@ -9,7 +9,14 @@ import orjson
 
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import UsageError
-from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, field_names
+from policies.manifests.fields import (
+    ErrorList,
+    FieldError,
+    FieldPath,
+    field_names,
+    invalid_value,
+    required_value,
+)
 from policies.model.version import KubernetesVersion
 from policies.scheduler.configuration import SchedulerConfig, SchedulerProfile, argument_errors, build_profile
 from policies.scheduler.index import ClusterIndex
@@ -116,7 +123,7 @@ def _filled_in(obj: dict[str, Any]) -> dict[str, Any]:
 
 
 def _missing(path: FieldPath, what: str) -> FieldError:
-    return FieldError(path, f"is required: {what}", ErrorKind.REQUIRED, REQUEST_INCOMPLETE)
+    return required_value(path, what, REQUEST_INCOMPLETE)
 
 
 def no_cluster() -> FieldError:
@@ -142,5 +149,5 @@ def _read_version(raw: object, found: ErrorList) -> KubernetesVersion | None:
     try:
         return parse_release(text)
     except UsageError as error:
-        found.add(FieldError(VERSION, str(error), ErrorKind.INVALID, VERSION_UNKNOWN))
+        found.add(invalid_value(VERSION, text, str(error), VERSION_UNKNOWN))
         return None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from policies.manifests.fields import ErrorKind, FieldError, FieldPath, shown
+from policies.manifests.fields import FieldPath, invalid_value
 from webhook.scoring.request import RequestError
 
 #: The media type of an answer for people.
@@ -52,8 +52,8 @@ def read_screen(query: Mapping[str, str]) -> Screen:
     """
     columns = query.get("columns", str(DEFAULT_COLUMNS))
     if not (columns.isascii() and columns.isdecimal() and 0 < int(columns[:9]) <= MOST_COLUMNS):
-        text = f"must be a number from 1 to {MOST_COLUMNS}, got {shown(columns)}"
-        raise RequestError((FieldError(FieldPath(("columns",)), text, ErrorKind.INVALID, QUERY_INVALID),))
+        text = f"must be a number from 1 to {MOST_COLUMNS}"
+        raise RequestError((invalid_value(FieldPath(("columns",)), columns, text, QUERY_INVALID),))
     return Screen(int(columns), color=query.get("color") == "true", wide=is_wide(query))
 
 

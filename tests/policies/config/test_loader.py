@@ -55,14 +55,15 @@ def test_every_problem_of_every_file() -> None:
     assert ["bad.yaml:4", "bad.yaml:6", "broken.yaml:1", "nope.yaml", "empty.yaml", "config.yaml:2"] == [
         problem.partition(": ")[0] for problem in found
     ]
-    assert 'bad.yaml:6: spec.enforcement: must be one of "deny", "warn", "audit", got "enforce"' == found[1]
+    assert found[1].startswith('bad.yaml:6: spec.enforcement: Unsupported value: "enforce"')
 
 
 def test_repeated_names() -> None:
     """Two policies of one name are told apart by their places."""
     (problem,) = problems("good.yaml", "two.yaml", "good.yaml")
 
-    assert 'good.yaml:1: metadata.name: "good" is the name of a policy before: good.yaml:1' == problem
+    assert problem.startswith('good.yaml:1: metadata.name: Duplicate value: "good"')
+    assert problem.endswith("good.yaml:1")
 
 
 def test_unknown_builtin() -> None:

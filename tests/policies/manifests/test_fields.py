@@ -11,6 +11,7 @@ from policies.manifests.fields import (
     ErrorList,
     FieldError,
     FieldPath,
+    did_you_mean,
     field_names,
     is_cut,
     shown,
@@ -90,12 +91,8 @@ def test_null_reads_as_empty_and_wrong_types_are_collected() -> None:
         found.text(1, path),
         found.labels({"a": "b", "c": 2}, path),
     )
-    assert [
-        "x: must be an object, got a list",
-        "x: must be a list, got an object",
-        "x: must be a string, got an integer 1",
-        "x[c]: must be a string, got an integer 2",
-    ] == [str(error) for error in found.errors]
+    assert ["x", "x", "x", "x[c]"] == [str(error.path) for error in found.errors]
+    assert {"wrong-type"} == {error.rule for error in found.errors}
 
 
 def test_objects_of_a_list() -> None:
@@ -104,15 +101,29 @@ def test_objects_of_a_list() -> None:
     objects = list(found.objects([{"a": 1}, None, 7], FieldPath(("l",))))
 
     assert [("l[0]", {"a": 1}), ("l[1]", {})] == [(str(path), entry) for path, entry in objects]
-    assert ["l[2]: must be an object, got an integer 7"] == [str(error) for error in found.errors]
+    assert ["l[2]: Invalid value: 7: must be an object"] == [str(error) for error in found.errors]
 
 
 def test_unknown_fields_name_the_known() -> None:
-    """A field that is not there is told with those that are, in the API's order."""
+    """An unknown field is an error that lists the known ones, in the API's order."""
     found = ErrorList()
     found.unknown({"b": 1, "c\n": 2}, ROOT, known=field_names("b", "a"))
 
-    assert ['"c\\n": is no field here; the fields are b, a'] == [str(error) for error in found.errors]
+    assert ['"c\\n": unknown field "c\\n"; the fields are b, a'] == [str(error) for error in found.errors]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        pytest.param("maxSkews", ', did you mean "maxSkew"?', id="a letter too many"),
+        pytest.param("TOPOLOGYKEY", ', did you mean "topologyKey"?', id="another case"),
+        pytest.param("foo", "", id="something else"),
+        pytest.param("maxSkew" * 10, "", id="too long to be a typing mistake"),
+    ],
+)
+def test_suggestions(name: str, expected: str) -> None:
+    """A typing mistake gets the field that was probably meant."""
+    assert expected == did_you_mean(name, ["maxSkew", "topologyKey"])
 
 
 def test_errors_are_bounded_by_rule() -> None:

@@ -42,27 +42,23 @@ def apply(snapshot: Snapshot, obj: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize(
     ("obj", "expected"),
     [
+        pytest.param(selecting(SERVICE, [1]), ["spec.selector: Invalid value"], id="a list as selector"),
         pytest.param(
-            selecting(SERVICE, [1]), ["spec.selector: must be an object, got a list"], id="a list as selector"
-        ),
-        pytest.param(
-            selecting(SERVICE, {"app": 1}), ["spec.selector[app]: must be a string"], id="a number as label"
+            selecting(SERVICE, {"app": 1}), ["spec.selector[app]: Invalid value"], id="a number as label"
         ),
         pytest.param(
             an_object(SERVICE, spec=3) | {"metadata": "?"},
-            ["metadata: must be an object", "spec: must be an object, got an integer 3"],
+            ["metadata: Invalid value", "spec: Invalid value"],
             id="all errors at once",
         ),
+        pytest.param(an_object(SERVICE, ""), ["metadata.name: Invalid value"], id="no name"),
+        pytest.param(an_object(NAMESPACE, 7), ["metadata.name: Invalid value"], id="a number as name"),  # type: ignore[arg-type]
         pytest.param(
-            an_object(SERVICE, ""), ['metadata.name: must be a name, got a string ""'], id="no name"
-        ),
-        pytest.param(an_object(NAMESPACE, 7), ["metadata.name: must be a string"], id="a number as name"),  # type: ignore[arg-type]
-        pytest.param(
-            an_object(NAMESPACE, metadata={"labels": []}), ["metadata.labels: must be an object"], id="labels"
+            an_object(NAMESPACE, metadata={"labels": []}), ["metadata.labels: Invalid value"], id="labels"
         ),
         pytest.param(
             an_object(REPLICA_SET, spec={"selector": {"matchLabel": {}}}),
-            ["spec.selector.matchLabel: is no field here"],
+            ["spec.selector.matchLabel: unknown field"],
             id="an unknown field",
         ),
     ],

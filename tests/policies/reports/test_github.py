@@ -11,10 +11,10 @@ from hypothesis import given
 from policies.lint.run import LintResult
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Finding, Location, Severity
+from policies.manifests.sanitize import one_line
 from policies.manifests.skipped import in_groups
 from policies.reports.github import render
 from policies.reports.lint_run import LintRun
-from policies.reports.sanitize import one_line
 from tests.policies.reports.lint_runs import CLEAN, HOSTILE_RUNS, RUN
 
 COMMAND = re.compile(r"::(error|warning|notice) file=([^:,]*),line=(\d+),title=([^:,]*)::(.*)")

@@ -82,7 +82,7 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
         pytest.param(
             ["wrong.yaml"],
             1,
-            'wrong.yaml:4: spec.enforcement: must be one of "deny", "warn", "audit", got "enforce"',
+            'wrong.yaml:4: spec.enforcement: Unsupported value: "enforce"',
             id="an error",
         ),
         pytest.param(
@@ -91,10 +91,8 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
         pytest.param(["broken.yaml"], 2, "broken.yaml:1: is not YAML: column 5:", id="no YAML"),
         pytest.param(["binary.yaml"], 2, "binary.yaml:1: is not text: the byte 0xff", id="binary"),
         pytest.param(["empty.yaml"], 2, "empty.yaml: holds no SpreadPolicy", id="empty"),
-        pytest.param(["huge.yaml"], 2, "huge.yaml:1: kind: must be SpreadPolicy", id="a line of 3 MB"),
-        pytest.param(
-            ["deployment.yaml"], 2, "deployment.yaml:2: kind: must be SpreadPolicy or", id="a Deployment"
-        ),
+        pytest.param(["huge.yaml"], 2, "huge.yaml:1: kind: ", id="a line of 3 MB"),
+        pytest.param(["deployment.yaml"], 2, "deployment.yaml:2: kind: ", id="a Deployment"),
         pytest.param(["builtin:x"], 2, "builtin:x: no built-in policy", id="no such built-in"),
         pytest.param(["a\x00b"], 2, '"a', id="a name that no file can have"),
         pytest.param(
@@ -256,7 +254,10 @@ def test_schema() -> None:
         pytest.param(
             ["check", "clean.yaml", "--scheduler-config", "clean.yaml"],
             2,
-            'evenkeel: clean.yaml:2: kind: must be "KubeSchedulerConfiguration", got "SpreadPolicy"\n',
+            (
+                'evenkeel: clean.yaml:2: kind: Unsupported value: "SpreadPolicy": '
+                'supported values: "KubeSchedulerConfiguration"\n'
+            ),
             id="a policy as the scheduler's configuration",
         ),
         pytest.param(

@@ -36,7 +36,7 @@ DENIED = "denied (max-skew-not-positive)"
             1,
             [
                 "FAIL  {}/allowed.a.yaml: expected allowed, got denied (max-skew-not-positive)",
-                f"      max-skew-not-positive: {MAX_SKEW}: must be greater than zero, got 0",
+                f"      max-skew-not-positive: {MAX_SKEW}: Invalid value: 0: must be greater than zero",
                 "2 samples: 1 as expected, 1 not",
             ],
             id="1: one of two is not",
