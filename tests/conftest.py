@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 
@@ -29,5 +30,24 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], str]:
             path.parent.mkdir(exist_ok=True)
             path.write_text(actual, encoding="utf-8")
         return path.read_text(encoding="utf-8")
+
+    return expected
+
+
+@pytest.fixture
+def wording(request: pytest.FixtureRequest) -> Callable[[str], str]:
+    """Return the wording that the golden file of the test's module, beside it, has for the test case."""
+
+    def expected(actual: str) -> str:
+        path = request.path.parent / "golden" / f"{request.path.stem}.json"
+        case = request.node.name
+        if request.config.getoption("--update-golden"):
+            texts = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+            texts[case] = actual
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(
+                json.dumps(texts, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8"
+            )
+        return str(json.loads(path.read_text(encoding="utf-8"))[case])
 
     return expected

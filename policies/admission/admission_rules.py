@@ -39,13 +39,15 @@ class Violation(NamedTuple):
         error: What is wrong.
         severity: How bad it is.
         by_linter: How bad the linter calls it, unless a policy says otherwise.
-        enforcement: Whether the object is refused, warned about, or only told to the audit log.
+        enforcement: Whether the object is denied, warned about, or only recorded in the audit log.
+        short: The problem in few words, for a warning; empty where the error has few.
     """
 
     error: FieldError
     severity: Severity
     by_linter: Severity
     enforcement: Enforcement
+    short: str = ""
 
     @property
     def is_note(self) -> bool:
@@ -58,9 +60,10 @@ class Violation(NamedTuple):
         return error_text(self.error)
 
     @property
-    def remark(self) -> AdmissionWarning:
-        """The same for a person who has few lines."""
-        return AdmissionWarning(self.error.problem, topic=self.error.rule, paths=(self.error.path,))
+    def warning(self) -> AdmissionWarning:
+        """The same as a warning."""
+        text = self.short or self.error.problem
+        return AdmissionWarning(text, topic=self.error.rule, paths=(self.error.path,))
 
 
 def error_text(error: FieldError) -> str:
@@ -234,7 +237,8 @@ class _Asking(NamedTuple):
                 )
                 severity = problem.severity or rule.severity
                 here = self._here(rule, severity)
-                found.append(weigh(error, here, settings, self.strictest, by_linter=severity))
+                violation = weigh(error, here, settings, self.strictest, by_linter=severity)
+                found.append(violation._replace(short=problem.short))
         found += (one for why, unasked in skipped.items() for one in self._unasked(unasked, why))
         told = (NotJudged(tuple(rule.id for rule in unasked), why) for why, unasked in skipped.items())
         return RuleResults(found, tuple(told))

@@ -239,7 +239,7 @@ def _decision(found: list[Violation], advice: tuple[AdmissionWarning, ...], *, b
     """Return what becomes of an object for the violations in force."""
     denied = tuple(entry.error for entry in found if entry.enforcement is Enforcement.DENY)
     told = [entry for entry in found if entry.enforcement is Enforcement.WARN]
-    warnings = (*(entry.remark for entry in told), *advice) if by_person else ()
+    warnings = (*(entry.warning for entry in told), *advice) if by_person else ()
     verdict = AdmissionVerdict.WARNED if told or advice else AdmissionVerdict.ALLOWED
     return Decision(
         verdict=AdmissionVerdict.DENIED if denied else verdict,
@@ -255,7 +255,7 @@ def _with_forecast(decision: Decision, unfit: Forecast, enforcement: Enforcement
     return replace(
         decision,
         verdict=AdmissionVerdict.WARNED if told else decision.verdict,
-        warnings=(unfit.remark, *decision.warnings) if told else decision.warnings,
+        warnings=(unfit.warning, *decision.warnings) if told else decision.warnings,
         audit=decision.audit | {DOES_NOT_FIT: unfit.details},
         rules=(*decision.rules, DOES_NOT_FIT),
     )
@@ -264,11 +264,11 @@ def _with_forecast(decision: Decision, unfit: Forecast, enforcement: Enforcement
 def _with_withheld(decision: Decision, why: str, enforcement: Enforcement) -> Decision:
     """Say that silence means nothing now, which is worth less than anything else that is told."""
     told = enforcement is not Enforcement.AUDIT and not decision.errors
-    remark = AdmissionWarning(f"not judged by the cluster's nodes and pods: {why}")
+    warning = AdmissionWarning(f"not checked against the cluster's nodes and pods: {why}")
     return replace(
         decision,
         verdict=AdmissionVerdict.WARNED if told else decision.verdict,
-        warnings=(*decision.warnings, remark) if told else decision.warnings,
+        warnings=(*decision.warnings, warning) if told else decision.warnings,
         audit=decision.audit | {WITHHELD: why},
     )
 
@@ -278,13 +278,11 @@ def _with_not_judged(
 ) -> Decision:
     """Say what was not asked: silence means nothing there."""
     told = enforcement is not Enforcement.AUDIT
-    remarks = [
-        AdmissionWarning(f"not judged by {_counted(entry.rules)}: {entry.why}") for entry in not_judged
-    ]
+    skipped = [AdmissionWarning(f"{_counted(entry.rules)} not checked: {entry.why}") for entry in not_judged]
     return replace(
         decision,
         verdict=AdmissionVerdict.WARNED if told and not decision.errors else decision.verdict,
-        warnings=(*decision.warnings, *remarks) if told else decision.warnings,
+        warnings=(*decision.warnings, *skipped) if told else decision.warnings,
         audit=decision.audit | {NOT_JUDGED: "\n".join(map(str, not_judged))},
         not_judged=not_judged,
     )
@@ -302,7 +300,9 @@ def _advice(subject: Subject, exemptions: Exemptions) -> list[AdmissionWarning]:
         subject.pod.annotations.get(INJECT_ANNOTATION),
     ):
         if written not in (None, "true", "false"):
-            texts.append(f'{INJECT_ANNOTATION}: only "false" has an effect, got {shown(written)}')
+            texts.append(
+                f'{INJECT_ANNOTATION}: Unsupported value: {shown(written)}: supported values: "false", "true"'
+            )
             break
     return [
         AdmissionWarning(text, topic=annotation)
@@ -317,7 +317,7 @@ def _unknown_owner(subject: Subject, context: AdmissionContext) -> str:
         return ""
     if context.snapshot.controller(owner, subject.namespace):
         return ""
-    return f"; without the selector of {owner.kind} {owner.name}, which is not in the cluster's picture"
+    return f"; without the selector of {owner.kind} {owner.name}, which is not in the cluster cache"
 
 
 def _told(plan: Injection) -> AdmissionWarning:
@@ -328,7 +328,7 @@ def _told(plan: Injection) -> AdmissionWarning:
     given = ", ".join(f"{', '.join(of_kind)} ({action})" for action, of_kind in keys.items())
     count = len(plan.constraints)
     return AdmissionWarning(
-        f"added {count} constraint{'s' if count > 1 else ''} of policy {plan.policy}: {given}"
+        f"SpreadPolicy {plan.policy} added {count} constraint{'s' if count > 1 else ''}: {given}"
     )
 
 

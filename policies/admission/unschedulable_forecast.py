@@ -1,8 +1,8 @@
-"""What a person should hear before the next pod is made: that no node would take it, and by how much.
+"""Warns that the next pod of a workload would be unschedulable: no node fits it, and by how much.
 
-A false alarm is worse than a silence. So nothing is said where another scheduler or none decides, or where
-pods that stand in the way may go: old ones in a rollout, or others that a pod of some priority may preempt.
-What the engine does not model (other pods' affinity, volumes, ports) can only refuse more nodes.
+A false alarm is worse than no warning. So there is none where another scheduler decides, or where pods that
+are in the way may end: old ones in a rollout, or those that a pod with a priority may preempt. What the
+engine does not model (volumes, for example) can only reject more nodes.
 """
 
 from __future__ import annotations
@@ -15,19 +15,22 @@ from typing import Any
 from policies.admission.next_pod_timing import NextPodTiming, next_pod_timing
 from policies.admission.rejection_summary import may_change, rejection_summaries
 from policies.admission.review_cost import Costs, NoTime, NotJudged, Within
-from policies.admission.warnings import AdmissionWarning
+from policies.admission.warnings import MAX_LENGTH, PREFIX, AdmissionWarning
 from policies.config.context import AdmissionContext
 from policies.config.exemptions import DOES_NOT_FIT
 from policies.config.ownership import by_controller
 from policies.config.subject import Subject
+from policies.manifests.sanitize import one_line
 from policies.placement.placement import PlacementError, place
 from policies.scheduler.configuration import DEFAULT_CONFIG
 
 #: What a reason of the scheduler has in brackets: ``ErrReasonNodeLabelNotMatch``,
 #: ``podtopologyspread/plugin.go``.
 _BRACKETS = re.compile(r" \(([^()]*)\)(?=,|$)")
-#: Where a person reads more.
-HINT = "kubectl evenkeel explain -f FILE --live tells what would make it fit"
+#: How a person reads more.
+_SEE_ALL = "; see kubectl evenkeel explain"
+#: Characters of the warning before that.
+_TEXT_LENGTH = MAX_LENGTH - len(PREFIX) - len(_SEE_ALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +38,12 @@ class Forecast:
     """The next pod would fit nowhere.
 
     Attributes:
-        remark: For a person: the scheduler's reasons, those of most nodes first, and how far the pod is from
+        warning: For a person: the scheduler's reasons, those of most nodes first, and how far the pod is from
             fitting.
         details: The same for the audit log: the scheduler's sentence, and a line for each number.
     """
 
-    remark: AdmissionWarning
+    warning: AdmissionWarning
     details: str
 
 
@@ -56,7 +59,7 @@ def forecast(
         within: Keeps to the time that is left.
     """
     subject = costs.subject
-    # Nobody reads a warning on an object that a controller creates.
+    # A warning on an object that a controller creates reaches no person.
     if context.cluster is None or by_controller(subject, context.kinds):
         return None
     when = next_pod_timing(subject, old)
@@ -94,7 +97,7 @@ def _judge(subject: Subject, context: AdmissionContext, when: NextPodTiming) -> 
     which = "this pod" if subject.kind.is_pod else "the next pod"
     head = f"{which} fits 0 of {len(verdict.names)} nodes: {reasons}"
     return Forecast(
-        remark=AdmissionWarning("; ".join((head, *numbers)), hint=HINT),
+        warning=AdmissionWarning(one_line("; ".join((head, *numbers)), _TEXT_LENGTH) + _SEE_ALL),
         details="\n".join((verdict.message, *numbers)),
     )
 
@@ -110,7 +113,7 @@ def _may_preempt(spec: Mapping[str, Any]) -> bool:
 def _largest_first(reasons: str) -> str:
     """Sort the scheduler's reasons by their numbers of nodes, and leave out what the head has said.
 
-    What a reason has in brackets tells it from another reason, so it must not give way to a short line.
+    What a reason has in brackets follows a colon, so that it reads as part of the reason.
 
     >>> _largest_first("1 node(s) were unschedulable, 12 Insufficient cpu")
     '12 Insufficient cpu, 1 were unschedulable'

@@ -1,8 +1,7 @@
-"""The findings that a repository had when the linter came: they are not reported again."""
+"""The findings that a repository had when the linter was introduced: they are not reported again."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -20,19 +19,16 @@ from policies.manifests.findings import Finding
 
 #: The version of the file; it changes when a field is renamed or goes away.
 VERSION = 1
-#: The rule that an entry breaks which is none.
+#: The rule that an invalid entry breaks.
 BASELINE_INVALID = "baseline-invalid"
-#: What a message tells of lines, which move.
-_LINE = re.compile(r"(?<=\bline )\d+|(?<=\.json:)\d+|(?<=\.yaml:)\d+|(?<=\.yml:)\d+")
 
 
 class Fingerprint(NamedTuple):
-    """What makes a finding the same one though files are renamed and lines move."""
+    """What makes a finding the same one though files are renamed, lines move and messages are reworded."""
 
     rule: str
     object: str
     field: str
-    message: str
 
     @classmethod
     def of(cls, finding: Finding) -> Fingerprint:
@@ -40,16 +36,17 @@ class Fingerprint(NamedTuple):
 
         >>> from policies.manifests.findings import Location, Severity
         >>> where = Location("web.yaml", 3)
-        >>> Fingerprint.of(Finding(Severity.NOTE, where, FieldPath(("spec",)), "see line 9", "odd")).message
-        'see line 0'
+        >>> Fingerprint.of(Finding(Severity.NOTE, where, FieldPath(("spec",)), "see line 9", "odd", "Pod a"))
+        Fingerprint(rule='odd', object='Pod a', field='spec')
         """
-        return cls(finding.rule, finding.title, str(finding.path), _LINE.sub("0", finding.message))
+        # A finding about a whole file has no object.
+        return cls(finding.rule, finding.title or finding.location.file, str(finding.path))
 
     @classmethod
     def each(cls, finding: Finding) -> list[Fingerprint]:
         """Return the fingerprints of a finding: one for each build that has it."""
-        said = (replace(finding, title=b.title, path=b.path, message=b.message) for b in finding.builds)
-        return [cls.of(each) for each in said] or [cls.of(finding)]
+        builds = (replace(finding, title=build.title, path=build.path) for build in finding.builds)
+        return [cls.of(each) for each in builds] or [cls.of(finding)]
 
 
 @dataclass(frozen=True, slots=True)

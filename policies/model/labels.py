@@ -169,12 +169,12 @@ class LabelSelector:
         """Return which requirements labels do not satisfy, in words; empty if they satisfy all.
 
         >>> LabelSelector((("app", "web"),)).mismatch({"app": "api"})
-        'it asks for app=web, the labels have app=api'
+        'it requires app=web, the labels have app=api'
         """
         unmet = [(key, f"{key}={value}") for key, value in self.match_labels if labels.get(key) != value]
         unmet += [(entry.key, str(entry)) for entry in self.match_expressions if not entry.matches(labels)]
         told = "; ".join(
-            f"it asks for {_brief(asked)}, the labels have "
+            f"it requires {_brief(asked)}, the labels have "
             + _brief(f"{key}={labels[key]}" if key in labels else f"no {key}")
             for key, asked in unmet[:TOLD_REQUIREMENTS]
         )

@@ -91,8 +91,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         if replicas.least > room and counts_only_its_own(workload, declared, context.repository):
             yield Problem(
                 declared.path.child("minDomains"),
-                f"asks for {constraint.min_domains} domains, node affinity leaves {len(values)} of "
-                f"{constraint.topology_key} ({listed(values)}), so that the minimum counts as 0: with "
+                f"is {constraint.min_domains}, but node affinity allows {len(values)} domain(s) of "
+                f"{constraint.topology_key} ({listed(values)}), so the global minimum is 0: with "
                 f"maxSkew {constraint.max_skew} at most {room} of {replicas.least} replicas"
                 f"{replicas.evidence} can run",
             )

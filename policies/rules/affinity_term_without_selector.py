@@ -80,13 +80,13 @@ def check(workload: Workload, _context: Context) -> Iterator[Problem]:
     for term in affinity_terms(workload):
         if term.selector is None:
             severity, effect = _effect(term)
-            text = f"has no labelSelector, which selects no pod, so that {effect}"
+            text = f"has no labelSelector, so it selects no pods: {effect}"
             yield Problem(term.path, text, severity=severity)
 
 
 def _effect(term: AffinityTerm) -> tuple[Severity, str]:
     if term.anti:
-        return Severity.WARNING, f"nothing is kept apart: replicas may share {domain_noun(term.topology_key)}"
+        return Severity.WARNING, f"replicas may share {domain_noun(term.topology_key)}"
     if term.required:
         return Severity.ERROR, "every pod stays pending"
     return Severity.WARNING, "the term does nothing"

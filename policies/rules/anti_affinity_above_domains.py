@@ -109,7 +109,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         listed = inventory.domains.get(term.topology_key, ())
         message = _lack(topology, capacities, term.topology_key, listed, replicas=replicas)
         if message is not None:
-            yield Problem(term.path, f"allows one pod in a domain of {term.topology_key}{message}")
+            yield Problem(term.path, f"allows one pod per {term.topology_key}{message}")
             return
 
 
@@ -128,15 +128,15 @@ def _lack(
     domains, wanted = len(separate.domains.keys() | set(listed)), replicas.least
     if domains < wanted:
         return (
-            f", and {domains} can take one: at most {domains} of {wanted} replicas{replicas.evidence} can run"
+            f", and {domains} are eligible: at most {domains} of {wanted} replicas{replicas.evidence} can run"
         )
     room = topology.max_pods([*capacities, separate], wanted)
     if room is None or not capacities or topology.max_pods(capacities, wanted) is not None:
         return None
     keys = " and ".join(capacity.key for capacity in capacities)
     return (
-        f"; with the spread over {keys} at most {room} of {wanted} replicas{replicas.evidence} can run, "
-        f"though there are {domains} such domains"
+        f": together with the constraint(s) on {keys} at most {room} of {wanted} replicas{replicas.evidence} "
+        f"can run, although {domains} domains are eligible"
     )
 
 

@@ -128,8 +128,9 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             separated = _separated_keys(terms, workload)
         severity, effect = _effect(term.topology_key, separated, workload, context)
         path = term.path.child("labelSelector")
-        text = f"does not select this pod ({mismatch}), nor any other pod of the repository, so that {effect}"
-        yield Problem(path, text, severity=severity)
+        text = f"selects neither this workload's pods ({mismatch}) nor others of the repository: {effect}"
+        short = f"does not select this workload's pods: {effect}"
+        yield Problem(path, text, severity=severity, short=short)
 
 
 def _names_own(selector: LabelSelector, workload: Workload) -> bool:

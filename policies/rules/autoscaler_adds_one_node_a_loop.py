@@ -128,7 +128,11 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         if replicas.most - replicas.least > constraint.max_skew:
             yield Problem(
                 declared.path.child("maxSkew"),
-                f"is {constraint.max_skew}: each loop of Cluster Autoscaler adds nodes in one "
-                f"{constraint.topology_key} for at most {constraint.max_skew} pod(s) more than the emptiest "
-                f"has, from {replicas.least} to {replicas.most} replicas{replicas.evidence}",
+                f"is {constraint.max_skew}: in each loop Cluster Autoscaler adds nodes in one "
+                f"{constraint.topology_key}, for at most {constraint.max_skew} pod(s) above the minimum; "
+                f"it takes many loops from {replicas.least} to {replicas.most} replicas{replicas.evidence}",
+                short=(
+                    f"is {constraint.max_skew}: Cluster Autoscaler needs many loops to scale from "
+                    f"{replicas.least} to {replicas.most} replicas"
+                ),
             )

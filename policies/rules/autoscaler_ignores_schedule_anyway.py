@@ -115,6 +115,6 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     keys = " and ".join(entry.constraint.topology_key for entry in wide)
     yield Problem(
         wide[0].path.child("whenUnsatisfiable"),
-        f"is soft, which Cluster Autoscaler ignores: for {replicas.most} replicas"
-        f"{replicas.evidence} it may add nodes of one {keys} only",
+        f"is ScheduleAnyway, which Cluster Autoscaler ignores: for {replicas.most} replicas"
+        f"{replicas.evidence} it may add nodes in a single {keys}",
     )

@@ -88,15 +88,15 @@ def check(config: Mapping[str, Any], context: Context) -> Iterator[Problem]:
     """Yield each hard default constraint."""
     tools = _unaware(context.repository)
     if not tools and context.params is not None and context.params.in_use:
-        tools = ["the tool that adds nodes"]
+        tools = ["the node autoscaler"]
     if not tools or config_errors(config):
         return
     for path, entry in _default_constraints(config):
         if entry.get("whenUnsatisfiable") == WhenUnsatisfiable.DO_NOT_SCHEDULE:
             yield Problem(
                 path.child("whenUnsatisfiable"),
-                f"keeps pods pending for a spread over {entry.get('topologyKey')} that "
-                f"{' and '.join(tools)} cannot see: no node is added for them",
+                f"keeps pods pending to spread them over {entry.get('topologyKey')}, but "
+                f"{' and '.join(tools)} ignores default constraints and adds no node for them",
             )
 
 

@@ -72,15 +72,17 @@ class Problem:
 
     Attributes:
         path: The field, in the object.
-        message: What was found, with its numbers, as a sentence without its end.
-        edits: What would fix it; empty if that is for a person to decide.
-        severity: How bad it is; None for the rule's own severity.
+        message: The problem, with its numbers, as a sentence without a full stop.
+        edits: What would fix it; empty if a person must decide.
+        severity: Its severity; None for the rule's own.
+        short: The message for a warning of at most 256 characters; empty where the message is short enough.
     """
 
     path: FieldPath
     message: str
     edits: tuple[Edit, ...] = ()
     severity: Severity | None = None
+    short: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -143,8 +143,12 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         described = " and ".join(map(_described, capacities))
         yield Problem(
             hard[-1].path,
-            f"{described} cannot all be satisfied: at most {room} of {replicas.least} "
-            f"replicas{replicas.evidence} can run, in whatever order they are placed",
+            f"cannot be satisfied together with the other constraints: {described} allow at most {room} of "
+            f"{replicas.least} replicas{replicas.evidence}, in any order of placement",
+            short=(
+                f"cannot be satisfied together with the other constraints: they allow at most {room} of "
+                f"{replicas.least} replicas"
+            ),
         )
 
 

@@ -73,11 +73,11 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         if counts_all and constraint.topology_key != HOSTNAME:
             effect = (
                 f"counts all nodes (nodeAffinityPolicy Ignore): a domain of {constraint.topology_key} gets "
-                f"at most {constraint.max_skew} pod(s) more than the smallest, the rest of its nodes get none"
+                f"at most {constraint.max_skew} pod(s) more than the smallest, its other nodes get none"
             )
         else:
             effect = (
-                f"cannot spread pods by {constraint.topology_key} that are each tied to one node, it can "
-                "only keep them off nodes"
+                f"cannot spread over {constraint.topology_key}: each pod of a DaemonSet is bound to its "
+                "node, so the constraint can only keep pods off nodes"
             )
         yield Problem(declared.path, effect)

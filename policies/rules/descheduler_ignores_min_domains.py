@@ -108,6 +108,6 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         if declared.is_hard and declared.constraint.min_domains > 1:
             yield Problem(
                 declared.path.child("minDomains"),
-                f"{declared.constraint.min_domains} means nothing to the descheduler: with fewer domains of "
-                f"{declared.constraint.topology_key} it calls balanced what the scheduler refuses",
+                f"is {declared.constraint.min_domains}, which the descheduler ignores: with fewer domains of "
+                f"{declared.constraint.topology_key} it takes for balanced what kube-scheduler rejects",
             )

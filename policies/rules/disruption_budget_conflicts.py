@@ -93,8 +93,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         reason = None if pods is None else _refusal(budget, pods)
         if reason is not None:
             text = (
-                f"the PodDisruptionBudget {budget.name} never lets a pod go ({reason}), so no drain ends and "
-                "no eviction restores the spread"
+                f"PodDisruptionBudget {budget.name} never allows an eviction ({reason}): node drains hang, "
+                "and the spread cannot be restored"
             )
             yield Problem(workload.kind.constraints_path, text)
 

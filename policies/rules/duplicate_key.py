@@ -73,23 +73,23 @@ SEE = "https://github.com/neuvector/neuvector-helm/issues/398"
 TARGET = RuleTarget.MANIFEST
 
 
-#: Lines that a message names. Arbitrary; keeps it readable.
+#: Lines that a message lists: what keeps it readable.
 _LINES = 5
 
 
 def check(manifest: ManifestObject, _context: Context) -> Iterator[Problem]:
-    """Yield each key of the object that stands more than once in its mapping."""
+    """Yield each key of the object that its mapping has more than once."""
     start = len(manifest.path.segments)
     ignored: dict[FieldPath, list[int]] = {}
     for key in manifest.document.repeated:
         if key.path.segments[:start] == manifest.path.segments:
             ignored.setdefault(FieldPath(key.path.segments[start:]), []).append(key.earlier)
     for path, lines in ignored.items():
-        yield Problem(path, f"duplicate key: the last value counts, {_dropped(lines)} ignored")
+        yield Problem(path, f"duplicate key: only the last value is used, {_dropped(lines)} ignored")
 
 
 def _dropped(lines: list[int]) -> str:
-    """Return which values are dropped, and the verb: by their lines, where these are anybody's."""
+    """Return which values are dropped, and the verb: by their lines, if the document has lines."""
     if not all(lines):
         return "the others are"
     if len(lines) == 1:

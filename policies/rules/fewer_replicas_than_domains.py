@@ -114,9 +114,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         if scaler.least >= wanted:
             continue
         text = (
-            f"asks for {constraint.min_domains} domains, and {len(domains)} values of "
-            f"{constraint.topology_key} are known, but {scaler.named(workload)} goes down to "
-            f"{scaler.least} replicas: then at least {wanted - scaler.least} of the "
-            f"{constraint.min_domains} are empty"
+            f"is {constraint.min_domains}, but {scaler.named(workload)} may scale down to {scaler.least} "
+            f"replicas: then at least {wanted - scaler.least} of {len(domains)} domains of "
+            f"{constraint.topology_key} have no pod"
         )
         yield Problem(declared.path.child("minDomains"), text)

@@ -86,6 +86,6 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         for name in dropped_fields(declared.raw, context.behavior):
             yield Problem(
                 declared.path.child(name),
-                f"Kubernetes {context.version} drops this field, which counts from {field_since(name)} on: "
-                f"{INSTEAD[name]}",
+                f"Kubernetes {context.version} drops this field, which takes effect from "
+                f"{field_since(name)} on: {INSTEAD[name]}",
             )

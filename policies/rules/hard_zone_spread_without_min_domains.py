@@ -122,5 +122,5 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         if declared.raw.get("minDomains") is not None or declared.constraint.max_skew >= replicas.most:
             continue
         if selector is not None and not selector.empty and selector.matches(workload.labels):
-            text = f"has no minDomains and {why}: a zone without a node at the moment is not counted{known}"
+            text = f"has no minDomains and {why}: a zone that has no node yet is not counted{known}"
             yield Problem(declared.path, text)

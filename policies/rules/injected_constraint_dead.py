@@ -113,7 +113,7 @@ def _key_problem(entry: Mapping[str, object], context: Context) -> str | None:
     meant = MISNAMED.get(key) if isinstance(key, str) else None
     if not isinstance(key, str) or meant is None or _is_known(key, context):
         return None
-    return f"no node carries {key} by itself; the label is called {meant}"
+    return f"Kubernetes sets no node label {key}; the well-known label is {meant}"
 
 
 def _is_known(key: str, context: Context) -> bool:
@@ -141,8 +141,8 @@ def _selector_problem(selector: LabelSelector, injection: ForeignInjection, cont
         return None
     kinds = " or ".join(sorted(injection.kinds))
     return (
-        f"asks pods for {', '.join(copied)}, the label by which the policy selects the {kinds} itself: "
-        "unless pod templates carry it too, the constraint counts no pods"
+        f"selects pods with {', '.join(copied)}, the label by which the policy selects the {kinds} itself: "
+        "unless pod templates have it too, the constraint counts no pods"
     )
 
 
@@ -151,7 +151,7 @@ def _contradiction(selector: LabelSelector, labels: Mapping[str, str], matched: 
     for key, value in selector.match_labels:
         if key in labels and labels[key] != value:
             given = f"{key}={labels[key]}"
-            return f"asks for {key}={value}, and the policy matches only pods with {given} ({matched})"
+            return f"requires {key}={value}, but the policy matches only pods with {given} ({matched})"
     return None
 
 

@@ -95,12 +95,12 @@ TARGET = RuleTarget.INJECTION
 
 
 def check(injection: ForeignInjection, _context: Context) -> Iterator[Problem]:
-    """Yield each hard constraint that comes unasked."""
+    """Yield each hard constraint that is injected without an opt-in."""
     if injection.narrowed:
         return
     whom = " and ".join(sorted(injection.kinds)) or "object"
     for inner, entry in injection.literal():
         if entry.get("whenUnsatisfiable") == WhenUnsatisfiable.DO_NOT_SCHEDULE:
             path, named = injection.place(inner.child("whenUnsatisfiable"))
-            text = f"DoNotSchedule for every {whom} that the policy meets; it asks for no label or namespace"
+            text = f"DoNotSchedule for every {whom}: the policy is not limited to any label or namespace"
             yield Problem(path, f"{named}{text}")

@@ -110,6 +110,6 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             nodes = -(-replicas.most // constraint.max_skew)
             yield Problem(
                 declared.path.child("maxSkew"),
-                f"is {constraint.max_skew}, which Karpenter takes for the most pods of a node: it needs "
-                f"{nodes} nodes for {replicas.most} replicas{replicas.evidence}, whatever their size",
+                f"is {constraint.max_skew}, and Karpenter treats that as the limit of pods per node: it "
+                f"needs {nodes} nodes for {replicas.most} replicas{replicas.evidence}, whatever their size",
             )

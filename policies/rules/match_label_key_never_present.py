@@ -144,7 +144,7 @@ def _problems(
             continue
         path = declared.path.child("matchLabelKeys").index(position)
         if key in REVISION_KEYS and not tells_revisions_apart:
-            advice = f"there it is {own[0]}" if own else "it has no label that tells revisions apart"
-            yield Problem(path, f"{key} is on no pod of a {kind}, so it is ignored: {advice}")
+            advice = f"use {own[0]}" if own else "it has no revision label"
+            yield Problem(path, f"{key} is ignored: pods of a {kind} have no such label; {advice}")
         elif key not in REVISION_KEYS and not tells_anything_apart:
-            yield Problem(path, f"{key} is no label of this template, so it is ignored")
+            yield Problem(path, f"{key} is ignored: the pod template has no such label")

@@ -75,7 +75,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Problem]:
         return
     raw = workload.spec.get("topologySpreadConstraints")
     for path, key in repeated_match_label_keys(raw, workload.kind.constraints_path):
-        text = f"{key} is listed twice; since Kubernetes 1.34 no pod that carries it starts"
+        text = f"{key} is listed twice: Kubernetes 1.34+ rejects every pod that has this label"
         yield Problem(path, text, (Edit(path, key, None),))
 
 

@@ -100,7 +100,7 @@ WITHOUT_SURGE = frozenset({("apps", "StatefulSet"), ("apps", "ReplicaSet"), ("",
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
-    """Yield each hard constraint that there are too few pods for."""
+    """Yield each hard constraint that has more maxSkew than there are pods."""
     replicas = context.repository.replicas(workload)
     if replicas is None or replicas.most <= 1:
         return
@@ -115,7 +115,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             continue
         besides = f" ({replicas.most} and {surge} more during an update)" if surge else ""
         text = (
-            f"is {max_skew}, and there are at most {pods} pods{besides}{replicas.evidence}: all may share "
+            f"is {max_skew}, but there are at most {pods} pods{besides}{replicas.evidence}: all may run in "
             "one domain"
         )
         yield Problem(declared.path.child("maxSkew"), text)

@@ -117,11 +117,11 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             continue
         if counts_only_its_own(workload, declared, context.repository):
             barred = len(there - reachable)
-            but = f"; {barred} of them take none of its pods" if barred else ""
+            but = f"; {barred} of them ineligible" if barred else ""
             yield Problem(
                 declared.path.child("minDomains"),
-                f"asks for {constraint.min_domains} domains, there are {len(there)} of "
-                f"{constraint.topology_key} ({listed(there) or 'none'}{but}), so that the minimum counts as "
-                f"0: with maxSkew {constraint.max_skew} at most {room} of {replicas.least} replicas"
-                f"{replicas.evidence} can run",
+                f"is {constraint.min_domains}, but {constraint.topology_key} has {len(there)} domain(s) "
+                f"({listed(there) or 'none'}{but}), so the global minimum is 0: with maxSkew "
+                f"{constraint.max_skew} at most {room} of {replicas.least} replicas{replicas.evidence} "
+                "can run",
             )

@@ -96,8 +96,7 @@ SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/98215"
 FIXABLE = True
 
-#: How the last word of a label key ends that tells one revision of a workload from another. Arbitrary; what
-#: charts use for it.
+#: How the last word of a label key ends that tells one revision of a workload from another: what charts use.
 _REVISION_WORDS = ("version", "revision", "release", "hash")
 #: Values of ``maxSurge`` with which an old pod goes before its successor comes.
 _NO_SURGE = (0, "0", "0%")
@@ -120,8 +119,9 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             continue
         path, old = declared.path.child("matchLabelKeys"), declared.raw.get("matchLabelKeys")
         text = (
-            f"lacks {label}, so updates count old pods too: of {replicas.most} replicas"
-            f"{replicas.evidence} the new ones can end with a skew above {declared.constraint.max_skew}"
+            f"lacks {label}, so during a rollout pods of the old revision are counted too: the "
+            f"{replicas.most} replicas{replicas.evidence} can end up with a skew above "
+            f"{declared.constraint.max_skew}"
         )
         severity = Severity.WARNING if declared.is_hard else Severity.NOTE
         yield Problem(path, text, (Edit(path, old, [*(old or ()), label]),), severity)

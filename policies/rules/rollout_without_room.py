@@ -114,9 +114,10 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             keys = " and ".join(dict.fromkeys(capacity.key for _, capacity in chosen))
             yield Problem(
                 chosen[0][0],
-                f"leaves room for {room} pods by {keys}, the old revision's counted too: with {room} "
+                f"allows {room} pods on {keys}, old revisions included: with {room} "
                 f"replicas{replicas.evidence}, maxUnavailable 0 and maxSurge {update.surge} the first new "
-                "pod of a rollout fits nowhere",
+                "pod of a rollout is unschedulable",
+                short=f"allows {room} pods on {keys}: the first new pod of a rollout is unschedulable",
             )
             return
 

@@ -90,7 +90,7 @@ BUILT_IN = {entry.topology_key: entry for entry in SYSTEM_CONSTRAINTS}
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
-    """Yield the only constraint, if it stands in for both defaults and covers one."""
+    """Yield the only constraint, if it replaces both defaults and covers only one of them."""
     entries = workload.spec.get("topologySpreadConstraints")
     if not isinstance(entries, list) or len(entries) != 1 or len(workload.constraints) != 1:
         return
@@ -108,9 +108,9 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     if held is not None and len(held) < 2:
         return  # Pods that are held to one zone lose nothing by not being spread over zones.
     text = (
-        f"is the only constraint and takes both built-in defaults away: nothing spreads the {replicas.most} "
-        f"replicas{replicas.evidence} over {lost.topology_key} any more (the default there: maxSkew "
-        f"{lost.max_skew}, {lost.when_unsatisfiable})"
+        f"replaces both built-in default constraints: nothing spreads the {replicas.most} "
+        f"replicas{replicas.evidence} over {lost.topology_key} (default: maxSkew {lost.max_skew}, "
+        f"{lost.when_unsatisfiable})"
     )
     yield Problem(declared.path, text)
 

@@ -99,7 +99,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 
 def _is_narrowed(workload: Workload, declared: DeclaredConstraint) -> bool:
-    """Return whether a key of ``matchLabelKeys`` takes the place of the selector."""
+    """Return whether a key of ``matchLabelKeys`` replaces the selector."""
     keys = declared.constraint.match_label_keys
     if not keys:
         return False
@@ -112,10 +112,10 @@ def _effect(behavior: Behavior, version: KubernetesVersion, declared: DeclaredCo
     changes = [change for change in CHANGES if change.field == "empty_selector_counts"]
     following = next((change.since for change in changes if change.since > version), None)
     if behavior.empty_selector_counts:
-        text = f"is empty: Kubernetes {version} counts every pod of the namespace, of whatever workload"
+        text = f"is empty: Kubernetes {version} counts every pod of the namespace, of any workload"
         return text if following is None else f"{text}; from {following} on it counts none"
-    text = f"is empty: Kubernetes {version} counts no pod then, so the constraint does nothing"
+    text = f"is empty: Kubernetes {version} counts no pods, so the constraint does nothing"
     if following is None:
         return text
-    later = "and pods may stay pending" if declared.is_hard else "of whatever workload"
+    later = "and pods may stay pending" if declared.is_hard else "of any workload"
     return f"{text}; from {following} on it counts every pod of the namespace, {later}"

@@ -101,6 +101,6 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         also = f"; it selects {named(titles(others))}" if others else ""
         yield Problem(
             declared.path.child("labelSelector"),
-            f"does not select this pod: {mismatch}{also}",
+            f"does not select this workload's pods: {mismatch}{also}",
             () if others else own_selector_edits(workload, declared),
         )

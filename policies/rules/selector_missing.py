@@ -77,6 +77,6 @@ def check(workload: Workload, _context: Context) -> Iterator[Problem]:
         # A finding points at the nearest thing that is there: the constraint.
         yield Problem(
             declared.path.child("labelSelector"),
-            f"is missing: no pod counts, so nothing is spread over {key}",
+            f"is missing: no pods are counted, so nothing is spread over {key}",
             own_selector_edits(workload, declared),
         )

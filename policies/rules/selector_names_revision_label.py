@@ -96,7 +96,7 @@ POD_LABELS = frozenset(
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
-    """Yield each constraint whose selector pins a value that the controller makes."""
+    """Yield each constraint whose selector requires a value that the controller generates."""
     for declared in workload.constraints:
         selector = declared.constraint.selector
         if selector is None or selector.empty:
@@ -109,11 +109,11 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             wanted = f"{key}={values[0]}" if len(values) == 1 else f"{key} in ({','.join(values)})"
             path = declared.path.child("labelSelector")
             if key not in POD_LABELS:
-                text = f"asks for {wanted}, a value that the controller makes anew: it selects no later pod"
+                text = f"requires {wanted}, which the controller generates: it will not match future pods"
                 yield Problem(path, text)
             elif len(values) < _pods(workload, context):
                 pods = _pods(workload, context)
-                yield Problem(path, f"asks for {wanted}: it selects {len(values)} of {pods} pods at most")
+                yield Problem(path, f"requires {wanted}: it selects at most {len(values)} of {pods} pods")
 
 
 def _pinned(selector: LabelSelector) -> Iterator[tuple[str, tuple[str, ...]]]:

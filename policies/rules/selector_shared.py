@@ -170,4 +170,4 @@ def _message(workload: Workload, shared: list[Workload]) -> str:
     ]
     key = _difference(workload, shared[0]) or ""
     own = f"{key}={workload.labels[key]}" if key in workload.labels else f"no {key}"
-    return f"counts the pods of {named(others)} with those of this workload ({own})"
+    return f"also counts the pods of {named(others)}, together with those of this workload ({own})"

@@ -107,7 +107,9 @@ def _text(
     key = declared.constraint.topology_key
     listed = inventory.domains.get(key, ())
     if inventory.nodes is None:
-        return f"has one domain, {listed[0]}: nothing to spread over" if len(set(listed)) == 1 else None
+        return (
+            f"has one domain, {listed[0]}: there is nothing to spread over" if len(set(listed)) == 1 else None
+        )
     carrying = inventory.nodes_with(key)
     domains = WorkloadTopology.of(workload, inventory, version, hard=declared.is_hard).domains(
         declared.constraint
@@ -120,8 +122,8 @@ def _text(
         return f"has one domain: {node} with {key} {_have(nodes)} the value {value}"
     all_nodes = sum(map(len, carrying.values()))
     return (
-        f"has one domain for these pods: of {all_nodes} nodes in {len(carrying)} domains they may use "
-        f"{len(nodes)}, in {value}"
+        f"has one eligible domain: of {all_nodes} nodes in {len(carrying)} domains only "
+        f"{len(nodes)} in {value} can run these pods"
     )
 
 

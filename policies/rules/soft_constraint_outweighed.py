@@ -115,7 +115,10 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     reason = None if raw is None else _overruled(raw, config, name)
     if reason is not None:
         for declared in soft:
-            yield Problem(declared.path.child("whenUnsatisfiable"), f"is soft, and {reason}")
+            path, short = declared.path.child("whenUnsatisfiable"), f"profile {name} outweighs it"
+            yield Problem(
+                path, f"is ScheduleAnyway, but {reason}", short=f"is ScheduleAnyway, but the {short}"
+            )
 
 
 def _raw_profile(config: Mapping[str, Any], name: object) -> Mapping[str, Any] | None:
@@ -129,15 +132,15 @@ def _raw_profile(config: Mapping[str, Any], name: object) -> Mapping[str, Any] |
 
 def _overruled(raw: Mapping[str, Any], config: Mapping[str, Any], name: str) -> str | None:
     if _is_switched_off(raw, config, name):
-        return f"the profile {name} scores no node by {PLUGIN}: it has no effect"
+        return f"profile {name} has no {PLUGIN} score plugin: it has no effect"
     if _strategy(raw) != MOST_ALLOCATED:
         return None
     packing, spreading = _weight(raw, PACKING), _weight(raw, PLUGIN)
     if packing <= spreading:
         return None
     return (
-        f"the profile {name} packs nodes ({PACKING} {MOST_ALLOCATED}, weight {packing}) with more weight "
-        f"than it spreads ({PLUGIN}, weight {spreading}): a node that is fuller by "
+        f"profile {name} gives bin packing ({PACKING} {MOST_ALLOCATED}, weight {packing}) more weight "
+        f"than spreading ({PLUGIN}, weight {spreading}): a node that is fuller by "
         f"{100 * spreading // packing + 1} points wins over the best spread"
     )
 

@@ -101,7 +101,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         if (new := RENAMED.get(old)) is None:
             continue
         if _stands_already(workload, declared, new):
-            text = f"{_text(old, new)}, which another entry with the same whenUnsatisfiable has already"
+            text = f"{_text(old, new)}, which another entry with the same whenUnsatisfiable already has"
             yield Problem(declared.path.child("topologyKey"), text)
         else:
             yield _renamed(declared.path, old, new, context)
@@ -111,13 +111,13 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 
 def _text(old: str, new: str) -> str:
-    return f"{old} is deprecated since Kubernetes {RENAMED_SINCE}; the label is called {new}"
+    return f"{old} is deprecated since Kubernetes {RENAMED_SINCE}; use {new}"
 
 
 def _renamed(path: FieldPath, old: str, new: str, context: Context) -> Problem:
     path, text = path.child("topologyKey"), _text(old, new)
     if context.inventory is not None and context.inventory.values(new) == frozenset():
-        return Problem(path, f"{text}, which none of the known nodes carries yet")
+        return Problem(path, f"{text}, which none of the known nodes has yet")
     return Problem(path, text, (Edit(path, old, new),))
 
 

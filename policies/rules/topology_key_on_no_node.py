@@ -104,7 +104,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     # A cluster without any node has yet to get some.
     if inventory is None or not inventory.nodes:
         return
-    soft = f"it does nothing{_also(workload)}"
+    soft = f"the constraint does nothing{_also(workload)}"
     uses = [
         (entry.path, entry.constraint.topology_key, _PENDING if entry.is_hard else soft)
         for entry in workload.constraints
@@ -133,7 +133,7 @@ def _problem(
 ) -> Problem:
     count = len(inventory.nodes or ())
     severity = Severity.ERROR if effect == _PENDING else Severity.WARNING
-    advice = f"; they have {', '.join(similar)}" if similar else ""
+    advice = f"; did you mean {' or '.join(similar)}?" if similar else ""
     nodes = "the only node does not have" if count == 1 else f"none of the {count} nodes has"
     text = f"{nodes} the label {key}, so {effect}{advice}"
     return Problem(path.child("topologyKey"), text, severity=severity)
@@ -147,4 +147,4 @@ def _also(workload: Workload) -> str:
     others = sum(not declared.is_hard for declared in workload.constraints) - 1
     if not others:
         return ""
-    return f", and with it the other ScheduleAnyway constraint{'s' if others > 1 else ''}"
+    return f", nor do{'' if others > 1 else 'es'} the other ScheduleAnyway constraint{'s'[: others - 1]}"

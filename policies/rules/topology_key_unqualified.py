@@ -126,5 +126,5 @@ def _problem(path: FieldPath, key: str, effect: str, context: Context) -> Iterat
     if meant is None or (context.inventory is not None and context.inventory.values(key) is not None):
         return
     severity = Severity.ERROR if effect == _PENDING else Severity.WARNING
-    text = f"no node carries {key} by itself, and without it {effect}; the label is called {meant}"
+    text = f"Kubernetes sets no node label {key}, so {effect}; use {meant}"
     yield Problem(path.child("topologyKey"), text, severity=severity)

@@ -97,7 +97,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any, Final
 
-from policies.manifests.fields import FieldPath
+from policies.manifests.fields import FieldPath, shown
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.model.declared import Workload
@@ -131,7 +131,9 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             continue
         for name in node:
             if name in NAMES and (*way, name) != place.segments:
-                yield Problem(FieldPath((*way, name)), f"is no field here; constraints stand in {place}")
+                yield Problem(
+                    FieldPath((*way, name)), f"unknown field {shown(name)}: constraints belong in {place}"
+                )
 
 
 def _around(workload: Workload) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]:

@@ -136,8 +136,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         room, text = effect
         yield Problem(
             declared.path,
-            f"with maxSkew {constraint.max_skew} {text}: {_barred(topology, constraint, barred)} hold the "
-            "minimum at 0",
+            f"with maxSkew {constraint.max_skew} {text}: {_barred(topology, constraint, barred)} keep the "
+            "global minimum at 0",
             _edits(topology, declared, barred, room),
         )
 
@@ -159,20 +159,20 @@ def _too_little(
     if grows or update is None or update.unavailable or not topology.has_no_room_for_surge(declared, most):
         return None
     return most, (
-        f"there is room for {most} pods, the old revision's counted too, so that with {most} "
+        f"{most} pods are allowed, old revisions included, so with {most} "
         f"replicas{replicas.evidence}, maxUnavailable 0 and maxSurge {update.surge} the first new pod of a "
-        "rollout fits nowhere"
+        "rollout is unschedulable"
     )
 
 
 def _barred(topology: WorkloadTopology, constraint: Constraint, barred: list[EligibleDomain]) -> str:
     nodes = [node for domain in barred for node in domain.nodes]
     reasons = sorted({_reason(topology, node) for node in nodes})
-    found = f"{len(nodes)} node(s) that take none of its pods ({listed(reasons)})"
+    found = f"{len(nodes)} counted but ineligible node(s) ({listed(reasons)})"
     if constraint.topology_key == HOSTNAME:
         return f"{found}, {listed(domain.value for domain in barred)},"
     where = listed(domain.value for domain in barred)
-    return f"{found}, all there are in {constraint.topology_key} {where},"
+    return f"{found}, all nodes of {constraint.topology_key} {where},"
 
 
 def _reason(topology: WorkloadTopology, node: Node) -> str:

@@ -21,7 +21,7 @@ from policies.admission.decision import (
     decide_mutation,
     decide_validation,
 )
-from policies.admission.warnings import MAX_LINES, lines
+from policies.admission.warnings import MAX_WARNINGS, warning_texts
 from policies.config.context import AdmissionContext
 from policies.config.exemptions import DOES_NOT_FIT
 from policies.config.subject import Subject
@@ -193,8 +193,8 @@ def _response(review: Review, phase: Phase, decision: Decision, name: str) -> di
         response["patchType"] = "JSONPatch"
         response["patch"] = base64.b64encode(orjson.dumps(decision.patch)).decode()
     if decision.warnings:
-        told_before = 1 if phase is Phase.VALIDATE and _was_injected(review) else 0
-        response["warnings"] = lines(decision.warnings, MAX_LINES - told_before)
+        shown_before = 1 if phase is Phase.VALIDATE and _was_injected(review) else 0
+        response["warnings"] = warning_texts(decision.warnings, MAX_WARNINGS - shown_before)
     if decision.audit:
         response["auditAnnotations"] = {key: _audited(text) for key, text in decision.audit.items()}
     return response

@@ -10,6 +10,7 @@ import pytest
 from policies.admission.decision import AdmissionVerdict, decide_validation
 from policies.admission.injection_remnants import LAST_APPLIED, remnants
 from policies.config.subject import Subject
+from policies.manifests.fields import FieldPath
 from tests.builders import a_constraint, a_pod, a_workload, kind_of
 from tests.policies.config.contexts import a_context
 
@@ -99,7 +100,7 @@ def test_it_is_a_warning() -> None:
     decision = decide_validation(now, read(STORED), a_context())
 
     assert AdmissionVerdict.WARNED is decision.verdict
-    assert (
-        "evenkeel.dev/injected-by: spec.template.spec.topologySpreadConstraints[0]: keeps matchLabelKeys and"
-        in "".join(map(str, decision.warnings))
-    )
+    [warning] = decision.warnings
+    path = FieldPath(("spec", "template", "spec", "topologySpreadConstraints", 0))
+    assert ("evenkeel.dev/injected-by", (path,)) == (warning.topic, warning.paths)
+    assert "matchLabelKeys and" in warning.text

@@ -1,4 +1,4 @@
-"""What a person reads of remarks."""
+"""The warnings that a person reads."""
 
 from __future__ import annotations
 
@@ -6,116 +6,65 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.admission.warnings import LINE_LENGTH, PREFIX, AdmissionWarning, lines, with_short_keys
+from policies.admission.warnings import MAX_LENGTH, PREFIX, AdmissionWarning, warning_texts
 from policies.manifests.fields import FieldPath
 
 LIST = FieldPath(("spec", "template", "spec", "topologySpreadConstraints"))
-#: A text that takes a line of its own, and one that takes two.
-LINE, TWO_LINES = "l" * 38 + " " + "l" * 38, "; ".join(["m " * 38 + "m"] * 2)
 
 
-def a_remark(text: str, topic: str = "rule", *numbers: int, field: str = "maxSkew") -> AdmissionWarning:
-    """Return a remark on one field of the constraints with these numbers."""
+def a_warning(text: str, topic: str = "rule", *numbers: int, field: str = "maxSkew") -> AdmissionWarning:
+    """Return a warning about one field of the constraints with these numbers."""
     return AdmissionWarning(
         text, topic=topic, paths=tuple(LIST.index(number).child(field) for number in numbers)
     )
 
 
 @pytest.mark.parametrize(
-    ("remarks", "most", "expected"),
+    ("warnings", "most", "expected"),
     [
-        pytest.param([], 3, [], id="nothing"),
+        pytest.param([], 3, [], id="none"),
         pytest.param(
-            [a_remark("is 5", "rule", 0)],
+            [a_warning("is 5", "rule", 0)],
             3,
-            ["rule: spec.template.spec.topologySpreadConstraints[0].maxSkew: is 5"],
-            id="short: the whole field",
+            ["rule: topologySpreadConstraints[0].maxSkew: is 5"],
+            id="the field from the list on",
         ),
         pytest.param(
-            [a_remark("w " * 25 + "w", "rule", 0)],
+            [AdmissionWarning("is bad", "rule", (FieldPath(("metadata", "name")),))],
             3,
-            [f"rule: topologySpreadConstraints[0].maxSkew: {'w ' * 25}w"],
-            id="longer: the field from the list on",
+            ["rule: metadata.name: is bad"],
+            id="a field outside the pod's spec",
         ),
         pytest.param(
-            [a_remark(LINE, "rule", 0)],
-            3,
-            [f"rule: [0].maxSkew: {LINE}"],
-            id="a full line: the shortest field",
-        ),
-        pytest.param(
-            [a_remark("w " * 45 + "w", "rule", 0)],
-            2,
-            ["rule: spec.template.spec.topologySpreadConstraints[0].maxSkew:", "  " + "w " * 45 + "w"],
-            id="a line of its own below the whole field",
-        ),
-        pytest.param(
-            [a_remark("is 5", "rule", 0), a_remark("is 5", "rule", 2)],
-            2,
-            ["rule: spec.template.spec.topologySpreadConstraints[0,2].maxSkew: is 5"],
+            [a_warning("is 5", "rule", 0), a_warning("is 5", "rule", 2)],
+            1,
+            ["rule: topologySpreadConstraints[0].maxSkew, topologySpreadConstraints[2].maxSkew: is 5"],
             id="the same of 2 fields",
         ),
         pytest.param(
-            [a_remark("is 5", "rule", 0), a_remark("is 5", "rule", 2, field="minDomains")],
+            [a_warning("a"), a_warning("b", "x"), a_warning("c", "y"), a_warning("d", "x")],
             2,
-            ["rule: spec.template.spec.topologySpreadConstraints[0].maxSkew, [2].minDomains: is 5"],
-            id="the same of 2 unlike fields",
-        ),
-        pytest.param(
-            [a_remark(TWO_LINES), a_remark("b")],
-            3,
-            ["rule: " + "m " * 38 + "m", "  " + "m " * 38 + "m", "rule: b"],
-            id="2 remarks, 3 lines: 2 for the first",
-        ),
-        pytest.param(
-            [a_remark(TWO_LINES), a_remark("b"), a_remark("c")],
-            3,
-            ["rule: " + "m " * 38 + "m", "rule: b", "rule: c"],
-            id="3 remarks, 3 lines: 1 for each",
-        ),
-        pytest.param(
-            [a_remark("a"), a_remark("b", "x"), a_remark("c", "y"), a_remark("d", "x")],
-            2,
-            ["rule: a", "and 3 more: x, y; kubectl evenkeel lint FILE tells all"],
-            id="4 remarks, 2 lines: the last names the rest",
-        ),
-        pytest.param(
-            [AdmissionWarning("a", hint="do b"), a_remark("c")],
-            3,
-            ["a", "rule: c", "do b"],
-            id="a free line: the hint",
-        ),
-        pytest.param(
-            [AdmissionWarning("a", hint="do b"), a_remark("c")], 2, ["a", "rule: c"], id="none free: no hint"
+            ["rule: a", "and 3 more: x, y; run kubectl evenkeel lint FILE to see all"],
+            id="4 warnings, 2 texts: the last names the others",
         ),
     ],
 )
-def test_lines(remarks: list[AdmissionWarning], most: int, expected: list[str]) -> None:
-    """The worst is told first and most fully; what has no line is named."""
-    assert [PREFIX + line for line in expected] == lines(remarks, most)
+def test_texts(warnings: list[AdmissionWarning], most: int, expected: list[str]) -> None:
+    """The first come first; what has no text of its own is named."""
+    assert [PREFIX + text for text in expected] == warning_texts(warnings, most)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        pytest.param("topology.kubernetes.io/zone, kubernetes.io/hostname", "zone, hostname", id="two keys"),
-        pytest.param("kubernetes.io/hostname-2", "kubernetes.io/hostname-2", id="another key"),
-        pytest.param("x.kubernetes.io/hostname", "x.kubernetes.io/hostname", id="another prefix"),
-        pytest.param(
-            "beta.io/zone is topology.kubernetes.io/zone",
-            "beta.io/zone is topology.kubernetes.io/zone",
-            id="two prefixes",
-        ),
-        pytest.param("zone-a of topology.kubernetes.io/zone", "zone-a of zone", id="a value of it"),
-    ],
-)
-def test_short_keys(text: str, expected: str) -> None:
-    """Well-known keys are told by their last part where nothing else is called so."""
-    assert expected == with_short_keys(text)
+def test_a_long_name_leaves_room_for_the_text() -> None:
+    """The path of a field is cut before the text is."""
+    path = LIST.index(0).child("labelSelector", "matchLabels").key("k" * 300)
+    (text,) = warning_texts([AdmissionWarning("t" * 100, "rule", (path,))], 3)
+
+    assert len(text) <= MAX_LENGTH
+    assert text.endswith("t" * 100)
 
 
 names = st.text(min_size=1, max_size=300) | st.sampled_from(["topology.kubernetes.io/zone", "a" * 253])
-remarks_of_anything = st.lists(
+any_warnings = st.lists(
     st.builds(
         AdmissionWarning,
         text=st.lists(names, min_size=1, max_size=9).map(", ".join),
@@ -129,12 +78,12 @@ remarks_of_anything = st.lists(
 )
 
 
-@given(remarks=remarks_of_anything, most=st.integers(2, 3))
-def test_whatever_is_remarked_there_are_few_short_lines(remarks: list[AdmissionWarning], most: int) -> None:
-    """No more lines than may be, none too long for kubectl's 120 characters, all printable and ours."""
-    told = lines(remarks, most)
+@given(warnings=any_warnings, most=st.integers(2, 3))
+def test_there_are_few_short_printable_texts(warnings: list[AdmissionWarning], most: int) -> None:
+    """Whatever the names, the API server takes the texts: not too many, not too long, nothing unprintable."""
+    texts = warning_texts(warnings, most)
 
-    assert len(told) <= most
-    assert bool(told) == bool(remarks)
-    assert [] == [line for line in told if len(line) > LINE_LENGTH or not line.isprintable()]
-    assert all(line.startswith(PREFIX) for line in told)
+    assert len(texts) <= most
+    assert bool(texts) == bool(warnings)
+    assert [] == [text for text in texts if len(text) > MAX_LENGTH or not text.isprintable()]
+    assert all(text.startswith(PREFIX) for text in texts)

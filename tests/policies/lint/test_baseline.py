@@ -22,11 +22,14 @@ ONE = Finding(
     [
         pytest.param([ONE], 0, id="the same"),
         pytest.param([replace(ONE, location=Location("b.yaml", 9))], 0, id="in another file and line"),
-        pytest.param([replace(ONE, message="is odd, see b.yaml:8")], 0, id="another line in the message"),
+        pytest.param([replace(ONE, message="is even")], 0, id="another message"),
         pytest.param([replace(ONE, severity=Severity.NOTE)], 0, id="another severity"),
         pytest.param([replace(ONE, title="Pod b")], 1, id="another object"),
         pytest.param([replace(ONE, rule="even")], 1, id="another rule"),
-        pytest.param([replace(ONE, message="is even")], 1, id="another message"),
+        pytest.param([replace(ONE, path=FieldPath(("spec", 1)))], 1, id="another field"),
+        pytest.param(
+            [replace(ONE, title="", location=Location("b.yaml", 9))], 1, id="another file without object"
+        ),
         pytest.param([ONE, ONE, ONE], 1, id="1 more than the 2 that are known"),
     ],
 )

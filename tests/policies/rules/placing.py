@@ -23,7 +23,7 @@ HOST = "kubernetes.io/hostname"
 #: How often pods are placed, each time in another order.
 TRIES = 20
 
-_ROOM = re.compile(r"at most (\d+) of|room for (\d+) pods")
+_ROOM = re.compile(r"at most (\d+) of|allows (\d+) pods|(\d+) pods are allowed")
 
 
 def nodes_of(*zones: str, taints: Mapping[str, Iterable[str]] | None = None) -> list[dict[str, Any]]:
@@ -56,7 +56,7 @@ def found(rule: str, manifests: str, context: Context) -> list[tuple[str, int | 
 def room(problem: Problem) -> int | None:
     """Return how many pods a message says there is room for."""
     match = _ROOM.search(problem.message)
-    return int(match[1] or match[2]) if match else None
+    return int(match[1] or match[2] or match[3]) if match else None
 
 
 def most_placed(

@@ -32,4 +32,4 @@ def test_findings(text: str, expected: list[str]) -> None:
     ((entry,),) = (list(objects(document)) for document in load(POD + text, "f.yaml"))
     found = list(duplicate_key.check(entry, Context()))
 
-    assert expected == [f"{problem.path}: {problem.message.partition('counts, ')[2]}" for problem in found]
+    assert expected == [f"{problem.path}: {problem.message.partition('used, ')[2]}" for problem in found]

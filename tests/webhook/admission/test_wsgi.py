@@ -199,7 +199,7 @@ def test_a_forecast_is_warned_of_timed_and_logged(foresighted: Caller) -> None:
     [line] = foresighted.log()
 
     assert answer["response"]["allowed"]
-    assert "skew 3 > maxSkew 1" in answer["response"]["warnings"][1]
+    assert "skew 3 > maxSkew 1" in answer["response"]["warnings"][0]
     assert " info review_warned " in line
     assert " rules=does-not-fit " in line
     assert " forecast_ms=" in line
@@ -213,7 +213,7 @@ def test_no_forecast_without_time(foresighted: Caller) -> None:
     [line] = foresighted.log()
 
     [warning] = answer["response"]["warnings"]
-    assert warning.endswith("rules: too little of the request's timeout is left")
+    assert warning.endswith(": too little of the request's timeout is left")
     assert "does-not-fit" in answer["response"]["auditAnnotations"]["not-judged"]
     assert " forecast=skipped " in line
     assert " node_rules=skipped " in line
