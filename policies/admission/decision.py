@@ -18,9 +18,9 @@ from policies.admission.warnings import AdmissionWarning
 from policies.config.context import AdmissionContext
 from policies.config.enforcement import STRICTNESS, EnforcementTarget, Exempting, Exemption
 from policies.config.exemptions import (
-    DOES_NOT_FIT,
     IGNORE_ANNOTATION,
     INJECT_ANNOTATION,
+    UNSCHEDULABLE,
     Exemptions,
     read_exemptions,
 )
@@ -184,7 +184,7 @@ def _validated(
     if context.withheld and by_person and next_pod_timing(subject, old) is not NextPodTiming.NONE:
         decision = _with_withheld(decision, context.withheld, strictest)
     spoiled = decision.errors or any(violation.error.rule in API_RULES for violation in in_force)
-    exempt = exempting.find(DOES_NOT_FIT, Enforcement.WARN) is not None
+    exempt = exempting.find(UNSCHEDULABLE, Enforcement.WARN) is not None
     if by_person and within is not None and not spoiled and not exempt:
         match forecast(costs, old, context, within=within):
             case Forecast() as unfit:
@@ -256,8 +256,8 @@ def _with_forecast(decision: Decision, unfit: Forecast, enforcement: Enforcement
         decision,
         verdict=AdmissionVerdict.WARNED if told else decision.verdict,
         warnings=(unfit.warning, *decision.warnings) if told else decision.warnings,
-        audit=decision.audit | {DOES_NOT_FIT: unfit.details},
-        rules=(*decision.rules, DOES_NOT_FIT),
+        audit=decision.audit | {UNSCHEDULABLE: unfit.details},
+        rules=(*decision.rules, UNSCHEDULABLE),
     )
 
 

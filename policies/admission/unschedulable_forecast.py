@@ -17,7 +17,7 @@ from policies.admission.rejection_summary import may_change, rejection_summaries
 from policies.admission.review_cost import Costs, NoTime, NotJudged, Within
 from policies.admission.warnings import MAX_LENGTH, PREFIX, AdmissionWarning
 from policies.config.context import AdmissionContext
-from policies.config.exemptions import DOES_NOT_FIT
+from policies.config.exemptions import UNSCHEDULABLE
 from policies.config.ownership import by_controller
 from policies.config.subject import Subject
 from policies.manifests.sanitize import one_line
@@ -69,9 +69,9 @@ def forecast(
     table = context.cluster.pods_of(subject.namespace)
     pods = 0 if table is None else len(table)
     if why := costs.of_forecast(nodes=context.cluster.node_count, pods=pods):
-        return NotJudged((DOES_NOT_FIT,), why)
+        return NotJudged((UNSCHEDULABLE,), why)
     found = within(lambda: _judge(subject, context, when))
-    return NotJudged((DOES_NOT_FIT,), found.value) if isinstance(found, NoTime) else found
+    return NotJudged((UNSCHEDULABLE,), found.value) if isinstance(found, NoTime) else found
 
 
 def _judge(subject: Subject, context: AdmissionContext, when: NextPodTiming) -> Forecast | None:

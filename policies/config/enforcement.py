@@ -146,7 +146,7 @@ class Exempting:
         named = rule in self.annotated.reasons and enforcement is Enforcement.DENY
         if policy is None or not named or self.find(rule, enforcement) is not None:
             return ""
-        return f"{rule} stays in force: policy {policy.name} denies, and lets no annotation exempt from it"
+        return f"{rule} has no effect: policy {policy.name} denies, and allows no exemption by annotation"
 
     def _forbidding(self, rule: str) -> SpreadPolicy | None:
         """Return the first policy that denies for a rule whatever annotations say."""

@@ -1,4 +1,4 @@
-"""Annotations with which people take an object out of injection, or out of single rules."""
+"""Annotations that exempt an object from injection, or from single rules."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 
-from policies.manifests.fields import shown_name
+from policies.manifests.fields import shown
 from policies.model.api_rules import ApiRule
-from policies.rules.base import all_rules
+from policies.rules.base import RENAMED, all_rules, unknown_rule
 
 #: ``"false"`` on a workload, a pod or a namespace keeps default constraints away.
 INJECT_ANNOTATION = "evenkeel.dev/inject"
 #: ``rule-id: why`` or ``rule-id: why (until 2027-01-31)``, one a line; the reason is required.
 IGNORE_ANNOTATION = "evenkeel.dev/ignore"
-#: The rule that a workload breaks whose next pod fits nowhere, which only admission asks: the id under which
-#: an object can be exempt, and under which metrics and the audit log tell it.
-DOES_NOT_FIT = "does-not-fit"
-#: Lines of one such annotation that are read. Arbitrary; there are far fewer rules.
+#: The rule that a workload breaks whose next pod would be unschedulable; only admission runs it. Annotations,
+#: metrics and the audit log use this id.
+UNSCHEDULABLE = "unschedulable"
+#: Lines of one such annotation that are read: more than there are rules.
 MAX_ENTRIES = 100
-#: Characters of one such line; a longer one exempts from nothing. Every reason that is in force is repeated
-#: in the audit log. Arbitrary; a reason is a sentence.
+#: Characters of one such line; a longer one has no effect. The audit log repeats every reason that has one.
 MAX_LINE = 1000
 
 
@@ -75,12 +74,13 @@ def read_exemptions(
     lines = [line for text in texts for line in text.split("\n", MAX_ENTRIES)[:MAX_ENTRIES]]
     for line in filter(None, (line[: MAX_LINE + 1].strip() for line in lines)):
         rule, _, reason = (part.strip() for part in line.partition(":"))
+        rule = RENAMED.get(rule, rule)
         if len(line) > MAX_LINE:
-            wrong = [f"{rule[:60]!r} stays in force: its line has more than {MAX_LINE} characters"]
+            wrong = [f"{shown(rule)} has no effect: the line has more than {MAX_LINE} characters"]
         elif rule in rules:
             wrong = list(_wrong(rule, reason, today))
         else:
-            wrong = [f"there is no rule {rule[:60]!r}"]
+            wrong = [unknown_rule(rule)]
         problems += (f"{IGNORE_ANNOTATION}: {problem}" for problem in wrong)
         if not wrong:
             reasons[rule] = reason
@@ -91,17 +91,17 @@ def _wrong(rule: str, reason: str, today: date | None) -> Iterator[str]:
     """Yield why an entry exempts from nothing."""
     why, day = _without_expiry(reason)
     if not why:
-        yield f"{rule} stays in force, for no reason is given; write {rule}: why"
+        yield f"{rule} has no effect without a reason, write {rule}: REASON"
     if day is None:
         return
     try:
         last = date.fromisoformat(day)
     except ValueError:
-        got = shown_name(day[:40])
-        yield f"{rule} stays in force: its last day must be a date such as 2027-01-31, got {got}"
+        got = shown(day[:40])
+        yield f"{rule} has no effect: Invalid value: {got}: the last day must be a date such as 2027-01-31"
         return
     if today is not None and today > last:
-        yield f"{rule} is in force again: the exemption ended on {last}"
+        yield f"{rule} has no effect any more: the exemption ended on {last}"
 
 
 def _without_expiry(reason: str) -> tuple[str, str | None]:

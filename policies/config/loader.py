@@ -26,6 +26,7 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.findings import Severity
 from policies.model.constraint import Constraint
 from policies.model.labels import LabelSelector
+from policies.rules.base import RENAMED
 
 #: What a name starts with that means a built-in document.
 BUILTIN_PREFIX = "builtin:"
@@ -76,7 +77,7 @@ def build(value: Mapping[str, Any]) -> SpreadPolicy:
         ),
         exceptions=tuple(map(_exception, spec.get("exceptions", ()))),
         defaults=_defaults(spec["defaults"]) if "defaults" in spec else None,
-        rules={rule: _settings(raw) for rule, raw in spec.get("rules", {}).items()},
+        rules={RENAMED.get(rule, rule): _settings(raw) for rule, raw in spec.get("rules", {}).items()},
         topology=_topology(spec.get("topology", {})),
     )
 
@@ -153,7 +154,7 @@ def _settings(raw: Mapping[str, Any]) -> RuleSettings:
 def _exception(raw: Mapping[str, Any]) -> PolicyException:
     until = raw.get("until")
     return PolicyException(
-        rules=tuple(raw["rules"]),
+        rules=tuple(RENAMED.get(rule, rule) for rule in raw["rules"]),
         namespaces=tuple(raw.get("namespaces", ())),
         kinds=tuple(raw.get("kinds", ())),
         names=tuple(raw.get("names", ())),

@@ -28,7 +28,7 @@ from typing import Any, Final
 
 from policies import rules
 from policies.manifests.edits import Edit
-from policies.manifests.fields import FieldPath
+from policies.manifests.fields import FieldPath, shown
 from policies.manifests.findings import Severity
 from policies.model.api_rules import API_RULES, ApiRule
 from policies.model.declared import Workload
@@ -142,6 +142,10 @@ class Rule:
     check: Callable[[Any, Context], Iterator[Problem]]
 
 
+#: The ids that rules had before, by which annotations and policies may still name them.
+RENAMED: Final = {"does-not-fit": "unschedulable"}
+
+
 @cache
 def all_rules() -> dict[str, Rule]:
     """Return every rule by its id, in the order of the ids."""
@@ -151,19 +155,24 @@ def all_rules() -> dict[str, Rule]:
 
 
 def unknown_rule(rule_id: str) -> str:
-    """Return the sentence about an id that no rule has, with those that are close to it.
+    """Return the error text for an id that no rule has, with similar ids.
 
     >>> unknown_rule("max-skew-not-positiv")
-    "there is no rule 'max-skew-not-positiv'; did you mean max-skew-not-positive?"
+    'unknown rule "max-skew-not-positiv", did you mean "max-skew-not-positive"?'
+    >>> unknown_rule("does-not-fit")
+    'unknown rule "does-not-fit": it is called "unschedulable" now'
     """
+    if rule_id in RENAMED:
+        return f'unknown rule "{rule_id}": it is called "{RENAMED[rule_id]}" now'
     known = list(all_rules())
-    # Part of a name is what people remember.
+    # People remember a part of a name.
     close = (
         get_close_matches(rule_id[:100], known, 3, cutoff=0.75)
         or [name for name in known if rule_id in name][:3]
     )
-    hint = f"did you mean {' or '.join(close)}?" if close else "evenkeel lint --list-rules lists them"
-    return f"there is no rule {rule_id[:60]!r}; {hint}"
+    meant = " or ".join(f'"{name}"' for name in close)
+    hint = f", did you mean {meant}?" if close else "; evenkeel lint --list-rules lists all"
+    return f"unknown rule {shown(rule_id)}{hint}"
 
 
 def api_check(rule: ApiRule) -> Callable[[Workload, Context], Iterator[Problem]]:

@@ -23,7 +23,7 @@ from policies.admission.decision import (
 )
 from policies.admission.warnings import MAX_WARNINGS, warning_texts
 from policies.config.context import AdmissionContext
-from policies.config.exemptions import DOES_NOT_FIT
+from policies.config.exemptions import UNSCHEDULABLE
 from policies.config.subject import Subject
 from policies.manifests.fields import FieldError, is_cut, shown_name
 from policies.manifests.sanitize import cut, printable_lines
@@ -148,9 +148,9 @@ def respond(
         rules=decision.rules,
         exempted=decision.exempted,
         forecast_s=budget.spent_s if budget else None,
-        forecast_skipped=any(DOES_NOT_FIT in entry.rules for entry in decision.not_judged),
+        forecast_skipped=any(UNSCHEDULABLE in entry.rules for entry in decision.not_judged),
         rules_s=rules_budget.spent_s if rules_budget else None,
-        rules_skipped=any({*entry.rules} - {DOES_NOT_FIT} for entry in decision.not_judged),
+        rules_skipped=any({*entry.rules} - {UNSCHEDULABLE} for entry in decision.not_judged),
         missed=decision.miss is not None,
     )
 

@@ -198,8 +198,8 @@ def test_a_workload_that_fits_nowhere(enforcement: str, verdict: AdmissionVerdic
     decision = foretold(a_workload(spec=GOOD), enforcement)
 
     assert (verdict, (), warnings) == (decision.verdict, decision.errors, len(decision.warnings))
-    assert ("does-not-fit",) == decision.rules
-    assert decision.audit["does-not-fit"].startswith("0/6 nodes are available: ")
+    assert ("unschedulable",) == decision.rules
+    assert decision.audit["unschedulable"].startswith("0/6 nodes are available: ")
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_a_workload_that_fits_nowhere(enforcement: str, verdict: AdmissionVerdic
     [
         pytest.param(a_workload(spec=GOOD), {"excludeNamespaces": ["sh*"]}, id="no policy holds it"),
         pytest.param(
-            a_workload(spec=GOOD, annotations={"evenkeel.dev/ignore": "does-not-fit: nodes come on demand"}),
+            a_workload(spec=GOOD, annotations={"evenkeel.dev/ignore": "unschedulable: nodes come on demand"}),
             {},
             id="it is exempt",
         ),
@@ -216,7 +216,7 @@ def test_a_workload_that_fits_nowhere(enforcement: str, verdict: AdmissionVerdic
 )
 def test_no_forecast(obj: dict[str, Any], scope: dict[str, Any]) -> None:
     """Whoever is out of scope, exempt or denied hears nothing of where the pods would go."""
-    assert "does-not-fit" not in foretold(obj, "deny", **scope).rules
+    assert "unschedulable" not in foretold(obj, "deny", **scope).rules
 
 
 def test_a_forecast_stands_before_advice() -> None:

@@ -152,7 +152,7 @@ def test_no_time() -> None:
     context: AdmissionContext = a_context(cluster=two_full_zones())
     found = answer(a_workload(spec=SPREAD), context, within=lambda _work: NoTime.NO_TIME)
 
-    assert NotJudged(("does-not-fit",), "too little of the request's timeout is left") == found
+    assert NotJudged(("unschedulable",), "too little of the request's timeout is left") == found
 
 
 @pytest.mark.parametrize(("requirements", "told"), [(50, True), (2000, False)])

@@ -311,7 +311,7 @@ def test_a_forecast_is_a_warning_and_an_annotation(wording: Callable[[str], str]
     assert answer["allowed"]
     [warning] = answer["warnings"]
     assert warning == wording(warning)
-    assert {"does-not-fit"} == answer["auditAnnotations"].keys()
+    assert {"unschedulable"} == answer["auditAnnotations"].keys()
     assert (0.0, False) == (reply.forecast_s, reply.forecast_skipped)
 
 

@@ -201,7 +201,7 @@ def test_a_forecast_is_warned_of_timed_and_logged(foresighted: Caller) -> None:
     assert answer["response"]["allowed"]
     assert "skew 3 > maxSkew 1" in answer["response"]["warnings"][0]
     assert " info review_warned " in line
-    assert " rules=does-not-fit " in line
+    assert " rules=unschedulable " in line
     assert " forecast_ms=" in line
     assert " node_rules_ms=" in line
     assert 1 == foresighted.registry.get_sample_value("evenkeel_forecast_duration_seconds_count")
@@ -214,7 +214,7 @@ def test_no_forecast_without_time(foresighted: Caller) -> None:
 
     [warning] = answer["response"]["warnings"]
     assert warning.endswith(": too little of the request's timeout is left")
-    assert "does-not-fit" in answer["response"]["auditAnnotations"]["not-judged"]
+    assert "unschedulable" in answer["response"]["auditAnnotations"]["not-judged"]
     assert " forecast=skipped " in line
     assert " node_rules=skipped " in line
     for counter in ("evenkeel_forecasts_skipped_total", "evenkeel_node_rules_skipped_total"):
@@ -229,7 +229,7 @@ def test_waiting_in_the_server_counts(foresighted: Caller) -> None:
 
     answer = foresighted.call(UNFIT, **{"gunicorn.socket": Waited()})
 
-    assert "does-not-fit" in answer["response"]["auditAnnotations"]["not-judged"]
+    assert "unschedulable" in answer["response"]["auditAnnotations"]["not-judged"]
 
 
 def test_no_forecast_when_mutating(foresighted: Caller) -> None:

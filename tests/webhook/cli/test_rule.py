@@ -32,7 +32,7 @@ def test_an_unknown_rule() -> None:
         CliRunner().invoke(command, ["selector-misses"], catch_exceptions=False)
 
 
-@pytest.mark.parametrize("rule", ["unreadable", "exemption-without-effect", "does-not-fit"])
+@pytest.mark.parametrize("rule", ["unreadable", "exemption-without-effect", "unschedulable"])
 def test_what_no_check_finds(rule: str) -> None:
     """What is found while files are read, or at admission, has a manual too."""
     assert rule in CliRunner().invoke(command, [rule]).output

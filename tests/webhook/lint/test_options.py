@@ -167,7 +167,7 @@ def test_manifests_of_that_name(folder: Path, text: str) -> None:
 def test_rules_of_admission() -> None:
     """A rule that only admission runs finds nothing in files, which must not look like all is well."""
     with pytest.raises(UsageError, match="admission"):
-        check_all_rules(LintConfig(select=("does-not-fit",)))
+        check_all_rules(LintConfig(select=("unschedulable",)))
 
 
 CHARTS = """\

@@ -1,10 +1,4 @@
-# does-not-fit
-
-<!-- Written by `make generate`; edit the source code that it describes. -->
-
-A workload whose next pod fits on no node of the cluster.
-
-**Severity:** warning · **Checks:** the next pod, at admission · **Needs the cluster**
+"""A workload whose next pod would be unschedulable.
 
 ## What it finds
 At admission, and only where the cluster is known: a Pod or workload whose next pod fits no node in the
@@ -57,7 +51,14 @@ status: {allocatable: {pods: "110"}}
 
 ## How to fix
 `kubectl evenkeel explain -f FILE --live` shows the smallest changes with which the pod would fit.
+"""
 
-## Seen in practice
+from __future__ import annotations
 
-<https://kubernetes.io/docs/tasks/debug/debug-application/debug-pods/#my-pod-stays-pending>
+from policies.manifests.findings import Severity
+from policies.rules.base import RuleTarget
+
+SEVERITY = Severity.WARNING
+SEE = "https://kubernetes.io/docs/tasks/debug/debug-application/debug-pods/#my-pod-stays-pending"
+TARGET = RuleTarget.NEXT_POD
+NEEDS_INVENTORY = True
