@@ -80,20 +80,20 @@ class Settings:
 
     #: Exactly one of self_signed, cert with key, cert_dir, cert_secret says where the certificate comes from.
     self_signed: bool = field(
-        default=False, metadata=_help("Make a certificate for this run and print its authority's file.")
+        default=False, metadata=_help("Create a certificate for this run, and print the file of its CA.")
     )
     #: File name; PEM, the leaf first.
-    cert: str = field(default="", metadata=_help("Certificate chain to serve, PEM; needs --key."))
+    cert: str = field(default="", metadata=_help("Serving certificate with its chain, PEM; requires --key."))
     #: File name; PEM, without passphrase.
     key: str = field(default="", metadata=_help("Private key of --cert, PEM."))
     #: Folder name; what `evenkeel certs init` writes, and what Kubernetes mounts a TLS secret as.
     cert_dir: str = field(
-        default="", metadata=_help("Folder with tls.crt and tls.key, as a mounted TLS secret has them.")
+        default="", metadata=_help("Folder with tls.crt and tls.key, such as a mounted TLS Secret.")
     )
 
     #: Name of a Secret in the pod's namespace; all replicas share it.
     cert_secret: str = field(
-        default="", metadata=_help("Secret with the certificate, made and renewed by Evenkeel itself.")
+        default="", metadata=_help("Secret with the certificate, created and rotated by Evenkeel.")
     )
     #: Name of the Service in the pod's namespace, whose names the certificate of --cert-secret carries.
     service: str = field(
@@ -102,34 +102,37 @@ class Settings:
     #: Name of two objects, a MutatingWebhookConfiguration and a ValidatingWebhookConfiguration.
     webhooks: str = field(
         default="evenkeel",
-        metadata=_help("Webhook configurations whose caBundle is kept right; for --cert-secret."),
+        metadata=_help("Webhook configurations whose caBundle is kept up to date; for --cert-secret."),
     )
     #: Name of a Lease in the pod's namespace.
     lease: str = field(
         default="evenkeel",
-        metadata=_help("Lease of the replica that renews certificates; for --cert-secret."),
+        metadata=_help("Lease of the replica that rotates certificates; for --cert-secret."),
     )
     #: File name; PEM. The API server sends no certificate unless its --admission-control-config-file says so.
     client_ca: str = field(
         default="",
-        metadata=_help("Authority of the client certificates without which no review is answered, PEM."),
+        metadata=_help(
+            "CA of client certificates, PEM; reviews without a valid client certificate are rejected."
+        ),
     )
     #: Where nothing is said, only who can reach the port without a network is answered unasked.
     access: Access = field(
         default=Access.AUTO,
         metadata=_help(
-            "Who may use /v1 and /metrics: kubernetes asks the API server, open asks nobody, "
+            "Access to /v1 and /metrics: kubernetes lets the API server authorize, open allows all, "
             "auto is open on loopback and with --self-signed."
         ),
     )
 
     #: File name; injection needs the Services and owners it holds to deduce selectors.
     cluster: str = field(
-        default="", metadata=_help("Snapshot of the cluster, a v1 List: for injection, forecasts and scores.")
+        default="",
+        metadata=_help("Snapshot file of the cluster (a v1 List), for injection, forecasts and scores."),
     )
     #: Each worker follows the cluster by itself, so that one worker and more replicas save memory.
     live: bool = field(
-        default=False, metadata=_help("Follow the live cluster: the pod's own, or that of the kubeconfig.")
+        default=False, metadata=_help("Watch the live cluster: the pod's own, or that of the kubeconfig.")
     )
     #: Name of a context of the kubeconfig.
     context: str = field(
@@ -138,7 +141,7 @@ class Settings:
     #: Seconds.
     max_snapshot_age_s: float = field(
         default=DEFAULT_MAX_SNAPSHOT_AGE_S,
-        metadata=_help("Seconds that the picture of a live cluster may be old before it is not used."),
+        metadata=_help("Largest age of the cluster cache, in seconds; an older one is not used."),
     )
     #: File names, each with one or more SpreadPolicy documents.
     policy: tuple[str, ...] = field(
@@ -151,20 +154,20 @@ class Settings:
     #: MAJOR.MINOR; 1.36 is the newest release whose behavior Evenkeel was checked against.
     kubernetes_version: str = field(
         default="",
-        metadata=_help("Kubernetes release of the cluster; by default the live cluster's, else 1.36."),
+        metadata=_help("Kubernetes version of the cluster; default: the live cluster's, else 1.36."),
     )
     #: Descriptions of custom resources that embed a pod template.
     workload_kind: tuple[str, ...] = field(
         default=(),
         metadata=_help(
-            "Further kind with a pod template: GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]]; may be repeated."
+            "Custom resource with a pod template: GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]]; may be repeated."
         ),
     )
 
     #: Processes. A review is pure computation, and one Python process computes on one core.
     workers: int = field(
         default_factory=default_workers,
-        metadata=_help("Worker processes; by default one per core, at most 4."),
+        metadata=_help("Worker processes; default: one per core, at most 4."),
     )
     #: Threads per worker. They only wait for the network; slow clients hold none.
     threads: int = field(default=8, metadata=_help("Threads of each worker."))
@@ -174,44 +177,40 @@ class Settings:
     #: 10 ms and takes 6 MiB of memory for a while. Arbitrary.
     max_score_body_bytes: int = field(
         default=32 * 1024 * 1024,
-        metadata=_help("Largest body of a score request, which may bring a cluster, in bytes."),
+        metadata=_help("Largest body of a score request, which may include a cluster, in bytes."),
     )
     #: Seconds, with those in which it waits for its turn. Less than the 15 s that requests in flight have
     #: after SIGTERM, so that none is cut off by default. Arbitrary; most answers take less than one.
-    request_timeout_s: float = field(
-        default=10.0, metadata=_help("Seconds that the answer to a request of /v1 may take.")
-    )
+    request_timeout_s: float = field(default=10.0, metadata=_help("Timeout of requests to /v1, in seconds."))
     #: Bytes, beyond what the worker has already: a request that brings the largest cluster takes most of it.
     max_request_memory_bytes: int = field(
         default=320 * 1024 * 1024,
-        metadata=_help("Memory that the answer to a request of /v1 may take, in bytes."),
+        metadata=_help("Memory limit of requests to /v1, in bytes."),
     )
     #: Seconds for a whole TLS handshake, and again for a whole request. The API server waits 30 s at most.
     read_timeout_s: float = field(
-        default=10.0, metadata=_help("Seconds a client has to send a whole request.")
+        default=10.0, metadata=_help("Timeout for receiving a whole request, in seconds.")
     )
     #: Seconds. Longer than the 90 s for which the API server keeps idle connections, so that it closes them
     #: and never sends into a connection that is being closed here.
-    keepalive_s: float = field(default=120.0, metadata=_help("Seconds an idle connection is kept open."))
+    keepalive_s: float = field(default=120.0, metadata=_help("Seconds that an idle connection is kept open."))
     #: Seconds. Kubernetes tells the pod and the load balancers at the same time: requests keep arriving on
     #: new connections for a second or two after SIGTERM.
     drain_s: float = field(
-        default=3.0, metadata=_help("Seconds after SIGTERM during which new connections are accepted.")
+        default=3.0, metadata=_help("Seconds after SIGTERM in which new connections are still accepted.")
     )
     #: Seconds after the drain.
     graceful_timeout_s: float = field(
         default=DEFAULT_GRACEFUL_TIMEOUT_S,
-        metadata=_help("Seconds after the drain that requests in flight have to end."),
+        metadata=_help("Seconds after the drain in which requests in flight must finish."),
     )
 
     #: Text is for people (key=value), JSON for log collectors.
     log_format: LogFormat = field(
-        default=LogFormat.TEXT, metadata=_help("Log lines as text (key=value) or json.")
+        default=LogFormat.TEXT, metadata=_help("Format of log lines: text (key=value) or json.")
     )
     #: Reviews are logged at info.
-    log_level: LogLevel = field(
-        default=LogLevel.INFO, metadata=_help("Least severe log line that is written.")
-    )
+    log_level: LogLevel = field(default=LogLevel.INFO, metadata=_help("Lowest severity of log lines."))
 
     @property
     def patient_threads(self) -> int:
@@ -233,31 +232,35 @@ class Settings:
             "keepalive_s",
         ):
             if not 0 < getattr(self, name) < math.inf:
-                raise UsageError(f"{flag(name)}: must be a number above 0, got {getattr(self, name)}")
+                raise UsageError(
+                    f"{flag(name)}: Invalid value: {getattr(self, name)}: must be greater than 0"
+                )
         for name in ("drain_s", "graceful_timeout_s"):
             if not 0 <= getattr(self, name) < math.inf:
-                raise UsageError(f"{flag(name)}: must be a number from 0 on, got {getattr(self, name)}")
+                raise UsageError(
+                    f"{flag(name)}: Invalid value: {getattr(self, name)}: must be greater than or equal to 0"
+                )
 
 
 def _check_certificate_source(settings: Settings) -> None:
     if bool(settings.cert) != bool(settings.key):
-        raise UsageError("--cert and --key go together")
+        raise UsageError("--cert and --key must be set together")
     given = [settings.self_signed, bool(settings.cert), bool(settings.cert_dir), bool(settings.cert_secret)]
     if sum(given) != 1:
         found = "none" if not any(given) else "more than one"
         raise UsageError(
-            "give exactly one of --self-signed, --cert with --key, --cert-dir, and --cert-secret: "
+            "exactly one of --self-signed, --cert with --key, --cert-dir and --cert-secret must be set: "
             f"got {found} of them"
         )
 
 
 def _check_cluster(settings: Settings) -> None:
     if settings.live and settings.cluster:
-        raise UsageError("give either --live or --cluster FILE: a cluster is followed or read once")
+        raise UsageError("--live and --cluster are mutually exclusive")
     if settings.context and not (settings.live or settings.cert_secret):
-        raise UsageError("--context is for --live and --cert-secret")
+        raise UsageError("--context may only be set with --live or --cert-secret")
     if settings.access is Access.KUBERNETES and not settings.live:
-        raise UsageError("--access kubernetes asks the live cluster: give --live")
+        raise UsageError("--access kubernetes requires --live")
 
 
 def flag(name: str) -> str:

@@ -65,19 +65,17 @@ def test_the_command_has_no_other_option() -> None:
         ),
         pytest.param(
             {"self_signed": True, "live": True, "cluster": "c.json"},
-            "either --live or --cluster",
+            "--live and --cluster",
             id="2 clusters",
         ),
-        pytest.param({"self_signed": True, "context": "prod"}, "--context is for", id="a context of nothing"),
-        pytest.param({"self_signed": True, "access": Access.KUBERNETES}, "give --live", id="nobody to ask"),
+        pytest.param({"self_signed": True, "context": "prod"}, "--context", id="a context of nothing"),
+        pytest.param({"self_signed": True, "access": Access.KUBERNETES}, "--access", id="nobody to ask"),
         pytest.param({"self_signed": True, "max_snapshot_age_s": 0.0}, "--max-snapshot-age-s", id="0 s old"),
-        pytest.param({"cert": "a.crt"}, "--cert and --key go together", id="1 of cert and key"),
-        pytest.param(
-            {"self_signed": True, "workers": 0}, "--workers: must be a number above 0, got 0", id="0 workers"
-        ),
+        pytest.param({"cert": "a.crt"}, "--cert and --key", id="1 of cert and key"),
+        pytest.param({"self_signed": True, "workers": 0}, "--workers: Invalid value: 0", id="0 workers"),
         pytest.param(
             {"self_signed": True, "drain_s": -1.0},
-            "--drain-s: must be a number from 0 on",
+            "--drain-s: Invalid value: -1",
             id="-1 s of draining",
         ),
         pytest.param({"self_signed": True, "keepalive_s": float("nan")}, "--keepalive-s", id="no number"),
@@ -85,7 +83,7 @@ def test_the_command_has_no_other_option() -> None:
     ],
 )
 def test_refused_settings(values: dict[str, Any], part: str) -> None:
-    """Settings that do not go together are refused with the option's name."""
+    """Settings that contradict each other are errors with the options' names."""
     with pytest.raises(UsageError) as caught:
         Settings(**values)
 
