@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from policies.manifests.errors import UsageError
+from policies.manifests.fields import shown
 
 _VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})\+?([.+-]\S*)?")
 
@@ -29,7 +30,9 @@ class KubernetesVersion:
         """
         match = _VERSION.fullmatch(text.strip())
         if match is None:
-            raise UsageError(f"not a Kubernetes version: {text[:40]!r}; write 1.36 or v1.36.2")
+            raise UsageError(
+                f"Invalid value: {shown(text[:40])}: must be a Kubernetes version such as 1.36 or v1.36.2"
+            )
         return cls(int(match[1]), int(match[2]))
 
     def __str__(self) -> str:

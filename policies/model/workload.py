@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from policies.manifests.errors import UsageError
-from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.fields import ErrorList, FieldPath, shown
 from policies.model.json_size import MAX_SIZE, size_of
 from policies.model.labels import LabelSelector, label_selector_errors
 
@@ -146,7 +146,7 @@ def parse_workload_kind(text: str) -> WorkloadKind:
     paths = rest.split(",")
     if not equals or group_kind is None or len(paths) > 3 or not all(map(_PATH.fullmatch, paths)):
         raise UsageError(
-            f"not a workload kind: {text[:80]!r}; write GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]], "
+            f"Invalid value: {shown(text)}: must be GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]], "
             "such as acme.io/Widget=spec.template,spec.selector"
         )
     ways = [tuple(path.split(".")) for path in paths]

@@ -252,7 +252,7 @@ def parse_release(text: str) -> KubernetesVersion:
     version = KubernetesVersion.parse(text)
     if not OLDEST_VERSION <= version <= LAST_VERSION:
         raise UsageError(
-            f"Kubernetes {version} is not known; give a release from {OLDEST_VERSION} to {LAST_VERSION}"
+            f"Kubernetes {version} is not supported: supported versions: {OLDEST_VERSION} to {LAST_VERSION}"
         )
     return version
 

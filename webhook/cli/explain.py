@@ -41,31 +41,31 @@ helm template shop | evenkeel explain -f - --name deploy/web --cluster cluster.j
     type=click.Choice(["text", "wide", "json", "yaml"]),
     default="text",
     show_default=True,
-    help="wide is the text with the names of all nodes.",
+    help="wide: the text with the names of all nodes.",
 )
 @click.option(
     "--diff",
     "number",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Print suggestion N alone: a diff of the manifest, or for KIND/NAME a patch for kubectl.",
+    help="Print only suggestion N: a diff of the manifest, or for KIND/NAME a patch for kubectl.",
 )
 @click.pass_context
 def command(
     context: click.Context, /, *, form: str, number: int | None, **values: Any
 ) -> None:  # the common options
-    """Explain where the pods of a workload would go, or why they fit nowhere.
+    """Explain where the pods of a workload would be scheduled, or why they are unschedulable.
 
-    Tells which constraints are in force and where they come from, how each domain stands, why each group of
-    nodes refuses the pod, and which changes of the manifest or the cluster would make it fit, with how many
-    of the replicas fit after each, placed one after another; each is judged before it is told.
+    Shows which constraints apply and where they come from, the number of matching pods in each domain, why
+    each group of nodes rejects the pod, and which changes of the manifest or the cluster would make it fit,
+    with the number of replicas that fit after each change. Every suggestion is verified by simulation.
 
-    KIND/NAME is an object of the cluster, such as deploy/web: read with your own rights, or found in the
-    snapshot. A file holds a Pod, or a workload whose next pod is meant. Services and Namespaces in it count
-    as part of the cluster.
+    KIND/NAME is an object of the cluster, such as deploy/web, read with your own permissions or from the
+    snapshot. A file has a Pod, or a workload whose next pod is scheduled. Services and Namespaces in it are
+    added to the cluster.
 
-    Exit codes: 0 it fits some node, 1 it fits none, 2 bad usage or input, 3 could not run. With --diff: 0
-    printed, 2 there is no such suggestion, or it cannot be written.
+    Exit codes: 0 the pod fits a node, 1 it fits none, 2 bad usage or input, 3 could not run. With --diff:
+    0 printed, 2 there is no such suggestion, or it cannot be printed as a diff.
     """
     options = PlacementOptions(**values).with_default_cluster()
     tell = answer_printer(form)
@@ -82,7 +82,7 @@ def command(
 def _explain(context: click.Context, options: PlacementOptions, *, wide: bool, tell: Printer | None) -> bool:
     """Print an explanation, or what is made of it; return whether the pod fits some node."""
     if options.live:
-        # Only who asks for a live cluster waits for what talks to it.
+        # Importing the cluster client takes long.
         from webhook.cli.live_placement import show_remote  # noqa: PLC0415
 
         fits = show_remote(context, options, "/v1/explain", piped=PIPED, wide=wide, tell=tell)

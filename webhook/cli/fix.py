@@ -42,7 +42,7 @@ _OF_LINT: Final = frozenset(
     }
 )  # fmt: skip
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options without wrapping, which click does to all other text.
 _EXAMPLES = """\b
 evenkeel fix --diff
 evenkeel fix deploy --select revision-key-missing
@@ -76,7 +76,7 @@ class _Read:
     unwritten: list[Fix] = field(default_factory=list)
 
     def take_in(self, files: Iterable[str]) -> None:
-        """Take in those files that objects were built from, as they were before anything was mended."""
+        """Take in those files that objects were built from, as they were before any fix."""
         for file in files:
             if file not in self.texts:
                 self.texts[file], self.paths[file] = self.sources.content(file), self.sources.paths[file]
@@ -85,36 +85,38 @@ class _Read:
 
 @click.command(epilog=_EXAMPLES, params=[option for option in lint.command.params if option.name in _OF_LINT])
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--diff", "show_diff", is_flag=True, help="Print what would change, and write nothing.")
+@click.option("--diff", "show_diff", is_flag=True, help="Print the changes as a diff, write nothing.")
 @click.option(
-    "--inject", is_flag=True, help="Write the policies' default constraints into workloads without."
+    "--inject", is_flag=True, help="Write the policies' default constraints into workloads that have none."
 )
 @click.pass_context
 def command(
     context: click.Context, /, *, paths: tuple[str, ...], show_diff: bool, inject: bool, **given: Any
 ) -> None:
-    """Mend what is safe to mend in manifests, and change nothing else in them.
+    """Fix lint findings in manifests where it is safe, without changing anything else.
 
-    PATH is a file, a folder, or - for standard input, whose result goes to standard output; by default the
-    working folder. Comments, order, quotes and indentation stay. What cannot be written safely, such as a
-    value that others share by an anchor, is left alone and told. What kustomizations build is mended in the
-    resources and patches that it is built from; templates of charts are not mended.
+    PATH is a file, a folder, or - for standard input (the result goes to standard output); default: the
+    working directory. Comments, order, quotes and indentation are kept. A value that cannot be changed
+    safely, such as one shared through an anchor, is reported instead. Findings in kustomizations are fixed in
+    the resources and patches they are built from; chart templates are not changed.
 
-    With --inject a workload without constraints gets those that the admission webhook would give it, or its
-    pods.
+    With --inject a workload without constraints gets those that the admission webhook would inject into it or
+    its pods.
 
-    Exit codes: 0 nothing is left that is as bad as --fail-on, 1 something is, or with --diff something would
-    change, 2 bad usage, a file that cannot be read or written, or something skipped that --fail-on-skipped
-    does not allow (the rest is mended all the same), 3 could not run.
+    Exit codes: 0 no finding of the --fail-on severity is left, 1 some are, or with --diff there are changes,
+    2 bad usage, a file that cannot be read or written, or a skipped input that --fail-on-skipped does not
+    allow (the rest is fixed all the same), 3 could not run.
     """
     piped = STDIN in paths
     if piped and len(paths) > 1:
-        raise UsageError("standard input is fixed alone: give only -")
+        raise UsageError("- may not be combined with other paths")
     options = lint.read_options(paths, given)
     today = datetime.now(UTC).date()
     job = build_job(options.config, today=today, warn=_note)
     if inject and not any(policy.defaults for policy in job.context.policies):
-        raise UsageError("--inject needs a policy with defaults: --policy FILE, such as builtin:soft-spread")
+        raise UsageError(
+            "--inject requires a policy with defaults: --policy FILE, such as builtin:soft-spread"
+        )
     read = _read(options)
     fixing = Fixing(
         context=job.context, selection=job.selection, inventory=job.inventory, today=today, inject=inject

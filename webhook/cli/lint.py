@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 #: Exit codes: nothing bad enough, findings, an input cannot be read.
 CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
 
-#: Shown below the options as it stands: click wraps everything else.
+#: Shown below the options without wrapping, which click does to all other text.
 _EXAMPLES = """\b
-evenkeel lint                                       # the working folder, or what evenkeel.yaml says
+evenkeel lint                                       # the working directory, or the paths of evenkeel.yaml
 evenkeel lint deploy charts/web -o text -o sarif=lint.sarif
 helm template shop | evenkeel lint -
 evenkeel lint --policy policy.yaml --cluster cluster.json --fail-on warning
@@ -51,89 +51,101 @@ evenkeel lint --write-baseline evenkeel-baseline.json
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option(
     "-o", "--format", "formats", multiple=True, metavar="FORMAT[=FILE]", shell_complete=complete_formats,
-    help=f"Report: {', '.join(FORMATS)}; with a file it goes there. May be repeated.  [default: text]",
+    help=f"Report format ({', '.join(FORMATS)}), optionally with a file to write it to; may be repeated."
+    "  [default: text]",
 )  # fmt: skip
 @click.option(
     "--select", multiple=True, metavar="RULES", shell_complete=complete_rules,
-    help="Run only these rules, separated by commas.",
+    help="Run only these rules (comma-separated).",
 )  # fmt: skip
 @click.option(
     "--ignore", multiple=True, metavar="RULES", shell_complete=complete_rules, help="Do not run these rules."
 )
 @click.option(
     "--enable", multiple=True, metavar="RULES", shell_complete=complete_rules,
-    help="Run these opt-in rules too.",
+    help="Also run these opt-in rules.",
 )  # fmt: skip
 @click.option(
     "--fail-on", type=click.Choice([str(level) for level in FailOn]),
-    help="Exit 1 if there are findings of this severity or worse; with never, only bad usage is an error."
+    help="Exit 1 if there are findings of this severity or worse; never: findings do not fail the run."
     "  [default: error]",
 )  # fmt: skip
 @click.option(
     "--fail-on-skipped", type=click.Choice([str(level) for level in FailOnSkipped]),
-    help="Exit 2 if something is skipped that is named here or in evenkeel.yaml, or that leaves no workload"
-    " to judge (named), if anything is (any), or never."
+    help="Exit 2 if a path that is named here or in evenkeel.yaml is skipped, or no workload is left to check"
+    " (named), if anything is skipped (any), or never."
     "  [default: named]",
 )  # fmt: skip
 @click.option(
     "--min-severity", type=click.Choice([str(severity) for severity in Severity]),
-    help="Hide findings that are less severe; --fail-on still counts them.",
+    help="Hide less severe findings; --fail-on still counts them.",
 )  # fmt: skip
-@click.option(
-    "-q", "--quiet", is_flag=True, help="Print findings only: no summary, nothing if there are none."
-)
-@click.option("-v", "--verbose", is_flag=True, help="Name the rules that did not run.")
-@click.option("--statistics", is_flag=True, help="Add to the summary how many findings each rule has.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only findings, without a summary.")
+@click.option("-v", "--verbose", is_flag=True, help="List the rules that did not run.")
+@click.option("--statistics", is_flag=True, help="Add the number of findings of each rule to the summary.")
 @click.option(
     "--policy", "policies", multiple=True, metavar="FILE", shell_complete=complete_policies,
-    help="SpreadPolicy that sets severities, parameters, scope and domains, or builtin:NAME.",
+    help="SpreadPolicy file or builtin:NAME with severities, parameters, scope and domains; may be repeated.",
 )  # fmt: skip
 @click.option(
     "--cluster", metavar="FILE",
-    help="Nodes of the cluster, for the rules that need them: `kubectl get nodes -o json` prints them.",
+    help="File with the cluster's nodes (`kubectl get nodes -o json`), for the rules that need them.",
 )  # fmt: skip
-@click.option("--live", is_flag=True, help="Take the nodes, and the release, of the live cluster instead.")
+@click.option(
+    "--live", is_flag=True, help="Read the nodes and the Kubernetes version from the live cluster instead."
+)
 @context_option("live_context")
 @click.option(
     "--kubernetes-version", metavar="VERSION",
-    help=f"The cluster's release.  [default: {KNOWN_VERSION}]",
+    help=f"Kubernetes version of the cluster.  [default: {KNOWN_VERSION}]",
 )  # fmt: skip
 @click.option(
     "--workload-kind", "workload_kinds", multiple=True, metavar="KIND",
-    help="Further kind with a pod template: GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]].",
+    help="Custom resource with a pod template: GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]]; may be repeated.",
 )  # fmt: skip
-@click.option("--scheduler-config", metavar="FILE", help="The cluster's KubeSchedulerConfiguration.")
-@click.option("--baseline", metavar="FILE", help="Leave out the findings that this file holds.")
-@click.option("--write-baseline", metavar="FILE", help="Write every finding to a baseline file and end.")
+@click.option("--scheduler-config", metavar="FILE", help="KubeSchedulerConfiguration of the cluster.")
+@click.option("--baseline", metavar="FILE", help="Do not report the findings in this file.")
+@click.option("--write-baseline", metavar="FILE", help="Write all findings to a baseline file and exit.")
 @click.option(
     "--config", "config_file", metavar="FILE",
-    help="LintConfig document.  [default: the nearest evenkeel.yaml in or above what is read]",
+    help="LintConfig file.  [default: the nearest evenkeel.yaml in or above the paths]",
 )  # fmt: skip
-@click.option("--no-config", is_flag=True, help="Look for no evenkeel.yaml.")
+@click.option("--no-config", is_flag=True, help="Ignore evenkeel.yaml files.")
 @click.option(
-    "--values", multiple=True, metavar="FILE", help="File with values for the charts that PATH names."
+    "--values", multiple=True, metavar="FILE", help="Values file for the charts in PATH; may be repeated."
 )
 @click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Value for the charts that PATH names."
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Value for the charts in PATH; may be repeated.",
 )
-@click.option("--helm", type=click.Choice(["auto", "off"]), help="Render charts.  [default: auto]")
 @click.option(
-    "--kustomize", type=click.Choice(["auto", "off"]), help="Build kustomizations.  [default: auto]"
+    "--helm",
+    type=click.Choice(["auto", "off"]),
+    help="Render Helm charts; auto: if helm is installed.  [default: auto]",
 )
-@click.option("--list-rules", is_flag=True, help="Print the rules and end; `evenkeel rule ID` tells more.")
+@click.option(
+    "--kustomize",
+    type=click.Choice(["auto", "off"]),
+    help="Build kustomizations; auto: if kustomize or kubectl is installed.  [default: auto]",
+)
+@click.option("--list-rules", is_flag=True, help="List the rules and exit; see also `evenkeel rule ID`.")
 @click.pass_context
 def command(
     context: click.Context, /, *, paths: tuple[str, ...], list_rules: bool, **given: Any
 ) -> None:  # click calls it
-    """Find constraints that are invalid, dead, deadlocking or unwise, before a cluster sees them.
+    """Check manifests for invalid, ineffective or unsatisfiable topology spread constraints.
 
-    PATH is a file, a folder, or - for standard input; by default the working folder. Folders give their
-    .yaml, .yml and .json files but those that Git ignores; charts are rendered and kustomizations built where
-    helm, kustomize or kubectl are installed. Nothing is downloaded. What is skipped is in every report.
+    PATH is a file, a folder, or - for standard input; default: the working directory. In folders all .yaml,
+    .yml and .json files are read that Git does not ignore; Helm charts are rendered and kustomizations built
+    if helm, kustomize or kubectl are installed. Nothing is downloaded. Files given in one run are analyzed
+    together: autoscalers, disruption budgets and Services are matched to their workloads. Every report lists
+    what was skipped.
 
-    Exit codes: 0 no finding as bad as --fail-on, 1 findings, 2 bad usage, a file that cannot be read, or
-    something skipped that --fail-on-skipped does not allow (the rest is linted all the same), 3 could not
-    run.
+    Exit codes: 0 no finding of the --fail-on severity, 1 findings, 2 bad usage, an unreadable file, or a
+    skipped input that --fail-on-skipped does not allow (the rest is checked all the same), 3 could not run.
     """
     if list_rules:
         print_rules()
@@ -190,7 +202,7 @@ def read_options(paths: tuple[str, ...], given: dict[str, Any]) -> LintOptions:
     """
     file, no_config = given.pop("config_file"), given.pop("no_config")
     if file is not None and no_config:
-        raise UsageError("give either --config or --no-config")
+        raise UsageError("--config and --no-config are mutually exclusive")
     for name in ("select", "ignore", "enable"):
         listed = (rule.strip() for text in given[name] for rule in text.split(","))
         given[name] = tuple(filter(None, listed))
@@ -201,7 +213,7 @@ def read_options(paths: tuple[str, ...], given: dict[str, Any]) -> LintOptions:
     check_all_rules(options.config)
     inputs = [*options.paths, options.config.cluster, *options.config.policies]
     if inputs.count(STDIN) > 1:
-        raise UsageError("standard input can be read only once: give a file for all but one")
+        raise UsageError("standard input may be used only once")
     return options
 
 

@@ -28,7 +28,7 @@ def context_option(parameter: str = "context") -> Callable[[_Command], _Command]
         parameter,
         default="",
         metavar="NAME",
-        help="Context of the kubeconfig.  [default: its current one]",
+        help="Context of the kubeconfig.  [default: the current context]",
     )
 
 
@@ -39,9 +39,9 @@ def check_cluster(*, live: bool, context: str, cluster: str | None) -> None:
         UsageError: It is not so.
     """
     if live and cluster:
-        raise UsageError("give either --live or --cluster FILE")
+        raise UsageError("--live and --cluster are mutually exclusive")
     if context and not live:
-        raise UsageError("--context names a live cluster: give --live, too")
+        raise UsageError("--context may only be set with --live")
 
 
 @cache

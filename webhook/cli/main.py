@@ -24,17 +24,17 @@ from webhook.serving.listener import ListenError
 
 #: Every command: its module below ``webhook.cli``, and its line in ``evenkeel --help``.
 COMMANDS: Final[Mapping[str, str]] = {
-    "certs": "Make and show the webhook's certificates.",
-    "completion": "Print a shell's completion script.",
+    "certs": "Create and show the webhook's certificates.",
+    "completion": "Print the completion script of a shell.",
     "doctor": "Diagnose an Evenkeel installation.",
-    "explain": "Explain where a pod would go, or why it fits nowhere and what would help.",
-    "fix": "Mend in manifests what lint finds and is safe to mend.",
-    "lint": "Find constraints that are invalid, dead or deadlocking, in files and folders.",
+    "explain": "Explain where a pod would be scheduled, or why it is unschedulable and what would help.",
+    "fix": "Fix lint findings in manifests where it is safe.",
+    "lint": "Check manifests for invalid, ineffective or unsatisfiable constraints.",
     "policy": "Check, show and test SpreadPolicy and KubeSchedulerConfiguration documents.",
-    "rule": "Tell what a rule finds, why it matters, and how to fix it.",
-    "score": "Tell on which nodes a pod would fit, and how they score.",
+    "rule": "Show a rule's documentation.",
+    "score": "Show on which nodes a pod fits, and their scores.",
     "serve": "Serve the admission webhook.",
-    "snapshot": "Write a live cluster to a file, for every --cluster.",
+    "snapshot": "Save a live cluster's state to a file for --cluster.",
 }
 
 #: Exit codes, as the documentation of every command lists them.

@@ -96,11 +96,9 @@ class PlacementOptions:
             raise UsageError(f"{text}; --name chooses one in a manifest" if self.file else text)
         if not self.cluster and not self.live:
             text = "evenkeel snapshot --output cluster.json"
-            raise UsageError(
-                f"give the cluster to judge by: --live, or --cluster FILE; this makes one: {text}"
-            )
+            raise UsageError(f"either --live or --cluster FILE is required; create a file with: {text}")
         if self.file == self.cluster == STDIN:
-            raise UsageError("only one of --file and --cluster can be standard input")
+            raise UsageError("only one of --file and --cluster may be standard input")
 
     def kinds(self) -> WorkloadKinds:
         """Return the kinds that make pods.
@@ -125,46 +123,49 @@ _OPTIONS: Final = (
         "-f", "--file", default="", metavar="FILE", help="Manifest with the pod or workload; - for stdin."
     ),
     click.option(
-        "--name", default="", metavar="KIND/NAME", help="Which of the objects, where the file holds several."
+        "--name", default="", metavar="KIND/NAME", help="Object to use if the file has several."
     ),
     click.option(
         "-n", "--namespace", default="",
-        help="Namespace of KIND/NAME, and of objects that name none.  [default: default, or with --live the "
+        help="Namespace of KIND/NAME and of objects without one.  [default: default, or with --live the "
         "context's]",
     ),
     click.option(
         "--cluster", default="", metavar="FILE",
-        help="What `kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json` prints, gzip or not.",
+        help="Snapshot file, gzip or not: made by `evenkeel snapshot`, or by "
+        "`kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json`.",
     ),
     click.option(
         "--live", is_flag=True,
-        help="Ask the Evenkeel of the live cluster; where there is none, read the cluster yourself. So it is "
-        "without --cluster, too, where KIND/NAME is given.",
+        help="Use the live cluster: through Evenkeel's Service, or by reading the cluster if there is none. "
+        "Default for KIND/NAME without --cluster.",
     ),
     context_option(),
     click.option(
         "--evenkeel-namespace", default=DEFAULT_EVENKEEL_NAMESPACE, show_default=True, metavar="NAME",
-        help="Namespace where Evenkeel is.",
+        help="Namespace of Evenkeel.",
     ),
     click.option(
         "--evenkeel-service", default=DEFAULT_EVENKEEL_SERVICE, show_default=True, metavar="NAME",
-        help="Service of Evenkeel there.",
+        help="Name of Evenkeel's Service.",
     ),
     click.option(
         "--kubernetes-version", default="", metavar="VERSION",
-        help=f"Release whose scheduler decides.  [default: the live cluster's, else {KNOWN_VERSION}]",
+        help=f"Kubernetes version of the scheduler.  [default: the live cluster's, else {KNOWN_VERSION}]",
     ),
     click.option(
         "--scheduler-config", default="", metavar="FILE",
-        help="The cluster's KubeSchedulerConfiguration, for its default constraints.",
+        help="KubeSchedulerConfiguration of the cluster, for its default constraints.",
     ),
     click.option(
         "--policy", multiple=True, metavar="FILE", shell_complete=complete_policies,
-        help="SpreadPolicy whose default constraints are injected first, or builtin:NAME; may be repeated.",
+        help="SpreadPolicy file or builtin:NAME whose default constraints are injected first; may be "
+        "repeated.",
     ),
     click.option(
         "--workload-kind", multiple=True, metavar="KIND",
-        help="Further kind with a pod template: GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]]; may be repeated.",
+        help="Custom resource with a pod template: GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]]; may be "
+        "repeated.",
     ),
 )  # fmt: skip
 
@@ -192,7 +193,7 @@ def read_context(
         ClusterError: The live cluster cannot be read.
     """
     if options.live:
-        # Only who asks for a live cluster waits for what talks to it.
+        # Importing the cluster client takes long.
         from webhook.cli.live_placement import read_live_context  # noqa: PLC0415
 
         return read_live_context(options)
@@ -202,7 +203,7 @@ def read_context(
 
 
 def note(text: str) -> None:
-    """Tell a line beside the answer."""
+    """Print a line to stderr."""
     click.echo(f"evenkeel: {one_line(text)}", err=True)
 
 

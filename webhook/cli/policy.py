@@ -40,11 +40,11 @@ command.add_command(policy_samples.command)
 
 @command.command(short_help="Check documents for mistakes.")
 @click.argument("files", nargs=-1, required=True, shell_complete=complete_policies)
-@click.option("--scheduler-config", metavar="FILE", help="The cluster's KubeSchedulerConfiguration.")
-@click.option("--cluster", metavar="FILE", help="Snapshot of the cluster the policies are for.")
+@click.option("--scheduler-config", metavar="FILE", help="KubeSchedulerConfiguration of the cluster.")
+@click.option("--cluster", metavar="FILE", help="Snapshot file of the cluster that the policies are for.")
 @click.option(
     "--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True,
-    help="The least finding that makes the exit code 1.",
+    help="Exit 1 if there are findings of this severity or worse.",
 )  # fmt: skip
 @click.option("-o", "--format", "report", type=click.Choice(["text", "json"]), default="text")
 @click.pass_context
@@ -59,8 +59,8 @@ def check(
 ) -> None:
     """Check documents: a file, a folder, builtin:NAME, or - for standard input.
 
-    Errors go to stderr, warnings and notes to stdout. Exit codes: 0 no error, 1 a document has errors,
-    2 a file cannot be read or holds no document of a kind that Evenkeel knows.
+    Errors go to stderr, warnings and notes to stdout. Exit codes: 0 no errors, 1 a document has errors,
+    2 a file cannot be read or has no SpreadPolicy or KubeSchedulerConfiguration.
     """
     scheduler = None if scheduler_config is None else _scheduler(scheduler_config)
     if cluster is not None:
@@ -78,7 +78,7 @@ def check(
 @click.argument("names", nargs=-1, metavar="[NAME|FILE]...", shell_complete=complete_builtin)
 @click.option("-o", "--format", "form", type=click.Choice(["yaml", "json"]), default="yaml")
 def show(names: tuple[str, ...], form: str) -> None:
-    """Print policies with every default written out; without arguments, list the built-in ones."""
+    """Print policies with all defaults filled in; without arguments, list the built-in policies."""
     if not names:
         for name in loader.builtin_names():
             click.echo(f"{name:<12} {_summary(name)}")

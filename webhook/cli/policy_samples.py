@@ -18,18 +18,18 @@ CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
 
 @click.command(name="test", short_help="Judge samples that say what should become of them.")
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...")
-@click.option("-q", "--quiet", is_flag=True, help="Print what is not as expected, and the sum.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only failed samples and the summary.")
 @click.pass_context
 def command(context: click.Context, *, folders: tuple[str, ...], quiet: bool) -> None:
-    """Test policies with samples, as admission would judge them.
+    """Test policies with sample objects, as the admission webhook would review them.
 
-    Every folder in or below DIR that holds policy.yaml (the policies under test) or suite.yaml (which names
-    them: `policies: [builtin:default]`) is a suite. Its other files are samples whose names start with what
-    must become of them: allowed, warned, denied or injected, as in denied.too-tight.yaml. The annotation
+    Every folder in or below DIR with a policy.yaml (the policies under test) or a suite.yaml (which lists
+    them: `policies: [builtin:default]`) is a suite. Its other files are samples; their names start with the
+    expected result: allowed, warned, denied or injected, as in denied.too-tight.yaml. The annotation
     evenkeel.dev/expect lists the rules that a sample must break. The objects of cluster.yaml, such as Nodes
-    and ReplicaSets, make up the cluster, and so do Services, Namespaces and Nodes beside a sample's workload.
+    and ReplicaSets, are the cluster, and so are Services, Namespaces and Nodes in a sample's file.
 
-    Exit codes: 0 every sample is as expected, 1 some are not, 2 a suite cannot be read (the others are judged
+    Exit codes: 0 all samples are as expected, 1 some are not, 2 a suite cannot be read (the others are tested
     all the same).
     """
     judged = failed = 0

@@ -44,31 +44,33 @@ evenkeel score --jsonl --cluster cluster.json < requests.jsonl > answers.jsonl
     type=click.Choice(["table", "wide", "json", "yaml"]),
     default="table",
     show_default=True,
-    help="wide is the table with a line for every node, and raw scores.",
+    help="wide: a table with a line for every node, and raw scores.",
 )
-@click.option("--jsonl", is_flag=True, help="Read a score request a line from stdin, write an answer a line.")
+@click.option(
+    "--jsonl", is_flag=True, help="Read one score request per line from stdin, write one answer per line."
+)
 @click.pass_context
 def command(
     context: click.Context, /, *, form: str, jsonl: bool, **values: Any
 ) -> None:  # the common options
     """Score every node for one pod, as kube-scheduler would.
 
-    KIND/NAME is an object of the cluster, such as deploy/web: read with your own rights, or found in the
-    snapshot. A file holds a Pod, or a workload whose next pod is meant. Services and Namespaces in it count
-    as part of the cluster.
+    KIND/NAME is an object of the cluster, such as deploy/web, read with your own permissions or from the
+    snapshot. A file has a Pod, or a workload whose next pod is scheduled. Services and Namespaces in it are
+    added to the cluster.
 
-    With --jsonl each line of stdin is a score request, as POST /v1/score takes it, and gets one line on
-    stdout, in order: the answer, or {"error", "details"} for a bad line, an empty one too. A request
-    without "cluster" means --cluster, or the cluster as --live finds it once, at the start.
+    With --jsonl each line of stdin is a score request, as for POST /v1/score, and gets one line on stdout, in
+    order: the answer, or {"error", "details"} for an invalid (or empty) line. A request without "cluster"
+    uses --cluster, or the live cluster as read once at the start.
 
-    Exit codes: 0 it fits some node, 1 it fits none, 2 bad usage or input, 3 could not run. With --jsonl:
-    2 if a line was bad, else 1 if some pod fits no node.
+    Exit codes: 0 the pod fits a node, 1 it fits none, 2 bad usage or input, 3 could not run. With --jsonl:
+    2 if a line was invalid, else 1 if some pod fits no node.
     """
     options = PlacementOptions(**values).with_default_cluster()
     if jsonl and (options.file or options.words):
-        raise UsageError("give either --file or KIND/NAME, or --jsonl")
+        raise UsageError("--jsonl may not be combined with --file or KIND/NAME")
     if jsonl and options.cluster == STDIN:
-        raise UsageError("standard input has the requests: --cluster must be a file")
+        raise UsageError("--cluster must be a file: standard input has the requests")
     options.check_cluster()
     if jsonl:
         context.exit(_answer_lines(sys.stdin.buffer, read_context(options)))

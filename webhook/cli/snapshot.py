@@ -26,19 +26,19 @@ evenkeel snapshot | evenkeel explain -f web.yaml --cluster -
 
 @click.command(epilog=_EXAMPLES)
 @context_option()
-@click.option("--output", default="", metavar="FILE", help="Where to write it; by default to stdout.")
-@click.option("--gzip", "packed", is_flag=True, help="Pack it; every --cluster reads it so, too.")
+@click.option("--output", default="", metavar="FILE", help="File to write; default: stdout.")
+@click.option("--gzip", "packed", is_flag=True, help="Compress with gzip; --cluster reads it as is.")
 def command(*, context: str, output: str, packed: bool) -> None:
-    """Write a live cluster to a file: nodes, pods, services, namespaces and what owns pods.
+    """Save a live cluster's state to a file: nodes, pods, services, namespaces and owners of pods.
 
-    It is a v1 List, as kubectl prints one, and takes far less memory to make. Left out is what places no pod
-    and may be secret: environment, arguments and probes of containers, managed fields, and kubectl's copy of
-    what was applied last.
+    The file is a v1 List, as kubectl prints it. Fields that do not affect scheduling and may be secret are
+    left out: environment, arguments and probes of containers, managed fields, and kubectl's last-applied
+    annotation.
 
     Exit codes: 0 written, 2 bad usage or a file that cannot be written, 3 the cluster cannot be read.
     """
     if packed and not output and sys.stdout.isatty():
-        raise UsageError("a terminal cannot show packed bytes: give --output FILE")
+        raise UsageError("--gzip needs --output FILE when standard output is a terminal")
     api = api_server(context)
     with _opened(output) as file, reading_progress() as advance:
         pieces = written_list(_counted(read_objects(api, EVERYTHING), advance))

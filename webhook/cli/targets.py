@@ -68,12 +68,14 @@ def parse_target(words: tuple[str, ...], kinds: WorkloadKinds) -> ObjectTarget |
         return None
     typed, slash, name = "/".join(words).partition("/")
     if not slash or not name or "/" in name:
-        raise UsageError(f"name one object as KIND/NAME, such as deploy/web, got {shown(' '.join(words))}")
+        raise UsageError(
+            f"KIND/NAME: Invalid value: {shown(' '.join(words))}: must be one object such as deploy/web"
+        )
     for kind in kinds.known():
         if typed.lower() in spellings(kind):
             return ObjectTarget(kind, name)
     known = ", ".join(SHORT_NAMES.get((kind.group, kind.kind), kind.name.lower()) for kind in kinds.known())
-    raise UsageError(f"no kind that makes pods: {shown(typed)}; known are {known}")
+    raise UsageError(f"KIND/NAME: Unsupported value: {shown(typed)}: supported kinds: {known}")
 
 
 def spellings(kind: WorkloadKind) -> set[str]:

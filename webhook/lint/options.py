@@ -20,6 +20,7 @@ from policies.config.lint_config import (
     load_lint_config,
 )
 from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.fields import shown
 from policies.manifests.skipped import FailOnSkipped
 from policies.model.version import KNOWN_VERSION
 from policies.rules.base import RuleTarget, all_rules, unknown_rule
@@ -107,10 +108,10 @@ def release_of(paths: tuple[str, ...], values: tuple[str, ...], settings: tuple[
     if not values and not settings:
         return None
     if not any(Path(path, CHART).is_file() or Path(path).name == CHART for path in paths):
-        raise UsageError(f"--values and --set are for charts: name the folder of one, with {CHART}")
+        raise UsageError(f"--values and --set may only be set when a PATH is a chart (a folder with {CHART})")
     for setting in settings:
         if "=" not in setting:
-            raise UsageError(f"--set: must be KEY=VALUE, got {setting[:60]!r}")
+            raise UsageError(f"--set: Invalid value: {shown(setting)}: must be KEY=VALUE")
     for file in values:
         read_text(file, named=True)
     return Release(values=values, settings=tuple(f"--set={setting}" for setting in settings))
@@ -157,7 +158,7 @@ def find_config(paths: tuple[str, ...]) -> str | None:
         found.setdefault(_above("." if path == STDIN else path), path)
     if len(found) > 1:
         each = ", ".join(f"{path}: {config or 'none'}" for config, path in found.items())
-        raise UsageError(f"the paths have different {FILE_NAME} files ({each}); name one with --config")
+        raise UsageError(f"the paths have different {FILE_NAME} files ({each}); choose one with --config")
     return next(iter(found))
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from policies.manifests.documents import decoded
 from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.fields import shown
 from policies.reports.lint_run import LintRun
 from policies.reports.lint_text import Details
 from webhook.lint.field_origins import FieldOrigins
@@ -50,14 +51,20 @@ def parse_outputs(texts: Iterable[str]) -> tuple[Output, ...]:
         form, _, file = text.partition("=")
         outputs.append(output := Output(form, file))
         if output.form not in FORMATS:
-            raise UsageError(f"--format: must be one of {', '.join(FORMATS)}, got {output.form[:60]!r}")
+            raise UsageError(
+                f"--format: Unsupported value: {shown(output.form)}: supported values: {', '.join(FORMATS)}"
+            )
         if text.endswith("="):
-            raise UsageError(f"--format: {text} names no file; write {output.form}=FILE, or {output.form}")
+            raise UsageError(
+                f"--format: Invalid value: {shown(text)}: must be {output.form}=FILE or {output.form}"
+            )
     files = [output.file for output in outputs]
     for file in dict.fromkeys(files):
         if files.count(file) > 1:
             where = f"{file} is" if file else "standard output is"
-            raise UsageError(f"--format: {where} given two reports; write FORMAT=FILE for all but one")
+            raise UsageError(
+                f"--format: Duplicate value: {where} given two reports; write FORMAT=FILE for all but one"
+            )
     return tuple(outputs) or (Output("text"),)
 
 

@@ -467,4 +467,4 @@ def test_a_policy_that_names_no_rule(folder: Path) -> None:
     result = lint("good.yaml", "--policy", "policy.yaml")
 
     assert 0 == result.exit_code
-    assert "did you mean selector-empty" in result.stderr
+    assert 'did you mean "selector-empty"' in result.stderr

@@ -30,9 +30,9 @@ def test_one_cluster(*, live: bool, context: str, cluster: str | None) -> None:
 @pytest.mark.parametrize(
     ("live", "context", "cluster", "problem"),
     [
-        pytest.param(True, "", "c.json", "give either --live or --cluster FILE", id="two clusters"),
-        pytest.param(False, "production", None, "--context names a live cluster", id="a context of nothing"),
-        pytest.param(False, "production", "c.json", "--context names a live cluster", id="of a file"),
+        pytest.param(True, "", "c.json", "--live and --cluster", id="two clusters"),
+        pytest.param(False, "production", None, "--context may only", id="a context of nothing"),
+        pytest.param(False, "production", "c.json", "--context may only", id="of a file"),
     ],
 )
 def test_two_clusters(*, live: bool, context: str, cluster: str | None, problem: str) -> None:

@@ -118,7 +118,7 @@ def test_standard_input_is_read_once(plane: ControlPlane, folder: Path, commands
     ("arguments", "code", "stderr"),
     [
         pytest.param(["-f", "broken.yaml"], 2, "broken.yaml:15: spec", id="2: the line of a mistake"),
-        pytest.param(["-f", "fits.yaml", "--cluster", "x"], 2, "either --live or", id="2: a file, too"),
+        pytest.param(["-f", "fits.yaml", "--cluster", "x"], 2, "--live and --cluster", id="2: a file, too"),
         pytest.param(["-f", "fits.yaml", "--context", "gone"], 3, "cannot load", id="3: no context"),
         pytest.param(["-f", "beside.yaml"], 0, "Service/web in the file does not", id="0: a Service beside"),
         pytest.param(["-f", "fits.yaml", "--policy", "builtin:default"], 0, "--policy", id="0: a policy"),
@@ -151,7 +151,7 @@ def test_messages(commands: Commands, arguments: list[str], code: int, stderr: s
         pytest.param(
             ["explain", "clone/web"], 3, "cannot find CloneSet.apps.kruise.io", id="3: no such kind"
         ),
-        pytest.param(["explain", "foo/web"], 2, "no kind that makes pods", id="2: no kind"),
+        pytest.param(["explain", "foo/web"], 2, "Unsupported value", id="2: no kind"),
     ],
 )
 def test_objects_of_the_cluster(

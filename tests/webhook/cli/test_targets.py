@@ -43,12 +43,12 @@ def test_kinds_by_any_name(words: list[str], expected: tuple[str, str]) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["deploy"], "name one object as KIND/NAME"),
-        (["deploy/"], "name one object as KIND/NAME"),
-        (["deploy/a/b"], "name one object as KIND/NAME"),
-        (["deploy", "a", "b"], "name one object as KIND/NAME"),
-        (["node/n1"], 'no kind that makes pods: "node"; known are po, '),
-        (["/web"], "no kind that makes pods"),
+        (["deploy"], "KIND/NAME: Invalid value"),
+        (["deploy/"], "KIND/NAME: Invalid value"),
+        (["deploy/a/b"], "KIND/NAME: Invalid value"),
+        (["deploy", "a", "b"], "KIND/NAME: Invalid value"),
+        (["node/n1"], 'KIND/NAME: Unsupported value: "node": supported kinds: po, '),
+        (["/web"], "KIND/NAME: Unsupported value"),
     ],
     ids=str,
 )
