@@ -159,7 +159,7 @@ class ServerState:
         """Return the context without the cluster if its picture is too old, and tell when that changes."""
         why = self._stale_reason()
         if bool(why) != bool(self._usable.withheld):
-            LOGGER.warning("cluster_withheld" if why else "cluster_usable", extra={"fields": {"why": why}})
+            LOGGER.warning("cluster_cache_stale" if why else "cluster_usable", extra={"fields": {"why": why}})
         return self.context.without_cluster(why) if why else self.context
 
     def _unsynced_reason(self) -> str:

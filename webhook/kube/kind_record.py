@@ -82,7 +82,7 @@ class KindRecord:
             return
         if problem != self._last_error:
             fields = {"kind": self._kind, "problem": problem}
-            LOGGER.warning("cluster_not_followed", extra={"fields": fields}, exc_info=trace)
+            LOGGER.warning("watch_failed", extra={"fields": fields}, exc_info=trace)
         self._last_error = problem
 
     def watching(self) -> None:

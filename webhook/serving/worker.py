@@ -186,7 +186,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         except OSError as error:
             if error.errno in _SHORTAGES:
                 self._short = True
-                LOGGER.warning("cannot_accept", extra={"fields": {"error": str(error.strerror)}})
+                LOGGER.warning("accept_failed", extra={"fields": {"error": str(error.strerror)}})
             return False
         connection = Connection(self.cfg, sock, client, listener.getsockname(), self._limits)
         self._open.add(connection)

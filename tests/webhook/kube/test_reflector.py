@@ -358,7 +358,7 @@ def test_the_status_names_what_is_wrong(
     assert ("Pod", False, f"{code} {reason}: no pods") == (
         refused.kind, refused.synced, refused.last_error,
     )  # fmt: skip
-    assert ["cluster_not_followed"] == [record.getMessage() for record in caplog.records]
+    assert ["watch_failed"] == [record.getMessage() for record in caplog.records]
 
 
 def test_a_bug_ends_nothing(
