@@ -9,8 +9,8 @@ from typing import Final
 import click
 import orjson
 
+from policies.manifests.sanitize import one_line
 from policies.reports.lint_run import plural
-from policies.reports.sanitize import one_line
 from webhook.doctor.check_result import CheckResult, CheckStatus
 from webhook.doctor.diagnosis import Diagnosis
 from webhook.doctor.observations import Observed
