@@ -248,7 +248,7 @@ class _Asking(NamedTuple):
         for rule in rules:
             if self._denies(rule) and (self.before is None or not _why_not(self.before, rule)):
                 path = self.costs.subject.kind.constraints_path
-                error = FieldError(path, f"cannot be judged: {why}", ErrorKind.TOO_MANY, rule.id)
+                error = FieldError(path, f"cannot be checked: {why}", ErrorKind.TOO_MANY, rule.id)
                 settings = rule_settings(self.policies, rule.id)
                 yield weigh(error, self._here(rule, rule.severity), settings, self.strictest)
 

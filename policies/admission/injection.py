@@ -37,7 +37,7 @@ class Skip(StrEnum):
     NO_POD_SPEC = "it holds no pod spec"
     NO_OWN_SELECTOR = "it has no selector of its own that matches its template"
     NO_CLUSTER = "no cluster is connected, so its selector cannot be deduced"
-    WITHHELD = "the picture of the cluster cannot be used, so its selector cannot be deduced"
+    WITHHELD = "the cluster cache cannot be used, so its selector cannot be deduced"
     NO_DEDUCED_SELECTOR = "no Service matches it and no known controller owns it"
     NO_DEFAULTS = "its scheduler has no default constraints"
 

@@ -159,7 +159,7 @@ class Costs:
         parts = _requirements(workload) + _requests(workload) + _selecting(workload)
         if parts * (nodes + pods // _PODS_A_NODE + _NODES_A_PART) <= MAX_LOOKS:
             return ""
-        return f"what it asks for takes too long to compare with {nodes} nodes"
+        return f"its scheduling requirements take too long to compare with {nodes} nodes"
 
     def _too_much(self, read: list[Any], what: str) -> str:
         constraints = self.subject.pod.constraints

@@ -95,7 +95,7 @@ def _scope(policy: SpreadPolicy, around: Surroundings) -> Iterator[_Advice]:
     unknown = sorted(selector.keys - {NAMESPACE_NAME_LABEL}) if selector else []
     if unknown and not around.has_cluster:
         text = (
-            f"asks for {', '.join(unknown)}, and a namespace's labels are known only where a cluster is "
+            f"requires {', '.join(unknown)}, but namespace labels are known only when a cluster is "
             f"connected (--cluster); without one only {NAMESPACE_NAME_LABEL} is"
         )
         path = _SPEC.child("scope", "namespaceSelector")
@@ -108,7 +108,7 @@ def _unknown_kinds(kinds: Iterable[str]) -> Iterator[_Advice]:
         if name in known:
             continue
         close = get_close_matches(name, known, 1)
-        hint = f"did you mean {close[0]}?" if close else "the server must be told of it: --workload-kind"
+        hint = f'did you mean "{close[0]}"?' if close else "configure the server with --workload-kind"
         path = _SPEC.child("scope", "kinds").index(position)
         yield _Advice(
             Severity.WARNING, path, f"{name} is no kind that Evenkeel knows; {hint}", "kind-unknown"

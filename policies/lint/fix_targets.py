@@ -47,7 +47,7 @@ _Refused: TypeAlias = list[tuple[Fix, RewriteRefusal]]
 #: A layer, however many objects it is one of.
 _Place: TypeAlias = tuple[TextKey, int, FieldPath]
 #: Why what was built is left alone.
-_NOWHERE = "no file that it was built from states it so alone: mend it by hand"
+_NOWHERE = "no single source file has this value: fix it by hand"
 
 
 def fixes_of(

@@ -8,11 +8,12 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from policies.manifests.sanitize import one_line
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.placement import Placement
 from policies.reports.domain_bars import domain_bars
-from policies.reports.wording import nodes, plain
+from policies.reports.wording import nodes
 from policies.scheduler.domain_stats import ConstraintStats
 
 
@@ -39,7 +40,7 @@ def _lines(standing: ConstraintStats, placement: Placement) -> Iterator[str]:
     if narrowed:
         yield narrowed
     if _is_of_one_node(standing, placement):
-        effect = "refuses only nodes without the label" if standing.applied.is_hard else "decides nothing"
+        effect = "rejects only nodes without the label" if standing.applied.is_hard else "has no effect"
         yield f"each pod is made for one node, which alone counts: the constraint {effect}"
         return
     yield _operands(standing)
@@ -54,13 +55,13 @@ def _is_of_one_node(standing: ConstraintStats, placement: Placement) -> bool:
 
 
 def _selected(standing: ConstraintStats, placement: Placement) -> str:
-    applied, namespace = standing.applied, plain(placement.subject.namespace)
-    effect = "refuses no node that has the label" if applied.is_hard else "prefers no node that has the label"
+    applied, namespace = standing.applied, one_line(placement.subject.namespace)
+    effect = "rejects no node that has the label" if applied.is_hard else "prefers no node that has the label"
     if applied.selector is None:
         return f"no labelSelector: it counts no pods, so it {effect}"
     if standing.counts_nothing:
         return f"labelSelector {{}} counts no pods in Kubernetes {placement.version}, so it {effect}"
-    selected = plain(str(applied.selector))
+    selected = one_line(str(applied.selector))
     who = f"pods of namespace {namespace}{f' with {selected}' if selected else ''}"
     own = "this pod is one" if applied.self_match else "this pod is none, and never counts"
     return f"counts {who}; {own} (self match {applied.self_match})"
@@ -74,9 +75,11 @@ def _narrowed(standing: ConstraintStats, placement: Placement) -> str:
     labels = placement.verdict.request.pod.labels
     having = [key for key in keys if key in labels]
     lacking = [key for key in keys if key not in labels]
-    parts = [f"narrowed by matchLabelKeys {plain(', '.join(having))}"] if having else []
+    parts = [f"narrowed by matchLabelKeys {one_line(', '.join(having))}"] if having else []
     if lacking:
-        parts.append(f"matchLabelKeys {plain(', '.join(lacking))} narrows nothing: the pod has no such label")
+        parts.append(
+            f"matchLabelKeys {one_line(', '.join(lacking))} narrows nothing: the pod has no such label"
+        )
     return "; ".join(parts)
 
 
@@ -88,7 +91,7 @@ def _operands(standing: ConstraintStats) -> str:
         plus = f"maxSkew {constraint.max_skew:,} - 1"
         return f"raw score = matching x weight {standing.weight:.2f} + {plus}; the lowest sum is best"
     skew = f"skew = matching + self match {applied.self_match} - global minimum {standing.minimum:,}"
-    check = f"{skew}; above maxSkew {constraint.max_skew:,} it refuses"
+    check = f"{skew}; rejected above maxSkew {constraint.max_skew:,}"
     if not standing.domain_count:
         return f"{check}; the minimum is 0 because no node that counts has the label"
     if standing.domain_count < constraint.min_domains:
@@ -113,7 +116,7 @@ def _aside(standing: ConstraintStats, placement: Placement) -> Iterator[str]:
 
 def _fate(standing: ConstraintStats, placement: Placement) -> str:
     if standing.applied.is_hard:
-        return "so that it is refused" if standing.lacking_nodes == 1 else "so that they are refused"
+        return "so it is rejected" if standing.lacking_nodes == 1 else "so they are rejected"
     if placement.verdict.request.requires_all_keys:
         return "and get score 0" if standing.lacking_nodes > 1 else "and gets score 0"
     return "which the built-in defaults allow"
@@ -136,4 +139,4 @@ def _left_out_by(standing: ConstraintStats, placement: Placement) -> Iterator[st
         if other.is_hard is standing.applied.is_hard
     } - {constraint.topology_key}
     if others and (standing.applied.is_hard or question.requires_all_keys):
-        yield f"without the label {plain(', '.join(sorted(others)))} of another constraint"
+        yield f"without the label {one_line(', '.join(sorted(others)))} of another constraint"

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from policies.reports.wording import plain
+from policies.manifests.sanitize import one_line
 from policies.scheduler.domain_stats import ConstraintStats, DomainStats, EqualDomains
 
 #: Columns of the longest bar, and of the longest in a narrow terminal. Arbitrary.
@@ -46,7 +46,7 @@ def _domains(standing: ConstraintStats, room: int) -> Table:
     for domain in standing.domains:
         nodes = f"{domain.nodes:,}" if domain.counted else "not counted"
         table.add_row(
-            plain(domain.value) or "(empty)",
+            one_line(domain.value) or "(empty)",
             _bar(domain.matching / (longest or 1), room, fits=domain.fits),
             f"{domain.matching:,}",
             nodes,

@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from policies.admission.rejection_summary import written
+from policies.manifests.sanitize import one_line
 from policies.placement.explain import Explained
 from policies.placement.placement import Placement
 from policies.reports.constraint_text import constraint_text
@@ -21,7 +22,6 @@ from policies.reports.wording import (
     item,
     named,
     nodes,
-    plain,
     print_all,
     replicas_text,
     sentence,
@@ -56,7 +56,7 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
         yield sentence(verdict.message)
     yield from _constraints(explained, width)
     if explanation.rejected:
-        yield from _section("Why nodes refuse it", _refusing(verdict, explanation.rejected, groups))
+        yield from _section("Why nodes reject it", _refusing(verdict, explanation.rejected, groups))
     if explanation.tiers:
         yield from _section("Where it would go", _outlook(explanation, placement, groups))
     if explained.stuck_message and verdict.names:
@@ -68,7 +68,7 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
         yield from _section(title, suggestions_text(explained.remedies, placement, explained.replicas))
     if verdict.request.pod.unmodeled:
         asked = ", ".join(verdict.request.pod.unmodeled)
-        text = f"Not modeled, and may refuse more nodes: the pod's {asked}."
+        text = f"Not modeled, and may reject more nodes: the pod's {asked}."
         yield from ("", Text(text, "yellow"))
 
 
@@ -104,10 +104,10 @@ def _refusing(
 
 
 def _refusal(verdict: SchedulingResult, refusal: Rejection) -> Iterator[str]:
-    words = f"{refusal.plugin}: {plain(', '.join(refusal.texts))}"
+    words = f"{refusal.plugin}: {one_line(', '.join(refusal.texts))}"
     if refusal.taint is not None:
         key, value, effect = refusal.taint
-        yield f"{words}: {plain(f'{key}={value}' if value else key)}:{effect}"
+        yield f"{words}: {one_line(f'{key}={value}' if value else key)}:{effect}"
     elif refusal.shortages:
         for shortage in refusal.shortages:
             yield f"{refusal.plugin}: {_shortage(shortage)}"
@@ -124,19 +124,19 @@ def _shortage(shortage: Shortage) -> str:
     if shortage.resource == "pods":
         return f"Too many pods: {left} more allowed"
     requested = written(shortage.resource, shortage.requested)
-    return f"Insufficient {plain(shortage.resource)}: {requested} requested, {left} left"
+    return f"Insufficient {one_line(shortage.resource)}: {requested} requested, {left} left"
 
 
 def _breach(verdict: SchedulingResult, breach: SkewViolation) -> str:
     applied = verdict.results[breach.constraint].applied
     if breach.lacks_key:
-        return f"no label {plain(applied.constraint.topology_key)}"
+        return f"no label {one_line(applied.constraint.topology_key)}"
     limit = f"above maxSkew {applied.constraint.max_skew:,}"
     if breach.least != breach.most:
         return f"skew {breach.least:,} to {breach.most:,} in {breach.domains:,} domains, {limit}"
     # matching + self match - minimum = skew.
     minimum = breach.matching + applied.self_match - breach.least
-    where = f"{breach.domains:,} domains" if breach.domain is None else plain(breach.domain) or "(empty)"
+    where = f"{breach.domains:,} domains" if breach.domain is None else one_line(breach.domain) or "(empty)"
     operands = f"{breach.matching:,} matching + {applied.self_match} - minimum {minimum:,}"
     return f"{where}: {operands} = skew {breach.least:,}, {limit}"
 

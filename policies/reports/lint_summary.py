@@ -23,8 +23,8 @@ def counts(run: LintRun) -> dict[Severity, str]:
     return {severity: plural(number, severity) for severity, number in numbers.items() if number}
 
 
-def looked_at(run: LintRun) -> str:
-    """Return how much was looked at."""
+def checked_inputs(run: LintRun) -> str:
+    """Return how many inputs were checked."""
     return f"{plural(len(run.files), 'file')}, {plural(run.result.workloads, 'workload')}"
 
 

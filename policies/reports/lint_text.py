@@ -12,7 +12,7 @@ import click
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
 from policies.reports.lint_run import LintRun, plural
-from policies.reports.lint_summary import asides, counts, looked_at, skipped_count, skipped_groups
+from policies.reports.lint_summary import asides, counts, checked_inputs, skipped_count, skipped_groups
 from policies.reports.overlays import overlays
 from policies.reports.rule_manual import how_to_fix
 from policies.reports.source_line import mark
@@ -163,10 +163,10 @@ def _summary(run: LintRun, style: Details) -> Iterator[str]:
     skipped = skipped_count(run)
     if told:
         files = len({finding.location.file for finding in run.result.findings})
-        first = f"{', '.join(told)} in {plural(files, 'file')} (looked at {looked_at(run)})"
+        first = f"{', '.join(told)} in {plural(files, 'file')} (checked {checked_inputs(run)})"
     else:
-        # Green is for what was looked at as a whole.
-        first = f"{style('No findings', fg='yellow' if skipped else 'green')} in {looked_at(run)}"
+        # Green is for inputs that were checked completely.
+        first = f"{style('No findings', fg='yellow' if skipped else 'green')} in {checked_inputs(run)}"
     yield f"{first}; {skipped}" if skipped else first
     for line in asides(run, verbose=style.verbose):
         yield from style.wrapped("", line)

@@ -9,7 +9,7 @@ from typing import Final
 from policies.manifests.findings import Finding
 from policies.manifests.sanitize import one_line
 from policies.reports.lint_run import LintRun
-from policies.reports.lint_summary import asides, counts, looked_at, skipped_count, skipped_groups
+from policies.reports.lint_summary import asides, counts, checked_inputs, skipped_count, skipped_groups
 from policies.reports.overlays import message
 
 #: Characters of all rows. Arbitrary; GitHub takes comments of 65,536 characters, and this leaves room.
@@ -30,7 +30,7 @@ def render(run: LintRun) -> str:
     """Return a heading, a row a finding as far as a comment holds them, and what else is to be told."""
     findings = run.findings
     rows = list(_rows(findings))
-    heading = f"{', '.join(counts(run).values()) or 'no findings'} in {looked_at(run)}"
+    heading = f"{', '.join(counts(run).values()) or 'no findings'} in {checked_inputs(run)}"
     parts = [f"### evenkeel: {'; '.join(filter(None, (heading, skipped_count(run))))}\n"]
     if rows:
         parts.append(f"{_HEADER}{''.join(rows)}")

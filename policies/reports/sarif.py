@@ -32,7 +32,7 @@ _GITHUB_SEVERITY: Final = {
 }
 #: What is said of a finding that no rule made, such as a file that cannot be read; GitHub asks for all three.
 _NO_RULE: Final = {
-    "shortDescription": {"text": "Something that keeps rules from being asked."},
+    "shortDescription": {"text": "A reason why rules did not run."},
     "fullDescription": {"text": "A file, a document or an annotation that cannot be used as it is."},
     "help": {"text": "The message says what was found and what is allowed."},
 }

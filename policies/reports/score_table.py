@@ -13,7 +13,7 @@ from rich.text import Text
 
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.placement import Placement
-from policies.reports.wording import constraint_title, dropped, headline, item, plain, print_all, sentence
+from policies.reports.wording import constraint_title, dropped, headline, item, print_all, sentence
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.result import DomainCounts, FilterResult, Plugin, SchedulingResult, ScoreResult
@@ -69,7 +69,7 @@ def _constraints(placement: Placement) -> Iterator[RenderableType]:
         return
     if placement.verdict.request.pinned:
         yield Text(
-            "Each pod is made for one node, so that constraints only refuse nodes without their label."
+            "Each pod is created for one node, so constraints only reject nodes without their label."
         )
     for number, result in enumerate(placement.verdict.results, start=1):
         yield item(number, constraint_title(result.applied, placement.policy))
@@ -89,7 +89,7 @@ def _operands(result: FilterResult | ScoreResult) -> Iterator[str]:
 def _selected(applied: AppliedConstraint) -> str:
     if applied.selector is None:
         return "counts no pods: it has no labelSelector"
-    selector = plain(str(applied.selector)) or "all of the namespace, as {} selects"
+    selector = one_line(str(applied.selector)) or "all of the namespace, as {} selects"
     return f"counts pods: {selector}{'' if applied.self_match else ' (not this pod itself)'}"
 
 
@@ -105,7 +105,7 @@ def _standing(domains: DomainCounts) -> str:
         counts = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         return f"{counts} in each of {len(existing):,} domains"
     return ", ".join(
-        f"{plain(domains.values[domain]) or '(empty)'} {matching[domain]:,}" for domain in existing
+        f"{one_line(domains.values[domain]) or '(empty)'} {matching[domain]:,}" for domain in existing
     )
 
 
@@ -146,7 +146,7 @@ def _heading(key: str, keys: list[str]) -> str:
     """Return the last word of a key if that tells it from the others."""
     word = key.rpartition("/")[2]
     alone = [other.rpartition("/")[2] for other in keys].count(word) == 1
-    return plain(word.upper() if alone else key)
+    return one_line(word.upper() if alone else key)
 
 
 def _rank(row: _Row) -> tuple[bool, int]:
@@ -168,7 +168,7 @@ def _rows(verdict: SchedulingResult, keys: list[str], *, wide: bool) -> Iterator
 def _domain(domains: DomainCounts, node: int) -> str:
     """Return the value of a topology key that a node carries, as kubectl shows an absent one."""
     number = int(domains.of_node[node])
-    return "<none>" if number == MISSING else plain(domains.values[number]) or "(empty)"
+    return "<none>" if number == MISSING else one_line(domains.values[number]) or "(empty)"
 
 
 def _reasons(verdict: SchedulingResult, node: int) -> Iterator[str]:
@@ -189,17 +189,17 @@ def _shortfall(result: FilterResult, node: int) -> str:
     applied, domains = result.applied, result.domains
     domain = int(domains.of_node[node])
     if domain == MISSING:
-        return f"no label {plain(applied.constraint.topology_key)}"
+        return f"no label {one_line(applied.constraint.topology_key)}"
     # Every node is a domain of its own here; named, no two of them would be alike.
-    where = "" if applied.constraint.topology_key == HOSTNAME else f"{plain(domains.values[domain])} "
+    where = "" if applied.constraint.topology_key == HOSTNAME else f"{one_line(domains.values[domain])} "
     skew = f"{domains.matching[domain]} + {applied.self_match} - {result.minimum} = {result.skew[node]}"
     return f"{where}{skew}, above {applied.constraint.max_skew}"
 
 
 def _named(names: list[str], *, grouping: bool) -> str:
     if not grouping:
-        return plain(names[0])
-    return f"{len(names):,}: {plain(names[0])}{', …' if len(names) > 1 else ''}"
+        return one_line(names[0])
+    return f"{len(names):,}: {one_line(names[0])}{', …' if len(names) > 1 else ''}"
 
 
 def _notes(verdict: SchedulingResult) -> Iterator[Text]:
@@ -213,4 +213,4 @@ def _notes(verdict: SchedulingResult) -> Iterator[Text]:
         yield sentence(verdict.message)
     unmodeled = verdict.request.pod.unmodeled
     if unmodeled:
-        yield Text(f"Not judged, though a scheduler looks at it: {', '.join(unmodeled)}.", style="yellow")
+        yield Text(f"Not modeled, although kube-scheduler checks it: {', '.join(unmodeled)}.", style="yellow")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from policies.manifests.sanitize import one_line
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.next_pod import SELECTING_KINDS
 from policies.placement.placement import Placement
-from policies.reports.wording import nodes, plain
+from policies.reports.wording import nodes
 from policies.scheduler.changes import Change, ChangeKind, ClusterChange
 
 _COSTS: Final = {
@@ -16,7 +17,7 @@ _COSTS: Final = {
     ChangeKind.LABEL_SELECTOR: "pods of other workloads no longer count",
     ChangeKind.MATCH_LABEL_KEYS: "pods of earlier revisions no longer count",
     ChangeKind.TERMINATION: "time",
-    ChangeKind.CORDON: "whoever cordoned the node may not be done with it",
+    ChangeKind.CORDON: "the node may still be under maintenance",
     ChangeKind.NODE_LABEL: "nothing if the label is true; pods count where it says",
     ChangeKind.REQUESTS: "less is set aside for the pod",
     ChangeKind.WHEN_UNSATISFIABLE: "spreading becomes a preference, which other scores can outweigh",
@@ -60,7 +61,9 @@ def _key(change: Change, placement: Placement) -> str:
     results = placement.verdict.results
     position = change.constraint
     known = position is not None and position < len(results)
-    return plain(results[position].applied.constraint.topology_key) if known and position is not None else ""
+    return (
+        one_line(results[position].applied.constraint.topology_key) if known and position is not None else ""
+    )
 
 
 def how_edited(placement: Placement) -> str:
@@ -87,4 +90,4 @@ def how_edited(placement: Placement) -> str:
 
 
 def _titled(kind: str, name: str) -> str:
-    return f"{plain(kind)} {plain(name)}"
+    return f"{one_line(kind)} {one_line(name)}"

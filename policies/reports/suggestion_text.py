@@ -11,11 +11,12 @@ from rich.text import Text
 
 from policies.manifests.edits import Edit
 from policies.manifests.fields import shown
+from policies.manifests.sanitize import one_line
 from policies.placement.placement import Placement
 from policies.placement.replicas import Replicas
 from policies.placement.suggestions import Elsewhere, Suggestion, Suggestions
 from policies.reports.suggestion_cost import cost_of, how_edited
-from policies.reports.wording import at_most, item, named, nodes, plain
+from policies.reports.wording import at_most, item, named, nodes
 from policies.scheduler.changes import ChangeKind, ClusterChange
 from policies.scheduler.request import ConstraintOrigin
 
@@ -62,12 +63,12 @@ def _enough(found: tuple[Suggestion, ...], placement: Placement) -> str:
     if not short:
         if at_most(placement):
             return "As far as the pod is modeled any one of these is enough; the first gives up least."
-        return "Any one of these is enough, as judged on this cluster; the first gives up least."
+        return "Any one of these is enough, verified on this cluster; the first changes the least."
     wanted = f"all {short[0].replicas.wanted:,} replicas" if short[0].replicas is not None else ""
     numbers = [str(number) for number, remedy in enumerate(found, start=1) if remedy not in short]
     if not numbers:
-        return f"Each was judged alone on this cluster; none is enough for {wanted}."
-    return f"Each was judged alone on this cluster; enough for {wanted}: {', '.join(numbers)}."
+        return f"Each was verified alone on this cluster; none is enough for {wanted}."
+    return f"Each was verified alone on this cluster; enough for {wanted}: {', '.join(numbers)}."
 
 
 def _remedy(
@@ -99,8 +100,8 @@ def _outcome(remedy: Suggestion, placement: Placement, before: Replicas | None) 
 
 def in_cluster(change: ClusterChange) -> str:
     """Return what to do in the cluster, with the command where there is one."""
-    names = ", ".join(map(plain, change.nodes))
-    key, value = plain(change.key), None if change.value is None else plain(change.value)
+    names = ", ".join(map(one_line, change.nodes))
+    key, value = one_line(change.key), None if change.value is None else one_line(change.value)
     match change.what:
         case ChangeKind.TERMINATION:
             which = f"{nodes(change.count)}{': ' if change.count == len(change.nodes) else ', such as '}"
@@ -110,7 +111,7 @@ def in_cluster(change: ClusterChange) -> str:
         case ChangeKind.NODE_LABEL:
             command = f"kubectl label node {names} {key}={value}"
             return f"give {names} the label {key} that it lacks; if {value} is true: {command}"
-    taints = f"taint{'' if len(change.without) == 1 else 's'} {', '.join(map(plain, change.without))}"
+    taints = f"taint{'' if len(change.without) == 1 else 's'} {', '.join(map(one_line, change.without))}"
     without = f", without the {taints}" if change.without else ""
     if change.key and value is None:
         each = "a new domain" if change.count == 1 else "a new domain each"
@@ -119,7 +120,7 @@ def in_cluster(change: ClusterChange) -> str:
 
 
 def _edit(edit: Edit) -> str:
-    path = plain(str(edit.path))
+    path = one_line(str(edit.path))
     if edit.new is None:
         old = _flow(edit.old)
         return f"remove {path}{f' ({old})' if len(old) <= REMOVED_LENGTH else ''}"
@@ -134,8 +135,8 @@ def _elsewhere(elsewhere: Elsewhere, placement: Placement) -> str:
     origin = placement.verdict.results[0].applied.origin
     where = "the scheduler's defaultConstraints"
     if origin is ConstraintOrigin.POLICY:
-        where = f"the defaults of SpreadPolicy {plain(placement.policy or '')}"
-    which = f"{plain(constraint.topology_key)} {constraint.when_unsatisfiable}"
+        where = f"the defaults of SpreadPolicy {one_line(placement.policy or '')}"
+    which = f"{one_line(constraint.topology_key)} {constraint.when_unsatisfiable}"
     if change.what is ChangeKind.CONSTRAINT:
         return f"in {where}, remove the constraint {which}"
     return f"in {where}, for {which}: {change.what} {change.value}"
@@ -150,12 +151,12 @@ def _flow(value: Any) -> str:
 def _flowed(value: Any) -> str:
     match value:
         case dict():
-            entries = [f"{plain(str(key))}: {_flowed(entry)}" for key, entry in _some(value.items())]
+            entries = [f"{one_line(str(key))}: {_flowed(entry)}" for key, entry in _some(value.items())]
             return f"{{{', '.join(entries)}{_rest(value)}}}"
         case list():
             return f"[{', '.join(map(_flowed, _some(value)))}{_rest(value)}]"
         case str():
-            return plain(value) or '""'
+            return one_line(value) or '""'
     return shown(value)
 
 

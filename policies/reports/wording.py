@@ -10,7 +10,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from policies.manifests.fields import shown
+from policies.manifests.sanitize import MAX_LENGTH, one_line
 from policies.model.constraint import NodeInclusionPolicy
 from policies.placement.placement import Placement
 from policies.placement.replicas import MOST_PLACED, Replicas
@@ -51,7 +51,7 @@ def print_all(parts: Iterable[RenderableType], *, width: int, color: bool) -> st
 
 def sentence(text: str) -> Text:
     """Return a sentence of kube-scheduler's as one line, however long: people search events for it."""
-    return Text(plain(text), no_wrap=True)
+    return Text(one_line(text, 10 * MAX_LENGTH), no_wrap=True)
 
 
 def item(number: int, text: Text) -> Table:
@@ -63,16 +63,11 @@ def item(number: int, text: Text) -> Table:
     return grid
 
 
-def plain(text: str) -> str:
-    """Return a name that cannot steer the terminal."""
-    return text if text.isprintable() else shown(text)
-
-
 def headline(placement: Placement) -> Text:
     """Return whose pod fits how many nodes."""
     verdict, subject = placement.verdict, placement.subject
     name = subject.metadata.get("name") or subject.metadata.get("generateName") or "without a name"
-    whose = f"{subject.kind.name} {plain(subject.namespace)}/{plain(str(name))}"
+    whose = f"{subject.kind.name} {one_line(subject.namespace)}/{one_line(str(name))}"
     count, size = verdict.feasible_count, len(verdict.names)
     verb = "fits" if placement.running is None else "would run on"
     number = f"{at_most(placement)}{count:,}" if count else "none"
@@ -80,7 +75,7 @@ def headline(placement: Placement) -> Text:
     text = Text.assemble(whose, " ", (fits, "bold green" if count else "bold red"))
     text.append(f" (Kubernetes {placement.version})")
     revision = placement.revision
-    return text.append(", judged as a new revision") if revision is not None and revision.is_new else text
+    return text.append(", scheduled as a new revision") if revision is not None and revision.is_new else text
 
 
 def at_most(placement: Placement) -> str:
@@ -113,7 +108,7 @@ def dropped(placement: Placement) -> Iterator[RenderableType]:
     """Yield what is to be said of fields that the release drops: nothing if it drops none."""
     if placement.dropped:
         names = ", ".join(placement.dropped)
-        text = f"Kubernetes {placement.version} drops {names}: the pod is judged without."
+        text = f"Kubernetes {placement.version} drops {names}: the pod is scheduled without."
         yield from ("", Text(text, "yellow"))
 
 
@@ -125,7 +120,7 @@ def constraint_title(applied: AppliedConstraint, policy: str | None) -> Text:
         policy: The policy that gave it.
     """
     constraint, origin = applied.constraint, applied.origin
-    text = Text(f"{plain(constraint.topology_key)} {constraint.when_unsatisfiable}", style="bold")
+    text = Text(f"{one_line(constraint.topology_key)} {constraint.when_unsatisfiable}", style="bold")
     text.append(f" maxSkew {constraint.max_skew}")
     if constraint.min_domains != 1:
         text.append(f" minDomains {constraint.min_domains}")
@@ -135,7 +130,7 @@ def constraint_title(applied: AppliedConstraint, policy: str | None) -> Text:
         text.append(f" nodeTaintsPolicy {constraint.node_taints_policy}")
     whose = _ORIGINS[origin]
     if origin is ConstraintOrigin.POLICY and policy:
-        whose = f"injected by policy {plain(policy)}"
+        whose = f"injected by policy {one_line(policy)}"
     return text.append(f", {whose}", style="dim")
 
 
@@ -154,5 +149,5 @@ def named(examples: tuple[str, ...], count: int) -> str:
     >>> named(("n1", "n2"), 2), named(("n1",), 7)
     ('2 nodes: n1, n2', '7 nodes, such as n1')
     """
-    names = ", ".join(map(plain, examples))
+    names = ", ".join(map(one_line, examples))
     return f"{nodes(count)}{': ' if count == len(examples) else ', such as '}{names}"

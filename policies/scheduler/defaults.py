@@ -22,7 +22,7 @@ from policies.scheduler.request import AppliedConstraint, ConstraintOrigin, appl
 class NoConstraints(StrEnum):
     """Why no constraint is in force for a pod."""
 
-    NO_PROFILE = "the scheduler it asks for has no profile in the configuration"
+    NO_PROFILE = "its schedulerName has no profile in the configuration"
     NO_DEFAULTS = "the scheduler's configuration has no default constraints"
     NO_SELECTOR = "no Service selects it and no known controller owns it, so the defaults do not apply"
 

@@ -187,7 +187,7 @@ def test_the_action_hands_inputs_on(lint: Lint, tmp_path: Path) -> None:
     done = lint(**given, **{"fail-on": "never", "kubernetes-version": "1.33"})
 
     assert (0, ["exit-code=0"]) == (done.returncode, (tmp_path / "GITHUB_OUTPUT").read_text().split())
-    assert "looked at 2 files" in done.stderr
+    assert "checked 2 files" in done.stderr
 
 
 def test_inputs_are_no_commands(lint: Lint, tmp_path: Path) -> None:

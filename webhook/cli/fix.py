@@ -235,8 +235,8 @@ def _summary(result: FixResult, left: list[Finding], unwritten: list[Fix], *, on
         files = len({repair.location.file for repair in unwritten})
         text += f", {plural(len(unwritten), 'problem')} not fixed: {plural(files, 'file')} cannot be written"
     if result.refused:
-        text += f", {len(result.refused):,} cannot be written safely"
-    return f"{text}; {plural(len(left), 'finding')} left: evenkeel lint tells" if left else text
+        text += f", {len(result.refused):,} cannot be fixed safely"
+    return f"{text}; {plural(len(left), 'finding')} left, see evenkeel lint" if left else text
 
 
 def _fails(left: list[Finding], fail_on: FailOn) -> bool:

@@ -90,7 +90,7 @@ def show_remote(
     """
     options.check()
     if local := _judged_here(options):
-        note(f"{local}: what it says is judged here, so the cluster is read with your own credentials")
+        note(f"{local} applies to this command only, so the cluster is read with your own credentials")
         return None
     question = _question(options, route, wide=wide)
     if question is None:

@@ -289,7 +289,7 @@ def _without_itself(entry: ManifestObject, context: AdmissionContext) -> Manifes
         return entry
     metadata, spec = value["metadata"], value["spec"]
     name, namespace = str(metadata.get("name")), metadata.get("namespace") or DEFAULT_NAMESPACE
-    note(f"Pod {namespace}/{name} is on {node}: judged as if it were to be scheduled anew")
+    note(f"Pod {namespace}/{name} is on {node}: evaluated as if it were scheduled again")
     if context.cluster is not None:
         context.cluster.remove("v1", "Pod", namespace, name)
     spec = {key: field for key, field in spec.items() if key != "nodeName"}

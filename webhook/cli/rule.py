@@ -20,7 +20,7 @@ def command(ids: tuple[str, ...]) -> None:
     check_rules("rule", ids)
     for rule in map(rules.__getitem__, dict.fromkeys(ids)):
         needs = "\nNeeds the cluster's nodes or domains (--cluster, or topology of a SpreadPolicy)."
-        fix = "\n`evenkeel fix` can mend what it finds."
+        fix = "\n`evenkeel fix` can fix its findings."
         click.echo(f"# {rule.id} ({rule.severity})\n\n{rule.manual.strip()}\n\nSee {rule.see}", nl=False)
         opt_in = "\nRuns only where --enable or --select names it, or a SpreadPolicy sets its severity."
         notes = ((needs, rule.needs_inventory), (fix, rule.fixable), (opt_in, rule.opt_in))

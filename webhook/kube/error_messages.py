@@ -58,13 +58,13 @@ def _words(error: BaseException, timeout_s: float | None) -> str:
     """Return the words for an error; empty for one that only wraps another, or is not known."""
     match error:
         case exceptions.NameResolutionError() | socket.gaierror():
-            return "there is no host of that name"
+            return "no such host"
         case ssl.SSLCertVerificationError():
             return f"its certificate cannot be verified: {error.verify_message.rstrip('.')}"
         case ssl.SSLError():
             return _tls_words(error)
         case ConnectionRefusedError():
-            return "connection refused: nothing listens at that address"
+            return "connection refused"
         case exceptions.TimeoutError() | TimeoutError():
             return _timeout_words(error, timeout_s)
         case IncompleteRead() | RemoteDisconnected() | ConnectionResetError() | BrokenPipeError():

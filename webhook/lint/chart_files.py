@@ -280,7 +280,7 @@ def _local(folder: Path, dependency: Dependency) -> Path:
     if not is_within(local, folder):
         raise ToolError(f"dependency {dependency}: is outside of the repository")
     if not is_file(local / CHART):
-        raise ToolError(f"dependency {dependency}: there is no {CHART}")
+        raise ToolError(f"dependency {dependency}: no {CHART}")
     return local
 
 

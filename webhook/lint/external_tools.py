@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
+from policies.manifests.sanitize import one_line
 from policies.manifests.skipped import SkipReason
 
 #: Seconds that a program may take for one chart or kustomization, by the clock and of the processor.
@@ -233,7 +234,7 @@ def complaint(stderr: bytes) -> str:
     """
     lines = [line.strip() for line in stderr[-MAX_COMPLAINT:].decode(errors="replace").splitlines()]
     text = _joined(_error_lines([line for line in lines if line])) or "it does not say why"
-    text = "".join(char if char.isprintable() else " " for char in text)
+    text = one_line(text, MAX_COMPLAINT)
     text = _TWICE.sub(r"\1: \2", _ENTERED.sub(r"\1: ", text.replace(f"{Path.cwd()}/", "")))
     if len(text) <= HEAD_LENGTH + TAIL_LENGTH:
         return text

@@ -158,9 +158,7 @@ def _index(manifests: list[ManifestObject]) -> ClusterIndex:
         kind = kind_of(manifest.value)
         if kind not in INDEXED_KINDS:
             where = manifest.location(FieldPath().child("kind"))
-            problems.append(
-                f"{where}: {kind[1] or 'an object without a kind'} is neither judged nor looked at"
-            )
+            problems.append(f"{where}: {kind[1] or 'an object without a kind'} is not used by the test")
         for error in index.apply(manifest.value):
             problems.append(f"{manifest.location(error.path)}: {error}")
     if problems:

@@ -141,4 +141,4 @@ def test_revision() -> None:
     report = report_of(an_explanation(a_workload(), *UNEVEN))
 
     assert {"hash": None, "new": True} == report["revision"]
-    assert "judged as a new revision" in " ".join(report["text"][:2])
+    assert "scheduled as a new revision" in " ".join(report["text"][:2])

@@ -42,13 +42,13 @@ def test_fits_nowhere() -> None:
         "Constraints in force",
         "1. topology.kubernetes.io/zone DoNotSchedule maxSkew 1, the pod's own",
         "   counts pods of namespace shop with app=web; this pod is one (self match 1)",
-        "   skew = matching + self match 1 - global minimum 0; above maxSkew 1 it refuses",
+        "   skew = matching + self match 1 - global minimum 0; rejected above maxSkew 1",
         "   DOMAIN                        MATCHING PODS  NODES  SKEW  FITS",
         "   a       ████████████████████              2      1     3  no",
         "   b       ████████████████████              2      1     3  no",
         "   c                                         0      1     1  no, other reasons",
         "",
-        "Why nodes refuse it",
+        "Why nodes reject it",
         "2 nodes: n1, n2",
         "   PodTopologySpread: constraint 1: 2 domains: 2 matching + 1 - minimum 0 = skew",
         "   3, above maxSkew 1",
@@ -141,13 +141,13 @@ def _daemon_set(*constraints: dict[str, Any]) -> dict[str, Any]:
         pytest.param(
             a_spread_pod(a_constraint(labelSelector=None)),
             UNEVEN,
-            "no labelSelector: it counts no pods, so it refuses no node that has the label",
+            "no labelSelector: it counts no pods, so it rejects no node that has the label",
             id="no selector",
         ),
         pytest.param(
             a_spread_pod(a_constraint(labelSelector={})),
             UNEVEN,
-            "labelSelector {} counts no pods in Kubernetes 1.36, so it refuses no node that has the label",
+            "labelSelector {} counts no pods in Kubernetes 1.36, so it rejects no node that has the label",
             id="empty selector",
         ),
         pytest.param(
@@ -177,7 +177,7 @@ def _daemon_set(*constraints: dict[str, Any]) -> dict[str, Any]:
         pytest.param(
             a_spread_pod(a_constraint(topologyKey="rack")),
             UNEVEN,
-            "3 nodes lack the label, so that they are refused",
+            "3 nodes lack the label, so they are rejected",
             id="no such label",
         ),
         pytest.param(
@@ -214,7 +214,7 @@ def _daemon_set(*constraints: dict[str, Any]) -> dict[str, Any]:
         pytest.param(
             a_spread_pod(a_constraint(), volumes=CLAIMED),
             UNEVEN[:1],
-            "Not modeled, and may refuse more nodes: the pod's persistentVolumeClaims.",
+            "Not modeled, and may reject more nodes: the pod's persistentVolumeClaims.",
             id="unmodeled",
         ),
         pytest.param(
@@ -244,7 +244,7 @@ def _daemon_set(*constraints: dict[str, Any]) -> dict[str, Any]:
         pytest.param(
             _daemon_set(a_constraint()),
             UNEVEN,
-            "each pod is made for one node, which alone counts: the constraint refuses only nodes without",
+            "each pod is made for one node, which alone counts: the constraint rejects only nodes without",
             id="a DaemonSet: no skew",
         ),
         pytest.param(

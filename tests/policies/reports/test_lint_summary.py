@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from policies.manifests.findings import Severity
-from policies.reports.lint_summary import asides, counts, looked_at, skipped_count, skipped_groups
+from policies.reports.lint_summary import asides, counts, checked_inputs, skipped_count, skipped_groups
 from tests.policies.reports.lint_runs import CLEAN, RUN
 
 
@@ -21,7 +21,7 @@ def test_counts() -> None:
 
 def test_looked_at() -> None:
     """Files and workloads are counted."""
-    assert "3 files, 3 workloads" == looked_at(RUN)
+    assert "3 files, 3 workloads" == checked_inputs(RUN)
 
 
 def test_asides() -> None:

@@ -112,7 +112,7 @@ def test_color() -> None:
 @pytest.mark.parametrize(
     ("obj", "cluster", "end"),
     [
-        pytest.param(a_workload(), [], "(Kubernetes 1.36), judged as a new revision", id="a new one"),
+        pytest.param(a_workload(), [], "(Kubernetes 1.36), scheduled as a new revision", id="a new one"),
         pytest.param(
             a_workload(), [a_replica_set(a_workload(), "5d9")], "(Kubernetes 1.36)", id="one that is there"
         ),

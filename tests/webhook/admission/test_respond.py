@@ -95,9 +95,9 @@ def test_recorded_reviews_are_allowed_as_they_are(name: str) -> None:
     told = {key: answer.pop(key) for key in ("warnings", "auditAnnotations") if key in answer}
     assert {"uid": json.loads(body)["request"]["uid"], "allowed": True} == answer
     assert (name in MISTAKEN) == bool(told)
-    looked_at = "CREATE" in name or (phase_of(name) is Phase.VALIDATE and "UPDATE" in name)
+    checked_inputs = "CREATE" in name or (phase_of(name) is Phase.VALIDATE and "UPDATE" in name)
     subresource = json.loads(body)["request"].get("subResource")
-    assert (reply.verdict is not AdmissionVerdict.IGNORED) == (looked_at and not subresource)
+    assert (reply.verdict is not AdmissionVerdict.IGNORED) == (checked_inputs and not subresource)
 
 
 #: What of the recorded requests has no constraints and is new, so that a policy with defaults changes it.

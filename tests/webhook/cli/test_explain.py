@@ -107,7 +107,7 @@ def _snapshot(folder: Path) -> None:
             ["pod", "pending"], 1, "change the template of\nReplicaSet web-1", "", id="a pending pod"
         ),
         pytest.param(
-            ["po/running"], 1, "Pod shop/running fits none", "is on n1: judged as if", id="a running pod"
+            ["po/running"], 1, "Pod shop/running fits none", "is on n1: evaluated as if", id="a running pod"
         ),
         pytest.param(["deploy/api"], 2, "", "it holds shop/web", id="2: not there"),
         pytest.param(["sts/db"], 2, "", "kubectl get nodes,pods", id="2: no such kind in the file"),

@@ -129,7 +129,7 @@ def test_what_is_left(fix: Any, fail_on: str, code: int) -> None:
     result = fix("web.yaml", "--fail-on", fail_on)
 
     assert code == result.exit_code
-    assert "left: evenkeel lint tells" in result.stderr
+    assert "left, see evenkeel lint" in result.stderr
 
 
 def test_refusal_is_told(fix: Any) -> None:

@@ -140,7 +140,7 @@ def test_messages(commands: Commands, arguments: list[str], code: int, stderr: s
     [
         pytest.param(["explain", "deploy/web"], 1, "Deployment.apps shop/web fits none", id="explain"),
         pytest.param(["score", "deploy", "web", "-o", "wide"], 1, "RAW", id="score, wide"),
-        pytest.param(["explain", "pod/n1-0"], 0, "judged as if it were to be", id="a pod that runs"),
+        pytest.param(["explain", "pod/n1-0"], 0, "evaluated as if it were", id="a pod that runs"),
         pytest.param(
             ["explain", "deploy/web", "--diff", "1"], 0, "kubectl patch deployment.apps/web", id="patch"
         ),

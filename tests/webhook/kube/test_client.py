@@ -77,7 +77,7 @@ def test_contexts(tmp_path: Path, text: str, context: str, url: str, namespace: 
 @pytest.mark.parametrize(
     ("text", "context", "problem"),
     [
-        pytest.param(None, "", "there is no such file", id="no file"),
+        pytest.param(None, "", "no such file", id="no file"),
         pytest.param("{}", "", "current-context", id="an empty one"),
         pytest.param("a: [", "", "expected the node content", id="no YAML"),
         pytest.param(a_kubeconfig(), "", "current-context", id="no current context"),
@@ -235,7 +235,7 @@ def test_nobody_of_that_name(tmp_path: Path) -> None:
     """A name that is mistyped is told as that."""
     api = connect(kubeconfig=write_kubeconfig(tmp_path, "https://nobody.invalid"))
 
-    with pytest.raises(UnreachableError, match="there is no host of that name"):
+    with pytest.raises(UnreachableError, match="no such host"):
         api.send("GET", "/version", timeout_s=5)
 
 

@@ -87,7 +87,7 @@ def test_suites_are_found(tmp_path: Path) -> None:
         pytest.param({"suite__yaml": "policies: [gone.yaml]"}, "No such file", id="a file that is not there"),
         pytest.param(
             {"allowed__a__yaml": [a_workload(), {"apiVersion": "v1", "kind": "Secret"}]},
-            "neither judged nor looked at",
+            "not used by the test",
             id="an object of no use",
         ),
         pytest.param(
