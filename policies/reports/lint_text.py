@@ -12,7 +12,7 @@ import click
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
 from policies.reports.lint_run import LintRun, plural
-from policies.reports.lint_summary import asides, counts, checked_inputs, skipped_count, skipped_groups
+from policies.reports.lint_summary import asides, checked_inputs, counts, skipped_count, skipped_groups
 from policies.reports.overlays import overlays
 from policies.reports.rule_manual import how_to_fix
 from policies.reports.source_line import mark

@@ -9,7 +9,7 @@ from typing import Final
 from policies.manifests.findings import Finding
 from policies.manifests.sanitize import one_line
 from policies.reports.lint_run import LintRun
-from policies.reports.lint_summary import asides, counts, checked_inputs, skipped_count, skipped_groups
+from policies.reports.lint_summary import asides, checked_inputs, counts, skipped_count, skipped_groups
 from policies.reports.overlays import message
 
 #: Characters of all rows. Arbitrary; GitHub takes comments of 65,536 characters, and this leaves room.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from policies.manifests.findings import Severity
-from policies.reports.lint_summary import asides, counts, checked_inputs, skipped_count, skipped_groups
+from policies.reports.lint_summary import asides, checked_inputs, counts, skipped_count, skipped_groups
 from tests.policies.reports.lint_runs import CLEAN, RUN
 
 
