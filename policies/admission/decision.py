@@ -36,7 +36,7 @@ from policies.model.snapshot import SELECTING_OWNERS
 WITHHELD = "withheld"
 #: The audit annotation that names the rules that were not asked, and why.
 NOT_JUDGED = "not-judged"
-#: Violations that an audit annotation tells. Arbitrary; more than it has room for.
+#: Violations that an audit annotation lists: more than it has room for.
 MAX_AUDITED = 100
 #: The audit annotation with the exemptions that a policy does not let an object write for itself.
 _DENIED = "exemption-denied"

@@ -28,10 +28,10 @@ from policies.model.workload import descend
 from policies.scheduler.releases import Behavior
 
 #: Entries of a pod template that rules read, and those for each constraint once more, up to which they are
-#: asked. Arbitrary; a few hundred are usual, and so many take some 10 ms.
+#: asked: a few hundred are usual, and so many take some 10 ms.
 MAX_READ: Final = 10_000
 MAX_READ_AGAIN: Final = 50_000
-#: Comparisons with nodes and their taints up to which rules look at nodes: 50 with each of 5,000. Arbitrary;
+#: Comparisons with nodes and their taints up to which rules look at nodes (50 with each of 5,000):
 #: so many take some 20 ms, besides 20 ms that such a cluster costs for any pod.
 MAX_COMPARISONS: Final = 250_000
 #: Comparisons that a constraint costs, and a hard one more, for the room that it leaves is found out; and
@@ -40,7 +40,7 @@ CONSTRAINT_COMPARISONS, HARD_COMPARISONS, TERM_COMPARISONS = 5, 5, 2
 #: Entries of a whole template up to which the next pod is judged: it is compared with those of the cluster.
 MAX_TEMPLATE: Final = 10_000
 #: Nodes, and pods of its namespace, that a verdict on the next pod may look at, once for each part of what it
-#: asks for. Arbitrary; so many take some 30 ms.
+#: asks for: so many take some 30 ms.
 MAX_LOOKS: Final = 4_000_000
 #: Values in the list of a requirement that cost as much as another requirement.
 VALUES_A_COMPARISON: Final = 16

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: The label with which Karpenter marks the nodes that it made: ``karpenter.sh/v1``, Karpenter 1.
 KARPENTER_NODE: Final = "karpenter.sh/nodepool"
 #: Constraints for which is kept what was derived from the nodes: the next workload may ask the same. With
-#: 5,000 nodes it can be a megabyte for each. Arbitrary.
+#: 5,000 nodes it can be a megabyte for each.
 MAX_JUDGED: Final = 64
 
 

@@ -28,7 +28,7 @@ from policies.model.topology import ClusterTopology
 from policies.rules import base
 from policies.rules.base import Context, Rule
 
-#: Rounds after which no further repair is looked for: one may make room for another. Arbitrary; no two rules
+#: Rounds after which no further repair is looked for (one may make room for another): no two rules
 #: need more than two.
 MAX_ROUNDS = 5
 #: Reasons for getting no defaults that the author of a manifest can do something about.

@@ -21,9 +21,9 @@ from policies.scheduler.plugins.schedulinggates import is_gated
 from policies.scheduler.rejections import EXAMPLES
 from policies.scheduler.result import FilterResult, Plugin, SchedulingResult
 
-#: Nodes, and domains, that are tried for each kind of change. Arbitrary; a verdict each.
+#: Nodes, and domains, that are tried for each kind of change: a verdict each.
 MOST_TRIED: Final = 4
-#: New domains that are proposed at most. Arbitrary; a region has three to six zones.
+#: New domains that are proposed at most: a region has three to six zones.
 MOST_NEW_DOMAINS: Final = 5
 
 

@@ -13,7 +13,7 @@ from policies.scheduler.index import ClusterIndex
 from policies.scheduler.replicas import place_replicas
 from policies.scheduler.request import SchedulingRequest
 
-#: Replicas that are placed one after another before the counting ends. Arbitrary; with 5,000 nodes each takes
+#: Replicas that are placed one after another before the counting ends: with 5,000 nodes each takes
 #: a millisecond, and it is done for every suggestion.
 MOST_PLACED: Final = 300
 

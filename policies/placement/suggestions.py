@@ -28,14 +28,14 @@ from policies.scheduler.plugins.schedulinggates import is_gated
 from policies.scheduler.rejections import EXAMPLES
 from policies.scheduler.result import FilterResult, SchedulingResult
 
-#: Verdicts that a search may take. Arbitrary; some milliseconds each where nodes are thousands.
+#: Verdicts that a search may take: some milliseconds each where nodes are thousands.
 MOST_VERDICTS: Final = 48
-#: Remedies after which a search ends. Arbitrary; nobody reads more.
+#: Remedies after which a search ends: people do not read more.
 MOST_REMEDIES: Final = 8
-#: Missing replicas up to which the least maxSkew is looked for that lets in all. Arbitrary; each step places
+#: Missing replicas up to which the least maxSkew is looked for that lets in all: each step places
 #: all of them.
 MOST_WIDENED: Final = 50
-#: Remedies of two changes each after which a search ends. Arbitrary.
+#: Remedies of two changes each after which a search ends.
 MOST_PAIRS: Final = 3
 
 

@@ -13,14 +13,14 @@ from rich.text import Text
 from policies.manifests.sanitize import one_line
 from policies.scheduler.domain_stats import ConstraintStats, DomainStats, EqualDomains
 
-#: Columns of the longest bar, and of the longest in a narrow terminal. Arbitrary.
+#: Columns of the longest bar, and of the longest in a narrow terminal.
 LONGEST_BAR: Final = 20
 SHORTEST_BAR: Final = 5
-#: Columns that a line has besides its bar. Arbitrary; leaves zones room in 80 columns.
+#: Columns that a line has besides its bar: leaves zones room in 80 columns.
 BESIDES_BAR: Final = 60
 #: What bars are made of.
 BLOCK: Final = "█"
-#: Lines of a histogram on either side of what maxSkew allows. Arbitrary.
+#: Lines of a histogram on either side of what maxSkew allows.
 MOST_LINES: Final = 4
 
 

@@ -21,7 +21,7 @@ from policies.scheduler.domain_stats import ConstraintStats, DomainStats
 from policies.scheduler.explanation import Explanation, Tier
 from policies.scheduler.rejections import RejectedNodes, Rejection, Shortage, SkewViolation
 
-#: Columns of the text. Arbitrary; what terminals have had for long.
+#: Columns of the text: what terminals have had for long.
 TEXT_WIDTH = 80
 
 

@@ -30,7 +30,7 @@ from policies.scheduler.explanation import Explanation
 from policies.scheduler.rejections import EVERY_NODE, RejectedNodes, Rejection, Shortage, SkewViolation
 from policies.scheduler.result import Plugin, SchedulingResult
 
-#: Groups of refusing nodes, and tiers of feasible ones, that are told. Arbitrary.
+#: Groups of refusing nodes, and tiers of feasible ones, that are listed.
 MOST_GROUPS: Final = 8
 
 

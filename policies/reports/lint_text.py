@@ -20,7 +20,7 @@ from policies.reports.source_line import mark
 _COLORS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 
 
-#: The fewest columns that text is wrapped to. Arbitrary; words would stand one below the other.
+#: The fewest columns that text is wrapped to: words would stand one below the other.
 _NARROWEST: Final = 20
 #: How lines are wrapped: a word that is too long is a path or a name, which people copy.
 _AT_WORDS: Final[dict[str, Any]] = {"break_long_words": False, "break_on_hyphens": False}
@@ -64,7 +64,7 @@ class Details:
         if head and before + 1 + len(text.partition(" ")[0]) > self.width:
             yield head
             head = ""
-        # The first line has less room: blanks stand for its head meanwhile.
+        # The first line has less room: blanks represent its head meanwhile.
         lines = wrap(text, room, initial_indent=" " * max(before + 1 - rest, 0) if head else "", **_AT_WORDS)
         if head:
             yield f"{head} {''.join(lines[:1]).lstrip()}"

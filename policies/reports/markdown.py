@@ -12,11 +12,11 @@ from policies.reports.lint_run import LintRun
 from policies.reports.lint_summary import asides, checked_inputs, counts, skipped_count, skipped_groups
 from policies.reports.overlays import message
 
-#: Characters of all rows. Arbitrary; GitHub takes comments of 65,536 characters, and this leaves room.
+#: Characters of all rows: GitHub takes comments of 65,536 characters, and this leaves room.
 MAX_LENGTH: Final = 50_000
-#: Reasons why something was skipped. Arbitrary; with the rows they stay within a comment.
+#: Reasons why something was skipped: with the rows they stay within a comment.
 MAX_SKIPPED: Final = 10
-#: Characters of a text in a row, before it is escaped. Arbitrary; longer rows cannot be read.
+#: Characters of a text in a row, before it is escaped: longer rows cannot be read.
 MAX_CELL: Final = 500
 _HEADER: Final = "| severity | where | rule | what |\n|---|---|---|---|\n"
 #: What Markdown, or a service's reading of it (``:emoji:``, ``#12``), would take for markup.

@@ -8,7 +8,7 @@ from policies.manifests.findings import Build, Finding
 from policies.manifests.sanitize import one_line
 from policies.reports.policy_json import encodable
 
-#: Overlays that are named before the others are counted. Arbitrary; a line holds about three.
+#: Overlays that are named before the others are counted: a line holds about three.
 NAMED: Final = 3
 
 

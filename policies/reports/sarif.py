@@ -22,7 +22,7 @@ from policies.rules.base import Rule
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 #: The name of our fingerprints; its number changes when they are made of something else.
 FINGERPRINT: Final = "evenkeelFinding/v1"
-#: Hexadecimal digits of a fingerprint. Arbitrary; 128 bits.
+#: Hexadecimal digits of a fingerprint: 128 bits.
 FINGERPRINT_LENGTH: Final = 32
 #: What GitHub's code scanning calls severities.
 _GITHUB_SEVERITY: Final = {
@@ -36,7 +36,7 @@ _NO_RULE: Final = {
     "fullDescription": {"text": "A file, a document or an annotation that cannot be used as it is."},
     "help": {"text": "The message says what was found and what is allowed."},
 }
-#: Bytes of a path that stand for themselves in a URI: RFC 3986's unreserved ones, and the slash.
+#: Bytes of a path that represent themselves in a URI: RFC 3986's unreserved ones, and the slash.
 _PLAIN: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 
 
@@ -149,7 +149,7 @@ def _region(finding: Finding, run: LintRun) -> dict[str, Any]:
     number = finding.location.line
     lines = run.source(finding.location.file)
     if not 1 <= number <= len(lines):
-        # GitHub refuses a location without a line; what is wrong with a whole file is told at its first.
+        # GitHub rejects a location without a line; a problem of a whole file is reported at its first.
         return {"startLine": max(number, 1)}
     start, end = span(lines[number - 1], finding.path)
     return {"startLine": number, "startColumn": start + 1, "endColumn": end + 1}

@@ -18,13 +18,13 @@ from policies.scheduler.node_table import MISSING
 from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.result import DomainCounts, FilterResult, Plugin, SchedulingResult, ScoreResult
 
-#: Nodes that get a line each; of more, those alike share one. Arbitrary; what a terminal shows at once.
+#: Nodes that get a line each; of more, those alike share one: what a terminal shows at once.
 MOST_NODES = 20
-#: Lines of groups, the best and the most frequent. Arbitrary.
+#: Lines of groups, the best and the most frequent.
 MOST_GROUPS = 30
-#: Domains of a constraint that are told. Arbitrary; a cloud region has three to six zones.
+#: Domains of a constraint that are listed: a cloud region has three to six zones.
 MOST_DOMAINS = 6
-#: Topology keys that get a column. Arbitrary; people spread over zones, racks and hosts.
+#: Topology keys that get a column: people spread over zones, racks and hosts.
 MOST_KEYS = 4
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from policies.manifests.fields import FieldPath
 
-#: Columns of a source line that are shown; more only where the line is longer (JSON on one line). Arbitrary.
+#: Columns of a source line that are shown; more only where the line is longer (JSON on one line).
 WIDTH = 100
-#: Columns that are shown on the left of the caret where a line is cut. Arbitrary.
+#: Columns that are shown on the left of the caret where a line is cut.
 LEAD = 40
 #: What stands where characters were left out, and for a character that cannot be printed.
 CUT, UNPRINTABLE = "…", "\ufffd"

@@ -20,14 +20,14 @@ from policies.reports.wording import at_most, item, named, nodes
 from policies.scheduler.changes import ChangeKind, ClusterChange
 from policies.scheduler.request import ConstraintOrigin
 
-#: Entries of an object or a list that are repeated. Arbitrary; a toleration has four.
+#: Entries of an object or a list that are repeated: a toleration has four.
 MOST_ENTRIES: Final = 5
-#: Characters of a value that are repeated. Arbitrary.
+#: Characters of a value that are repeated.
 VALUE_LENGTH: Final = 120
-#: Characters up to which a value that is taken away is repeated. Arbitrary; a node selector.
+#: Characters up to which a value that is removed is repeated: a node selector.
 REMOVED_LENGTH: Final = 40
 
-#: What the absent fields of a constraint stand for.
+#: The default values of absent fields of a constraint.
 _DEFAULTS: Final = {"nodeAffinityPolicy": "Honor", "nodeTaintsPolicy": "Ignore"}
 
 

@@ -18,7 +18,7 @@ from webhook.cli.placement import PlacementOptions, evaluate_object, placement_o
 from webhook.cli.score import BAD_INPUT, FITS, FITS_NOWHERE
 from webhook.cli.suggestion import kubectl_patch, manifest_diff, suggestion
 
-#: Columns of the text where there is no terminal. Arbitrary; what terminals have had for long.
+#: Columns of the text where there is no terminal: what terminals have had for long.
 PIPED: Final = 80
 
 #: Shown below the options as it stands: click wraps everything else.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-#: Objects between two steps of the progress. Arbitrary; two pages of a list.
+#: Objects between two steps of the progress: two pages of a list.
 _STEP: Final = 500
 
 

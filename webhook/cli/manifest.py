@@ -19,7 +19,7 @@ from webhook.cli.targets import spellings
 STDIN: Final = "-"
 #: What standard input is called in messages.
 STDIN_SHOWN: Final = "<stdin>"
-#: Objects that an error lists. Arbitrary.
+#: Objects that an error lists.
 MOST_LISTED: Final = 10
 
 _NAMESPACE = FieldPath(("metadata", "namespace"))

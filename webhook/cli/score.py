@@ -21,7 +21,7 @@ from webhook.serving.problems import problem
 #: Exit codes: it fits, it fits nowhere, an input is not what it should be, we failed.
 FITS, FITS_NOWHERE, BAD_INPUT, CANNOT_RUN = 0, 1, 2, 3
 
-#: Columns of the table where there is no terminal. Arbitrary.
+#: Columns of the table where there is no terminal.
 PIPED: Final = 120
 
 #: Shown below the options as it stands: click wraps everything else.
