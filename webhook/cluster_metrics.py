@@ -37,7 +37,7 @@ class ClusterMetrics:
         self._age = _gauge(
             registry,
             "evenkeel_cluster_age_seconds",
-            "How old the picture of the live cluster may be.",
+            "Age of the cache of the live cluster.",
             mode="livemax",
         )
         self._stale = _gauge(
@@ -49,7 +49,7 @@ class ClusterMetrics:
         self._objects = _gauge(
             registry,
             "evenkeel_cluster_objects",
-            "Objects in the picture of the cluster, by kind: pods on a node, Services with a selector.",
+            "Objects in the cluster cache, by kind: pods on a node, Services with a selector.",
             ("kind",),
         )
         self._counters = {

@@ -55,8 +55,8 @@ _LATE: Final = {504: "The answer takes too long."}
 _BUSY: Final = {503: "As many requests are being answered as may be at once, or who calls cannot be asked."}
 #: What each refusal of a caller means.
 _STRANGERS: Final[Mapping[int, str]] = {
-    401: "The route asks who calls, and no token came, or none that is valid.",
-    403: "The caller lacks a right, or the server has nobody to ask.",
+    401: "The route requires authentication, and the token is missing or invalid.",
+    403: "The caller lacks a permission, or the server cannot check it.",
 }
 _NO_CERTIFICATE: Final = {403: "The server was started with --client-ca, and no client certificate came."}
 

@@ -120,7 +120,7 @@ class Telemetry:
         )
         self._access = Counter(
             "evenkeel_access_reviews_total",
-            "Callers of the routes that ask who calls, by result (allowed, denied, unauthenticated, error).",
+            "Requests to authorized routes, by result (allowed, denied, unauthenticated, error).",
             ["result"],
             registry=self._registry,
         )

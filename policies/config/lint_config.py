@@ -23,7 +23,7 @@ FILE_NAME = "evenkeel.yaml"
 
 
 class FailOn(StrEnum):
-    """The least finding that makes the exit code 1."""
+    """The lowest severity of findings that makes the exit code 1."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -51,8 +51,8 @@ class ChartRelease:
     Attributes:
         name: The release's name.
         namespace: The namespace that it is installed in.
-        values: Files with values, the last one comes first in rank.
-        set: Single values by their paths, such as image.tag. They come before those of the files.
+        values: Values files; the last one has precedence.
+        set: Single values by their paths, such as image.tag. They override those of the files.
         api_versions: APIs of the cluster besides those of Kubernetes, such as monitoring.coreos.com/v1.
     """
 
@@ -83,19 +83,19 @@ class LintConfig:
     Attributes:
         paths: Files and folders that are read where the command line names none; without it, the folder
             of this file.
-        exclude: What is left out of folders: patterns as in .gitignore.
-        select: The only rules that are asked; empty means all.
-        ignore: Rules that are not asked.
-        enable: Opt-in rules that are asked besides.
-        fail_on: The least finding that makes the exit code 1.
+        exclude: Files and folders to skip: patterns as in .gitignore.
+        select: The only rules to run; empty means all.
+        ignore: Rules not to run.
+        enable: Opt-in rules to run too.
+        fail_on: Exit 1 if there are findings of this severity or worse.
         fail_on_skipped: What makes the exit code 2 if it is skipped, such as a chart that cannot be rendered.
             named: what the command line or this file names. any: anything. never: nothing.
         policies: SpreadPolicy files, or builtin:NAME. They set severities and parameters in their scope.
         scheduler_config: The cluster's KubeSchedulerConfiguration file.
-        cluster: A file with the cluster's nodes, as "kubectl get nodes -o json" prints it.
-        kubernetes_version: The cluster's release, in quotes.
-        workload_kinds: Further kinds with a pod template, as GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]].
-        baseline: A file with findings that are not reported again, made by --write-baseline.
+        cluster: A file with the cluster's nodes, as "kubectl get nodes -o json" prints them.
+        kubernetes_version: Kubernetes version of the cluster, in quotes.
+        workload_kinds: Custom resources with a pod template, as GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]].
+        baseline: A file with findings that are not reported, written by --write-baseline.
         helm: Whether charts are rendered. auto: if helm is installed.
         charts: How charts are installed; one that is not listed is rendered as the HelmReleases and
             Applications of the repository install it, or else with its own values.

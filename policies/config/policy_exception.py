@@ -11,16 +11,17 @@ from policies.config.scope import Names
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyException:
-    """Some objects for which some rules are not enforced, whoever writes them.
+    """Objects for which some rules are not enforced.
 
     Attributes:
         rules: The rules that are not enforced.
-        namespaces: The only namespaces; empty means all. `*` stands for any characters.
-        kinds: The only kinds; empty means all. What a controller creates is of the kinds of its owners too.
-        names: The only names; empty means all. `*` stands for any characters. What a controller creates has
-            the names of its owners too.
-        reason: Why; the audit log repeats it.
-        until: The last day on which it holds, as in 2027-01-31; without it, there is none.
+        namespaces: Namespaces of the objects; empty means all. `*` matches any characters.
+        kinds: Kinds of the objects; empty means all. What a controller creates also has the kinds of its
+            owners.
+        names: Names of the objects; empty means all. `*` matches any characters. What a controller creates
+            also has the names of its owners.
+        reason: The reason; the audit log repeats it.
+        until: The last day of the exception, such as 2027-01-31; default: no end.
     """
 
     rules: tuple[str, ...] = field(metadata={"items": "rule", "examples": [["selector-missing"]]})

@@ -42,15 +42,15 @@ def _glob(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """Which objects the policy is for; without any field, all of them.
+    """Which objects the policy applies to; without any field, to all.
 
     Attributes:
-        exclude_namespaces: Namespaces that are left alone; `*` stands for any characters.
-        namespaces: The only namespaces looked at; empty means all. `*` stands for any characters.
+        exclude_namespaces: Namespaces that are excluded; `*` matches any characters.
+        namespaces: Namespaces that are selected; empty means all. `*` matches any characters.
         namespace_selector: Selects namespaces by their labels. Labels other than
-            kubernetes.io/metadata.name are known only where a cluster is connected.
+            kubernetes.io/metadata.name are only known when a cluster is connected.
         object_selector: Selects objects by their own labels.
-        kinds: The only kinds looked at; empty means all. A pod belongs to the kinds of its owners too.
+        kinds: Kinds that are selected; empty means all. A pod also has the kinds of its owners.
     """
 
     exclude_namespaces: tuple[str, ...] = field(

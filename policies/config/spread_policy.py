@@ -54,10 +54,10 @@ class Defaults:
 
     Attributes:
         at: Which objects get them. pods: pods as they are created, which GitOps tools do not see as drift;
-            needs a connected cluster. workloads: the templates of Deployments and the like, with their own
-            selector. both: each.
-        source: Where they come from. policy: the list below. scheduler: the KubeSchedulerConfiguration that
-            Evenkeel is started with.
+            requires a connected cluster. workloads: the templates of Deployments and other workloads, with
+            their own selector. both: each.
+        source: Where they come from. policy: the list below. scheduler: the server's
+            KubeSchedulerConfiguration.
         constraints: The constraints, without labelSelector and matchLabelKeys, which are deduced for each
             workload. Required with source policy, forbidden with source scheduler.
     """
@@ -72,10 +72,10 @@ class RuleSettings:
     """How one rule is used.
 
     Attributes:
-        severity: How bad a finding of the rule is.
-        enforcement: What becomes of an object that breaks the rule; without it, what the policy says.
-        annotation_exemptions: Whether annotations exempt from the rule where it is denied for; without it,
-            what the policy says.
+        severity: The severity of the rule's findings.
+        enforcement: What happens to an object that breaks the rule; default: the policy's enforcement.
+        annotation_exemptions: Whether annotations exempt from the rule if it denies; default: that of the
+            policy.
         params: The rule's own settings.
     """
 
@@ -87,10 +87,10 @@ class RuleSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topology:
-    """What is known of the cluster's topology besides its nodes of the moment.
+    """The cluster's topology beyond its current nodes.
 
     Attributes:
-        domains: The values of a topology key, by key; also those that have no node at the moment.
+        domains: The domains of each topology key, including those that currently have no node.
     """
 
     domains: Mapping[str, tuple[str, ...]] = field(
@@ -104,18 +104,17 @@ class SpreadPolicy:
 
     Attributes:
         name: The policy's name: a DNS subdomain.
-        scope: Which objects the policy is for; without it, all of them.
-        enforcement: What becomes of an object that breaks a rule. deny: it is refused. warn: it passes, and
-            the person who applies it reads a warning. audit: it passes, and the audit log says so.
-        annotation_exemptions: Whether the annotation evenkeel.dev/ignore, which whoever writes an object can
-            write, exempts it from a rule that is denied for. From warnings it always does. Of several
-            policies that deny, all must allow it.
-        exceptions: Objects for which rules are not enforced, whoever writes them: by any policy that holds
-            the object.
-        defaults: Constraints for workloads that have none; without it, none are injected.
-        rules: Settings of single rules, by rule id; of several policies that hold an object, the first that
-            has some for a rule.
-        topology: What is known of the cluster's topology, for rules that must know where pods could go.
+        scope: Which objects the policy applies to; default: all.
+        enforcement: What happens to an object that breaks a rule. deny: it is denied. warn: it is allowed
+            with a warning. audit: it is allowed and recorded in the audit log.
+        annotation_exemptions: Whether the annotation evenkeel.dev/ignore, which every author of an object can
+            set, exempts it from rules that deny. It always exempts from warnings. Of several policies that
+            deny, all must allow it.
+        exceptions: Objects for which rules are not enforced, by any policy that applies to them.
+        defaults: Constraints for workloads that have none; default: none are injected.
+        rules: Settings of single rules, by rule id; of several policies that apply to an object, the first
+            with settings for a rule counts.
+        topology: The cluster's topology, for rules that must know where pods can run.
     """
 
     name: str

@@ -90,6 +90,8 @@ def _code(text: str) -> str:
     `` a\|`b` ``
     """
     line = one_line(text, MAX_CELL).replace("|", r"\|")
+    if not line:
+        return ""  # Two fences with nothing between them would open a longer one.
     longest = max(map(len, re.findall("`+", line)), default=0)
     fence = "`" * (longest + 1)
     blank = " " if line.startswith("`") or line.endswith("`") else ""
