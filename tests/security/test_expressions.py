@@ -18,7 +18,6 @@ from tests.security.shapes import FILLERS
 
 #: How expressions are used that are not matched from a place on: they start anywhere in a text.
 ANYWHERE = {
-    "policies.lint.baseline._LINE": re.Pattern.finditer,
     "policies.manifests.documents._INNER_BOM": re.Pattern.finditer,
     "policies.model.foreign_policies.cel_literals._TOKEN": re.Pattern.finditer,
     "policies.model.foreign_policies.cel._ASKING": re.Pattern.search,

@@ -24,7 +24,7 @@ _FOLDERS = "(?:/.+)?"
 #: The classes that Git knows in brackets and pathspec does not, spelled out.
 _CLASSES: Final = {
     "alnum": "a-zA-Z0-9", "alpha": "a-zA-Z", "blank": " \t", "cntrl": "\x01-\x1f\x7f", "digit": "0-9",
-    "graph": "\"-~!", "lower": "a-z", "print": " -~", "punct": "\"-.:-@^-`{-~!", "space": "\t-\r ",
+    "graph": '"-~!', "lower": "a-z", "print": " -~", "punct": '"-.:-@^-`{-~!', "space": "\t-\r ",
     "upper": "A-Z", "xdigit": "0-9a-fA-F",
 }  # fmt: skip
 #: A negated bracket but for the one that excludes only a slash.

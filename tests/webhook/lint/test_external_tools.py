@@ -50,7 +50,7 @@ CWD = Path.cwd()
             " directory",
             id="kustomize: a chain of 2 folders",
         ),
-        pytest.param("Error: \x1b[31ma\n", " [31ma", id="what steers a terminal"),
+        pytest.param("Error: \x1b[31ma\n", r"\x1b[31ma", id="what steers a terminal"),
     ],
 )
 def test_complaint(stderr: str, expected: str) -> None:
