@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from policies.manifests.sanitize import one_line
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.placement import Placement
 from policies.reports.wording import constraint_title, dropped, headline, item, print_all, sentence
@@ -68,9 +69,7 @@ def _constraints(placement: Placement) -> Iterator[RenderableType]:
         yield Text(f"No constraint is in force: {placement.why_none}.")
         return
     if placement.verdict.request.pinned:
-        yield Text(
-            "Each pod is created for one node, so constraints only reject nodes without their label."
-        )
+        yield Text("Each pod is created for one node, so constraints only reject nodes without their label.")
     for number, result in enumerate(placement.verdict.results, start=1):
         yield item(number, constraint_title(result.applied, placement.policy))
         for line in _operands(result):

@@ -30,13 +30,15 @@ OF_DOCUMENTS = {
 
 #: Modules that name a rule besides its own, because it is there that what the rule is about is read.
 REPORTED_BY_READERS = {
-    ("policies/config/exemptions.py", "does-not-fit"),
+    ("policies/config/exemptions.py", "unschedulable"),
     ("policies/lint/run.py", "exemption-without-effect"),
     ("policies/manifests/fields.py", "unknown-field"),
     ("policies/manifests/fields.py", "wrong-type"),
     ("policies/manifests/skipped.py", "unreadable"),
     ("policies/model/pod_affinity.py", "affinity-term-invalid"),
     ("webhook/lint/texts.py", "unreadable"),
+    # The field of a node with the same name.
+    ("policies/model/node.py", "unschedulable"),
     # Examples of the schema.
     ("policies/config/policy_exception.py", "selector-missing"),
     ("policies/config/spread_policy.py", "max-skew-not-positive"),
