@@ -26,7 +26,7 @@ def how_to_fix(rule: Rule) -> str:
 
     >>> from policies.rules.base import all_rules
     >>> how_to_fix(all_rules()["selector-misses-own-pod"])
-    "Select labels that the template itself has, best those of the workload's own selector if it has one."
+    "Select labels of the pod template, preferably those of the workload's own selector."
     """
     paragraph = section(rule, _HOW_TO_FIX).partition("\n\n")[0]
     text = " ".join(paragraph.split())

@@ -100,11 +100,6 @@ def _kind_errors(obj: dict[str, Any], path: FieldPath) -> Iterator[FieldError]:
             yield required_value(path.child(name), "", REQUEST_INCOMPLETE)
 
 
-def _no_lines() -> LineMap:
-    """Return lines that say that there are none: nobody opens the JSON of a program at a line."""
-    return LineMap(None, 0)
-
-
 def _version(raw: object, found: ErrorList) -> KubernetesVersion | None:
     text = found.text(raw, VERSION)
     if not text:

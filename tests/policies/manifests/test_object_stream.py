@@ -130,7 +130,7 @@ MANY = dumped(LIST | {"items": [POD] * 3}, indent=1)
         pytest.param(b'"web"', b"[" * 200_000, "34: lists and mappings are nested", id="200,000 brackets"),
         pytest.param(b'"web"', b'"\xff"', "38: is not text: the byte 0xff is not", id="not UTF-8"),
         pytest.param(b'"kind": "List"', b'"kind" 3', "50: is not JSON: column 9: expecting ':'", id="tail"),
-        pytest.param(b'"kind": "List"', b'"kind": 3', '50: kind: must be List, got 3', id="no kind"),
+        pytest.param(b'"kind": "List"', b'"kind": 3', "50: kind: must be List, got 3", id="no kind"),
         pytest.param(b"\n ],", b"\n ", "50: is not JSON: column ", id="no end of the items"),
         pytest.param(b"\n ],", b",\n ],", "48: is not JSON: column ", id="a comma too many"),
         pytest.param(b"\n}", b"\n} {}", "54: is not JSON: ", id="more behind the List"),

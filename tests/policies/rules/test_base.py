@@ -36,7 +36,7 @@ REPORTED_BY_READERS = {
     ("policies/manifests/fields.py", "wrong-type"),
     ("policies/manifests/skipped.py", "unreadable"),
     ("policies/model/pod_affinity.py", "affinity-term-invalid"),
-    ("webhook/lint/texts.py", "unreadable"),
+    ("webhook/lint/files.py", "unreadable"),
     # The field of a node with the same name.
     ("policies/model/node.py", "unschedulable"),
     # Examples of the schema.
