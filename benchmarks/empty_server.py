@@ -10,10 +10,10 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from webhook.logs import LOGGER, EventLog, set_up
-from webhook.serving.application import Application, Served
-from webhook.serving.listener import open_listener, shown_address
+from webhook.gunicorn.application import Application, Served
+from webhook.gunicorn.listener import open_listener, shown_address
 from webhook.settings import Settings
+from webhook.telemetry.logs import LOGGER, EventLog, set_up
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment

@@ -40,7 +40,7 @@ _BURST = 10
 _PATIENCE_S = 300.0
 #: Seconds that another thread sleeps in one go, to see for how long it is kept waiting. Arbitrary.
 _NAP_S = 0.005
-#: Objects after which the collector looks for cycles, as ``webhook/serving/application.py`` sets it.
+#: Objects after which the collector looks for cycles, as ``webhook/gunicorn/application.py`` sets it.
 _COLLECT_AFTER = 20_000
 #: The version of everything that was recorded.
 _VERSION: Final = "1000000"

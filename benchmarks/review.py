@@ -14,8 +14,8 @@ import orjson
 from benchmarks.samples import CLUSTER, POLICY, applied, review
 from policies.config.context import AdmissionContext
 from webhook.admission.budget import Budget, Pace
+from webhook.admission.context import build_context
 from webhook.admission.respond import Phase, Reply, respond
-from webhook.context import build_context
 from webhook.settings import Settings
 
 #: Calls per sample, and samples; the two kinds alternate, so that both meet the same noise. Arbitrary.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from docs.generator.markdown import code, page, table
 from docs.generator.schemas import Schema, fields, type_of
-from webhook.openapi import document
+from webhook.http.openapi import document
 
 _INTRODUCTION = """\
 The server describes itself at `GET /openapi.json` (OpenAPI 3.1); this page is made from that document. Errors

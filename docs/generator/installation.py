@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 
 from docs.generator.markdown import code, page, table
 from tests.deploy.manifests import render
-from webhook.telemetry import Telemetry
+from webhook.telemetry.metrics import Telemetry
 
 VALUES = Path(__file__).parents[2] / "deploy/helm/evenkeel/values.yaml"
 

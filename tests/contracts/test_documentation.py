@@ -24,7 +24,7 @@ from policies.model.api_rules import ApiRule
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload import KNOWN_KINDS, WorkloadKind
 from webhook.cli.main import command as evenkeel
-from webhook.scoring.request import ScoreRequest
+from webhook.http.scoring.request import ScoreRequest
 
 ROOT = Path(__file__).parents[2]
 #: The pages that people write, by their path.

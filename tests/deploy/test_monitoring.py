@@ -11,7 +11,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from tests.deploy.manifests import Manifests, render
-from webhook.telemetry import Telemetry
+from webhook.telemetry.metrics import Telemetry
 
 #: Metrics that the API server and kube-state-metrics tell.
 OF_OTHERS = {

@@ -20,7 +20,7 @@ from tests.e2e.kubectl import Kubectl
 from tests.e2e.objects import constraint, deployment
 from tests.e2e.processes import eventually
 from tests.e2e.readiness import asked
-from tests.webhook.serving.running import review_of
+from tests.webhook.running import review_of
 
 #: The Secret of the certificates.
 _SECRET = f"{NAME}-tls"

@@ -23,7 +23,7 @@ from tests.e2e.load import THREADS, DryRuns, Reviews, Tally, Trust, sending
 from tests.e2e.objects import ZONES, constraint, deployment, pod, service
 from tests.e2e.processes import eventually
 from tests.e2e.readiness import Readiness
-from tests.webhook.serving.running import review_of
+from tests.webhook.running import review_of
 
 #: Seconds of load before and after what happens.
 SETTLED_S = 1.0

@@ -9,11 +9,11 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from policies.config.context import AdmissionContext
-from webhook.access.guard import OpenGuard
-from webhook.logs import EventLog
+from webhook.http.authorization.authorizer import OpenAuthorizer
+from webhook.http.state import ServerState
 from webhook.settings import LogFormat, LogLevel, Settings
-from webhook.state import ServerState
-from webhook.telemetry import Telemetry
+from webhook.telemetry.logs import EventLog
+from webhook.telemetry.metrics import Telemetry
 
 
 @dataclass
@@ -34,5 +34,5 @@ def state() -> ServerState:
         events=EventLog(LogFormat.TEXT, LogLevel.INFO, descriptor=2),
         certificate=lambda: Valid(datetime(2026, 11, 19, tzinfo=UTC), datetime(2026, 11, 21, tzinfo=UTC)),
         now=lambda: datetime(2026, 11, 20, tzinfo=UTC),
-        access=OpenGuard(),
+        access=OpenAuthorizer(),
     )

@@ -24,7 +24,7 @@ from certs.keyring import serving_data
 from certs.rotate import Action, is_better, serving_problem
 from webhook.cert_rotation.reconcile import ClockError, ObservedState, Reconciler
 from webhook.kube.api_server import ApiError, ClusterError, UnreachableError
-from webhook.logs import LOGGER
+from webhook.telemetry.logs import LOGGER
 
 #: Seconds between two looks. A caBundle that was overwritten is restored within them.
 LOOK_EVERY_S: Final = 5.0

@@ -19,7 +19,7 @@ from certs.rotate import Action, Demand, Plan, Rotation, Trust, rotate
 from webhook.cert_rotation.configurations import Configuration, publish, read_configurations
 from webhook.cert_rotation.secret import SecretStore, StoredSecret
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError
-from webhook.logs import LOGGER
+from webhook.telemetry.logs import LOGGER
 
 #: How often a conflict is answered by reading again, at most.
 _ATTEMPTS: Final = 5

@@ -18,16 +18,16 @@ from policies.model.version import KNOWN_VERSION
 from policies.placement.placement import PlacementError, place
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.releases import parse_release
+from webhook.admission.context import build_context
 from webhook.cli.live import api_server, reading_progress
 from webhook.cli.manifest import read_objects, told
 from webhook.cli.placement import APPLIED_ALONG, PlacementOptions, bound_to, choose_by, note, show
 from webhook.cli.targets import fetch
-from webhook.context import build_context
+from webhook.http.problems import JSON
+from webhook.http.scoring.screen import FEASIBLE_NODES, MOST_COLUMNS, TEXT, harmless
 from webhook.kube.api_server import Answer, known_version
 from webhook.kube.service_proxy import Installation, NotInstalledError
 from webhook.kube.snapshot import read_index
-from webhook.scoring.screen import FEASIBLE_NODES, MOST_COLUMNS, TEXT, harmless
-from webhook.serving.problems import JSON
 
 
 @dataclass(frozen=True, slots=True)

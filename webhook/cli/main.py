@@ -19,8 +19,8 @@ import click
 from certs.errors import CertificateError
 from policies.manifests.errors import EvenkeelError
 from policies.manifests.sanitize import one_line
+from webhook.gunicorn.listener import ListenError
 from webhook.kube.api_server import ClusterError
-from webhook.serving.listener import ListenError
 
 #: Every command: its module below ``webhook.cli``, and its line in ``evenkeel --help``.
 COMMANDS: Final[Mapping[str, str]] = {

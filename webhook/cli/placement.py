@@ -19,11 +19,11 @@ from policies.model.snapshot import kind_of
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload import WorkloadKinds, parse_workload_kind
 from policies.placement.placement import PlacementError
+from webhook.admission.context import build_context
 from webhook.cli.completing import complete_policies
 from webhook.cli.live import check_cluster, context_option
 from webhook.cli.manifest import STDIN, choose, read_objects, shown_file, told
 from webhook.cli.targets import Finder, ObjectTarget, as_manifest, parse_target
-from webhook.context import build_context
 from webhook.kube.service_proxy import DEFAULT_NAMESPACE as DEFAULT_EVENKEEL_NAMESPACE
 from webhook.kube.service_proxy import DEFAULT_SERVICE as DEFAULT_EVENKEEL_SERVICE
 

@@ -14,9 +14,9 @@ from policies.reports import score_json, score_table
 from webhook.cli.answers import Printer, answer_printer
 from webhook.cli.manifest import STDIN
 from webhook.cli.placement import PlacementOptions, evaluate_object, placement_options, read_context, show
-from webhook.scoring.placing import place_request
-from webhook.scoring.request import RequestError
-from webhook.serving.problems import problem
+from webhook.http.problems import problem
+from webhook.http.scoring.place import place_request
+from webhook.http.scoring.request import RequestError
 
 #: Exit codes: it fits, it fits nowhere, an input is not what it should be, we failed.
 FITS, FITS_NOWHERE, BAD_INPUT, CANNOT_RUN = 0, 1, 2, 3

@@ -75,6 +75,6 @@ def command(**values: Any) -> None:  # every option of the settings
         # Read by prometheus-client when it is imported, so before anything that imports it.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder / "metrics")
         (folder / "metrics").mkdir()
-        from webhook.serving.server import serve  # noqa: PLC0415  # see above
+        from webhook.server import serve  # noqa: PLC0415  # see above
 
         serve(settings, folder=folder, version=version("evenkeel"))

@@ -11,10 +11,10 @@ from typing import IO, Any
 import click
 
 from policies.manifests.errors import UsageError
+from webhook.atomic_write import atomic_write
 from webhook.cli.live import api_server, context_option, reading_progress
 from webhook.kube.list import EVERYTHING, read_objects
 from webhook.kube.snapshot import written_list
-from webhook.whole_file import whole_file
 
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
@@ -64,7 +64,7 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
         OSError: It cannot be written.
     """
     if name:
-        with whole_file(name) as file:
+        with atomic_write(name) as file:
             yield file
     else:
         yield sys.stdout.buffer

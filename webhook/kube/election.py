@@ -18,7 +18,7 @@ from kubernetes.leaderelection.resourcelock.leaselock import LeaseLock
 from webhook.kube.api_server import JSON_PATCH, ApiError, ClusterError
 from webhook.kube.client import KubernetesApiServer
 from webhook.kube.error_messages import connection_problem
-from webhook.logs import LOGGER
+from webhook.telemetry.logs import LOGGER
 
 #: Seconds that a Lease lasts, for which its holder tries to renew it, and between two tries: as in
 #: Kubernetes' own components.

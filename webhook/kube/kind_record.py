@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from webhook.logs import LOGGER
+from webhook.telemetry.logs import LOGGER
 
 #: Objects left out and odd events that are logged one by one; the others are counted.
 _MAX_LOGGED: Final = 20

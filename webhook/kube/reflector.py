@@ -19,7 +19,7 @@ from webhook.kube.api_server import ApiError, ApiServer, ClusterError, Unreachab
 from webhook.kube.backoff import Backoff
 from webhook.kube.kind_record import KindRecord, KindStatus
 from webhook.kube.list import ListedResource, Listing, identity, watch_event
-from webhook.logs import LOGGER
+from webhook.telemetry.logs import LOGGER
 
 #: Seconds after which the API server is asked to end a watch: so much, and up to half as much again, so that
 #: not all end at once. Other clients ask for minutes and trust in bookmarks to show a living connection,

@@ -15,7 +15,7 @@ from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath, shown
 from policies.manifests.findings import Finding, Location, Severity
-from webhook.whole_file import whole_file
+from webhook.atomic_write import atomic_write
 
 #: The name that means standard input.
 STDIN: Final = "-"
@@ -206,7 +206,7 @@ def write_back(file: str, *, old: bytes, new: bytes) -> None:
     if not os.access(path, os.W_OK):
         # Its folder would let us put another file in its place.
         raise PermissionError(errno.EACCES, "is read-only", str(path))
-    with whole_file(str(path)) as stream:
+    with atomic_write(str(path)) as stream:
         stream.write(new)
 
 

@@ -14,9 +14,9 @@ from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import shown
 from policies.reports.lint_run import LintRun
 from policies.reports.lint_text import Details
+from webhook.atomic_write import atomic_write
 from webhook.lint.field_origins import FieldOrigins
 from webhook.lint.files import Text
-from webhook.whole_file import whole_file
 
 #: The formats, and the module of ``policies.reports`` that renders each.
 FORMATS: Final = {
@@ -81,7 +81,7 @@ def write_file(file: str, text: str) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    with whole_file(file) as stream:
+    with atomic_write(file) as stream:
         stream.write(text.encode("utf-8", errors="backslashreplace"))
 
 

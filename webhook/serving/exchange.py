@@ -12,7 +12,7 @@ from typing import Any
 
 from gunicorn.http.message import Request
 
-from webhook.serving.connection import Connection
+from webhook.gunicorn.protocol import Connection
 from webhook.serving.postponed import PostponedError
 
 

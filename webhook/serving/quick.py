@@ -10,7 +10,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
-from webhook.serving.connection import Connection
+from webhook.gunicorn.protocol import Connection
 from webhook.serving.exchange import Exchange
 from webhook.serving.postponed import PostponedError
 

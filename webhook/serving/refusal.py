@@ -7,9 +7,9 @@ from typing import Final
 
 from gunicorn.http import errors
 
-from webhook.logs import LOGGER
-from webhook.serving.connection import Connection, PlainTextError, SlowClientError
-from webhook.serving.problems import raw_problem
+from webhook.gunicorn.protocol import Connection, PlainTextError, SlowClientError
+from webhook.http.problems import raw_problem
+from webhook.telemetry.logs import LOGGER
 
 #: What gunicorn's parser raises and which status it gets; the rest of its errors are 400.
 _STATUS: Final[dict[type[Exception], HTTPStatus]] = {

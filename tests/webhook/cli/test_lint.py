@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tests.webhook.access.control_plane import a_control_plane
 from tests.webhook.cli.live import Commands
+from tests.webhook.http.authorization.control_plane import a_control_plane
 from webhook.cli.lint import command
 
 GOOD = """\

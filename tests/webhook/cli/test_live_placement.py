@@ -15,13 +15,13 @@ from policies.model.version import KubernetesVersion
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.explanations import UNEVEN
 from tests.policies.scheduler.clusters import an_index
-from tests.webhook.access.control_plane import CLIENT, ControlPlane, a_control_plane
 from tests.webhook.cli.live import Commands
-from webhook.access.guard import KubernetesGuard
-from webhook.access.memory import Memory
-from webhook.access.reviewer import Reviewer
-from webhook.app import create_app
-from webhook.state import ServerState
+from tests.webhook.http.authorization.control_plane import CLIENT, ControlPlane, a_control_plane
+from webhook.http.authorization.authorizer import KubernetesAuthorizer
+from webhook.http.authorization.decision_cache import DecisionCache
+from webhook.http.authorization.token_reviewer import TokenReviewer
+from webhook.http.flask_app import create_app
+from webhook.http.state import ServerState
 
 #: The release that the cluster says it is.
 VERSION = "1.33"
@@ -43,7 +43,9 @@ def folder(tmp_path: Path) -> Path:
 def plane(state: ServerState, folder: Path) -> Iterator[ControlPlane]:
     """The cluster, with an Evenkeel that asks who calls."""
     with a_control_plane() as plane:
-        guard = KubernetesGuard(Reviewer(plane.api(folder)), Memory(), places=4, count=lambda _result: None)
+        guard = KubernetesAuthorizer(
+            TokenReviewer(plane.api(folder)), DecisionCache(), places=4, count=lambda _result: None
+        )
         context = AdmissionContext(
             policies=(), cluster=an_index(UNEVEN), kubernetes_version=KubernetesVersion.parse(VERSION)
         )

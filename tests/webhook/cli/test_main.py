@@ -10,8 +10,8 @@ import pytest
 from certs.errors import CertificateError
 from policies.manifests.errors import DocumentError, UsageError
 from webhook.cli import main
+from webhook.gunicorn.listener import ListenError
 from webhook.kube.api_server import UnreachableError
-from webhook.serving.listener import ListenError
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import yaml
 
 from tests.builders import a_constraint, a_pod
 from tests.policies.reports.verdicts import a_node, on
-from tests.webhook.scoring.requests import a_body, a_request
+from tests.webhook.http.scoring.requests import a_body, a_request
 
 COMMAND = [sys.executable, "-c", "from webhook.cli.main import run; run()", "score"]
 FITS = a_pod(spec={"topologySpreadConstraints": [a_constraint()]})

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.policies.reports.explanations import UNEVEN
-from tests.webhook.access.control_plane import ControlPlane, a_control_plane
 from tests.webhook.cli.live import Commands
+from tests.webhook.http.authorization.control_plane import ControlPlane, a_control_plane
 from webhook.kube.snapshot import SnapshotFile
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from policies.model.version import KubernetesVersion
-from tests.webhook.access.control_plane import ControlPlane, a_control_plane
+from tests.webhook.http.authorization.control_plane import ControlPlane, a_control_plane
 from webhook.kube.api_server import UnreachableError, known_version, kubernetes_version
 
 

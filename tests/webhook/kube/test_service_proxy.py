@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from policies.manifests.errors import DocumentError
-from tests.webhook.access.control_plane import CLIENT, OWN_TOKEN, ControlPlane, a_control_plane
-from tests.webhook.scoring.requests import a_body
-from webhook.access.guard import KubernetesGuard
-from webhook.access.memory import Memory
-from webhook.access.reviewer import Reviewer
-from webhook.app import create_app
+from tests.webhook.http.authorization.control_plane import CLIENT, OWN_TOKEN, ControlPlane, a_control_plane
+from tests.webhook.http.scoring.requests import a_body
+from webhook.http.authorization.authorizer import KubernetesAuthorizer
+from webhook.http.authorization.decision_cache import DecisionCache
+from webhook.http.authorization.token_reviewer import TokenReviewer
+from webhook.http.flask_app import create_app
+from webhook.http.state import ServerState
 from webhook.kube.api_server import ApiError
 from webhook.kube.service_proxy import Installation, NotInstalledError, account_of, proxied
-from webhook.state import ServerState
 
 TEXT, JSON = "text/plain", "application/json"
 TOKEN = "/api/v1/namespaces/evenkeel/serviceaccounts/evenkeel-client/token"
@@ -28,7 +28,9 @@ PROXY = "/api/v1/namespaces/evenkeel/services/https:evenkeel:https/proxy"
 def plane(state: ServerState, tmp_path: Path) -> Iterator[ControlPlane]:
     """A cluster with an Evenkeel that asks the API server who calls; its clients may use every route."""
     with a_control_plane() as plane:
-        guard = KubernetesGuard(Reviewer(plane.api(tmp_path)), Memory(), places=4, count=lambda _result: None)
+        guard = KubernetesAuthorizer(
+            TokenReviewer(plane.api(tmp_path)), DecisionCache(), places=4, count=lambda _result: None
+        )
         plane.app = create_app(replace(state, access=guard))
         plane.rights.add((CLIENT, "create", "placements.evenkeel.dev"))
         yield plane

@@ -15,8 +15,8 @@ import pytest
 from certs.ca import create_ca
 from certs.keypair import KeyPair
 from tests.certs.builders import CA, NOW, a_client
-from tests.webhook.serving.running import REVIEW, Server, ask, serving
-from webhook.serving.connection import DeadlineUnreader, SlowClientError, shown_address
+from tests.webhook.running import REVIEW, Server, ask, serving
+from webhook.gunicorn.protocol import DeadlineUnreader, SlowClientError, shown_address
 
 
 def test_deadline_does_not_start_anew() -> None:

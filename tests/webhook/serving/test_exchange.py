@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.builders import a_pod
-from tests.webhook.serving.running import PATIENCE_S, Server, ask, eventually, serving
+from tests.webhook.running import PATIENCE_S, Server, ask, eventually, serving
 from webhook.admission.respond import MAX_TOLD
 from webhook.serving.exchange import Outbox
 

@@ -1,0 +1,286 @@
+"""The worker against clients that are slow, silent, broken or hostile. Every test talks to a real server."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.webhook.running import REVIEW, Server, ask, eventually, read_all, serving
+
+#: Threads of the server; misbehaving clients come in greater number.
+THREADS = 2
+#: Seconds a client has for a request.
+READ_TIMEOUT_S = 1.0
+
+HEAD = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with few threads and little patience."""
+    options = (f"--threads={THREADS}", f"--read-timeout-s={READ_TIMEOUT_S}", "--max-body-bytes=1000000")
+    with serving(tmp_path_factory.mktemp("worker"), *options) as running:
+        yield running
+
+
+def test_silent_connections_hold_no_thread(server: Server) -> None:
+    """More silent connections than threads, before and after the handshake, delay nobody."""
+    with ExitStack() as stack:
+        for _ in range(THREADS + 2):
+            stack.enter_context(server.plain())
+            stack.enter_context(server.tls())
+        started = time.monotonic()
+        answer = server.review()
+        took = time.monotonic() - started
+
+    assert answer.status == 200
+    # gunicorn's own worker makes it wait for 5 s here.
+    assert took < 4
+
+
+@pytest.mark.parametrize(
+    ("start", "drip"),
+    [
+        pytest.param(b"POST /validate HTTP/1.1\r\nX-A: ", b"a", id="1 byte of the head at a time"),
+        pytest.param(HEAD + b"Content-Length: 500\r\n\r\n", b"a", id="1 of 500 body bytes at a time"),
+    ],
+)
+def test_dripping_requests_end_at_the_deadline(server: Server, start: bytes, drip: bytes) -> None:
+    """A client that always sends a little gets 408 at the deadline, and holds no thread until then."""
+    with ExitStack() as stack:
+        slow = [stack.enter_context(server.tls()) for _ in range(THREADS + 2)]
+        for sock in slow:
+            sock.sendall(start)
+        answer = server.review()
+        received = _drip(slow, drip)
+
+    assert answer.status == 200
+    assert [408] * len(slow) == [int(text.split()[1]) for text in received]
+
+
+def _drip(slow: list[ssl.SSLSocket], drip: bytes) -> list[bytes]:
+    """Send a little now and then until the server answers; return the answers."""
+    received = [b""] * len(slow)
+    for sock in slow:
+        sock.settimeout(0.02)
+    deadline = time.monotonic() + 10 * READ_TIMEOUT_S
+    while not all(received) and time.monotonic() < deadline:
+        for number, sock in enumerate(slow):
+            if received[number]:
+                continue
+            try:
+                received[number] = sock.recv(65536)
+            except TimeoutError:
+                sock.sendall(drip)
+    return received
+
+
+def test_dripping_handshakes_end_at_the_deadline(server: Server) -> None:
+    """A handshake that comes byte by byte is cut off, and holds no thread until then."""
+    hello = _client_hello()
+    with ExitStack() as stack:
+        slow = [stack.enter_context(server.plain()) for _ in range(THREADS + 2)]
+        for sock in slow:
+            sock.sendall(hello[:20])
+        answer = server.review()
+        ended = [_ends(sock, hello[20:]) for sock in slow]
+
+    assert answer.status == 200
+    assert all(ended)
+
+
+def _client_hello() -> bytes:
+    outgoing = ssl.MemoryBIO()
+    client = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname="localhost")
+    with pytest.raises(ssl.SSLWantReadError):
+        client.do_handshake()
+    return outgoing.read()
+
+
+def _ends(sock: socket.socket, rest: bytes) -> bool:
+    """Drip bytes until the server closes the connection."""
+    sock.settimeout(0.05)
+    for position in range(len(rest) - 1):
+        try:
+            if not sock.recv(1024):
+                return True
+        except TimeoutError:
+            try:
+                sock.sendall(rest[position : position + 1])
+            except ConnectionError:
+                return True
+        except ConnectionError:
+            return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("request_bytes", "status"),
+    [
+        pytest.param(b"NONSENSE\r\n\r\n", 400, id="400: no request line"),
+        pytest.param(b"GET /livez HTTP/1.1\nHost: x\n\n", 400, id="400: lines end with LF"),
+        pytest.param(b"GET /livez HTTP/1.1\r\nA B: c\r\n\r\n", 400, id="400: space in a field name"),
+        pytest.param(b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\n\r\n", 414, id="414: 9,000 bytes of path"),
+        pytest.param(
+            b"GET / HTTP/1.1\r\nA: " + b"a" * 9000 + b"\r\n\r\n", 431, id="431: 9,000 bytes of field"
+        ),
+        pytest.param(HEAD + b"Content-Length: 9x\r\n\r\n", 400, id="400: length is no number"),
+        pytest.param(HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, id="400: 2 lengths"),
+        pytest.param(HEAD + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n", 400, id="400: 5,000 digits"),
+        pytest.param(HEAD + b"Content-Length: 1000001\r\n\r\n", 413, id="413: 1 byte above the limit"),
+        pytest.param(HEAD + b"Transfer-Encoding: gzip\r\n\r\n", 400, id="400: transfer coding without end"),
+        pytest.param(HEAD + b"Transfer-Encoding: new\r\n\r\n", 501, id="501: unknown transfer coding"),
+        pytest.param(HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400, id="400: broken chunk"),
+        pytest.param(
+            HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\n", 408, id="408: chunk that never comes"
+        ),
+        pytest.param(
+            HEAD + b"Expect: 100-continue\r\nContent-Length: 5\r\n\r\n", 100, id="100: it may go on"
+        ),
+        pytest.param(HEAD + b"Expect: tea\r\nContent-Length: 5\r\n\r\n", 417, id="417: expects tea"),
+        pytest.param(HEAD + b"\r\n", 411, id="411: no length"),
+        pytest.param(HEAD + b"Content-Length: 0\r\n\r\n", 400, id="400: empty body"),
+    ],
+)
+def test_bad_requests(server: Server, request_bytes: bytes, status: int) -> None:
+    """What is wrong below the application is answered as JSON too, and the connection stays sane."""
+    with server.tls() as sock:
+        sock.sendall(request_bytes)
+        first = sock.recv(65536)
+
+    assert status == int(first.split()[1])
+    if status != 100:
+        head, _, _ = first.partition(b"\r\n\r\n")
+        assert b"content-type: application/json" in head.lower()
+
+
+def test_large_body_is_answered_before_it_is_read(server: Server) -> None:
+    """A body above the limit gets 413 while the client still sends, and the answer survives the close."""
+    with server.tls() as sock:
+        sock.sendall(HEAD + b"Content-Length: 1000001\r\n\r\n" + b"a" * 300_000)
+        answer = read_all(sock)
+
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"Connection: close" in answer
+    assert answer.endswith(b'"details":[]}\n')
+
+
+def test_large_body_within_the_limit(server: Server) -> None:
+    """A body that is larger than what is gathered without a thread is read whole."""
+    body = REVIEW + b" " * 900_000
+    answer = server.ask("POST", "/validate", body=body, content_type="application/json")
+
+    assert (200, True) == (answer.status, answer.json()["response"]["allowed"])
+
+
+def test_chunked_body(server: Server) -> None:
+    """A chunked body is read, though the API server sends none."""
+    with server.tls() as sock:
+        chunk = b"%x\r\n%b\r\n0\r\n\r\n" % (len(REVIEW), REVIEW)
+        sock.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + chunk)
+        answer = read_all(sock)
+
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert b'"allowed":true' in answer
+
+
+def test_pipelined_requests(server: Server) -> None:
+    """Requests that arrive together are answered one after another."""
+    one = HEAD + b"Content-Length: %d\r\n\r\n" % len(REVIEW) + REVIEW
+    last = b"GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n"
+    with server.tls() as sock:
+        sock.sendall(one + one + last)
+        answer = read_all(sock)
+
+    assert 3 == answer.count(b"HTTP/1.1 200 ")
+
+
+def test_plain_http_gets_a_readable_answer(server: Server) -> None:
+    """Whoever speaks HTTP to the TLS port is told so, in the clear."""
+    with server.plain() as sock:
+        sock.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+        answer = read_all(sock)
+
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"HTTPS" in answer
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        pytest.param(b"", id="0 bytes"),
+        pytest.param(b"\x00" * 64, id="64 zero bytes"),
+        pytest.param(b"\x16\x03\x01\x00\x05hello", id="a TLS record with nonsense"),
+        pytest.param(b"\x16\x03\x01", id="3 bytes of a handshake"),
+    ],
+)
+def test_noise_leaves_no_traceback(server: Server, noise: bytes) -> None:
+    """Scanners and broken clients cost nothing and fill no log."""
+    before = len(_other_lines(server))
+    with server.plain() as sock:
+        sock.sendall(noise)
+    answer = server.review()
+    added = _other_lines(server)[before:]
+
+    assert answer.status == 200
+    assert len(added) <= 1
+    assert not [line for line in added if "traceback" in line.lower()]
+
+
+def _other_lines(server: Server) -> list[str]:
+    """Return the log without the lines of reviews."""
+    return [line for line in server.log.read_text().splitlines() if " review_" not in line]
+
+
+def test_reset_connections_are_noise(server: Server) -> None:
+    """A connection that is reset in the middle of a request is forgotten."""
+    sock = server.tls()
+    sock.sendall(HEAD + b"Content-Length: 500\r\n\r\n{")
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
+    sock.close()
+
+    assert server.review().status == 200
+
+
+def test_connections_are_kept(server: Server) -> None:
+    """Many requests use one connection."""
+    connection = server.connect()
+    answers = [
+        ask(connection, "POST", "/validate", body=REVIEW, content_type="application/json") for _ in range(20)
+    ]
+    connection.close()
+
+    assert [200] * 20 == [answer.status for answer in answers]
+    assert {"keep-alive"} == {answer.headers["connection"] for answer in answers}
+
+
+def test_client_that_leaves_its_side_open_delays_nobody(server: Server) -> None:
+    """After the last answer the server waits for the client to close, but not with its main loop."""
+    with ExitStack() as stack:
+        for _ in range(THREADS + 2):
+            sock = stack.enter_context(server.tls())
+            sock.sendall(b"GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n")
+            assert sock.recv(1000).startswith(b"HTTP/1.1 200 ")
+        started = time.monotonic()
+        answer = server.review()
+        took = time.monotonic() - started
+
+    assert answer.status == 200
+    # gunicorn's own worker needs 2 s for each of them.
+    assert took < 2
+
+
+def test_slow_clients_are_logged_in_one_line_each(server: Server) -> None:
+    """A slow client costs one line."""
+    before = len(server.lines("request_refused"))
+    with server.tls() as sock:
+        sock.sendall(b"POST /validate HTTP/1.1\r\n")
+        read_all(sock)
+    eventually(lambda: len(server.lines("request_refused")) > before)
+
+    assert before + 1 == len(server.lines("request_refused"))

@@ -1,0 +1,43 @@
+"""The pages beside the admission routes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+import pytest
+
+from webhook.http.flask_app import create_app
+from webhook.http.state import ServerState
+from webhook.telemetry.metrics import Telemetry
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/livez", 200),
+        ("HEAD", "/livez", 200),
+        ("OPTIONS", "/livez", 200),
+        ("GET", "/readyz", 200),
+        ("GET", "/metrics", 200),
+        ("GET", "/nowhere", 404),
+        ("PUT", "/metrics", 405),
+    ],
+)
+def test_routes(state: ServerState, method: str, path: str, status: int) -> None:
+    """The pages answer by method, and errors are JSON."""
+    answer = create_app(state).test_client().open(path, method=method)
+
+    assert status == answer.status_code
+    if status >= 400:
+        assert answer.json is not None
+        assert {"error", "details"} == answer.json.keys()
+
+
+def test_our_own_bug_is_json(state: ServerState) -> None:
+    """A page that fails answers JSON, never a page of HTML."""
+    broken = replace(state, telemetry=cast("Telemetry", None))
+    answer = create_app(broken).test_client().get("/metrics")
+
+    assert 500 == answer.status_code
+    assert {"error": "GET /metrics: internal server error", "details": []} == answer.json

@@ -1,0 +1,85 @@
+"""Metrics where the file system has no room."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from prometheus_client.mmap_dict import MmapedDict
+
+from webhook.telemetry.metric_files import MetricFile
+
+
+def _file(path: Path) -> Iterator[MetricFile]:
+    made = MetricFile(str(path))
+    yield made
+    made.close()  # type: ignore[no-untyped-call]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where the values are."""
+    return tmp_path / "counter_1.db"
+
+
+@pytest.fixture
+def room(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How often room may still be taken, as the only entry."""
+    left = [10]
+    take = os.posix_fallocate
+
+    def take_or_refuse(descriptor: int, offset: int, length: int) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        take(descriptor, offset, length)
+
+    monkeypatch.setattr(os, "posix_fallocate", take_or_refuse)
+    return left
+
+
+def _values(path: Path) -> dict[str, float]:
+    """Return what another process reads."""
+    found = MmapedDict.read_all_values_from_file(path)  # type: ignore[no-untyped-call]
+    return {key.strip(): value for key, value, *_ in found}
+
+
+def _count(file: MetricFile, keys: int) -> dict[str, float]:
+    for number in range(keys):
+        file.write_value(f"key {number:04}", float(number), 0.0)  # type: ignore[no-untyped-call]
+    return {f"key {number:04}": float(number) for number in range(keys)}
+
+
+@pytest.mark.parametrize("keys", [pytest.param(3, id="3 values"), pytest.param(4000, id="4,000: 160 kB")])
+def test_room_is_taken_before_it_is_used(path: Path, keys: int) -> None:
+    """No page of the file is one that a full file system could refuse; others read all of it."""
+    for file in _file(path):
+        expected = _count(file, keys)
+
+        assert expected == _values(path)
+        assert path.stat().st_size <= path.stat().st_blocks * 512
+
+
+@pytest.mark.parametrize(
+    ("times", "seen"),
+    [
+        pytest.param(0, None, id="0 times: no file"),
+        pytest.param(1, 2047, id="once: what had room"),
+        pytest.param(2, 4095, id="twice: what had room"),
+    ],
+)
+def test_without_room_memory_takes_the_place(
+    path: Path, room: list[int], caplog: pytest.LogCaptureFixture, times: int, seen: int | None
+) -> None:
+    """Values go on, though nobody else sees them, and the log says so once."""
+    room[0] = times
+    for file in _file(path):
+        expected = _count(file, 5000)
+        own = {key.strip(): value for key, value, _ in file.read_all_values()}  # type: ignore[no-untyped-call]
+
+        assert expected == own
+    assert seen == (len(_values(path)) if path.exists() else None)
+    assert ["metrics_kept_in_memory"] == [record.getMessage() for record in caplog.records][:1]

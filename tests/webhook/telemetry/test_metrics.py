@@ -1,0 +1,163 @@
+"""Metrics: what is counted under which labels."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from policies.admission.decision import AdmissionVerdict
+from webhook.admission.respond import Phase, Reply
+from webhook.http.child_processes import Limit
+from webhook.kube.kind_record import KindStatus
+from webhook.telemetry.metrics import Telemetry
+
+
+@pytest.fixture
+def registry() -> CollectorRegistry:
+    """A registry of its own."""
+    return CollectorRegistry()
+
+
+@pytest.fixture
+def telemetry(registry: CollectorRegistry) -> Telemetry:
+    """Metrics that nobody has counted yet."""
+    return Telemetry("1.2.3", registry=registry)
+
+
+def a_reply(
+    verdict: AdmissionVerdict,
+    *,
+    injected: int = 0,
+    rules: tuple[str, ...] = (),
+    forecast_s: float | None = None,
+    skipped: bool = False,
+    rules_s: float | None = None,
+    rules_skipped: bool = False,
+) -> Reply:
+    """Return a reply that mentions only what metrics look at."""
+    return Reply(
+        body=b"{}", verdict=verdict, uid="1", operation="CREATE", kind="Pod", sub_resource="",
+        namespace="shop", name="web", dry_run=False, injected=injected, rules=rules,
+        forecast_s=forecast_s, forecast_skipped=skipped, rules_s=rules_s, rules_skipped=rules_skipped,
+    )  # fmt: skip
+
+
+def test_exemptions_and_waits_are_counted(telemetry: Telemetry, registry: CollectorRegistry) -> None:
+    """Each exemption counts by rule and source; a wait by whether what it was for came."""
+    replies = (
+        a_reply(AdmissionVerdict.ALLOWED)._replace(
+            exempted=(("wrong-type", "annotation"), ("wrong-type", "policy"))
+        ),
+        a_reply(AdmissionVerdict.INJECTED)._replace(waited_s=0.1),
+        a_reply(AdmissionVerdict.ALLOWED)._replace(waited_s=1.0, missed=True),
+        a_reply(AdmissionVerdict.ALLOWED)._replace(missed=True),
+    )
+    for reply in replies:
+        telemetry.count_review(Phase.MUTATE, reply, seconds=0.001)
+
+    for source in ("annotation", "policy"):
+        labels = {"rule": "wrong-type", "source": source}
+        assert 1 == registry.get_sample_value("evenkeel_exemptions_total", labels)
+    assert [1, 1] == [
+        registry.get_sample_value("evenkeel_cache_waits_total", {"result": result})
+        for result in ("found", "missing")
+    ]
+    assert 2 == registry.get_sample_value("evenkeel_cache_misses_total")
+
+
+def test_reviews_are_counted_by_phase_and_verdict(telemetry: Telemetry, registry: CollectorRegistry) -> None:
+    """A review counts once, with its time, its injected constraints and its broken rules."""
+    telemetry.count_review(Phase.MUTATE, a_reply(AdmissionVerdict.INJECTED, injected=2), seconds=0.0001)
+    telemetry.count_review(
+        Phase.VALIDATE, a_reply(AdmissionVerdict.DENIED, rules=("max-skew",)), seconds=0.002
+    )
+
+    expected = {
+        ("evenkeel_admission_requests_total", ("mutate", "injected")): 1,
+        ("evenkeel_admission_requests_total", ("validate", "denied")): 1,
+        ("evenkeel_admission_requests_total", ("validate", "allowed")): 0,
+    }
+    for (name, (phase, verdict)), count in expected.items():
+        assert count == registry.get_sample_value(name, {"phase": phase, "verdict": verdict})
+    assert 2 == registry.get_sample_value("evenkeel_injected_constraints_total")
+    assert 1 == registry.get_sample_value("evenkeel_rule_violations_total", {"rule": "max-skew"})
+    assert 0.002 == registry.get_sample_value(
+        "evenkeel_admission_duration_seconds_sum", {"phase": "validate"}
+    )
+
+
+def test_forecasts(telemetry: Telemetry, registry: CollectorRegistry) -> None:
+    """Verdicts on next pods are timed, and those that were not begun are counted."""
+    for reply in (
+        a_reply(AdmissionVerdict.ALLOWED),
+        a_reply(AdmissionVerdict.WARNED, forecast_s=0.25),
+        a_reply(AdmissionVerdict.ALLOWED, skipped=True),
+    ):
+        telemetry.count_review(Phase.VALIDATE, reply, seconds=0.3)
+
+    assert 1 == registry.get_sample_value("evenkeel_forecast_duration_seconds_count")
+    assert 0.25 == registry.get_sample_value("evenkeel_forecast_duration_seconds_sum")
+    assert 1 == registry.get_sample_value("evenkeel_forecasts_skipped_total")
+
+
+def test_rules_on_nodes(telemetry: Telemetry, registry: CollectorRegistry) -> None:
+    """Rules that look at every node are timed, and those that were not begun are counted."""
+    for reply in (
+        a_reply(AdmissionVerdict.ALLOWED),
+        a_reply(AdmissionVerdict.WARNED, rules_s=0.25),
+        a_reply(AdmissionVerdict.ALLOWED, rules_skipped=True),
+    ):
+        telemetry.count_review(Phase.VALIDATE, reply, seconds=0.3)
+
+    assert 1 == registry.get_sample_value("evenkeel_node_rules_duration_seconds_count")
+    assert 0.25 == registry.get_sample_value("evenkeel_node_rules_duration_seconds_sum")
+    assert 1 == registry.get_sample_value("evenkeel_node_rules_skipped_total")
+
+
+def test_limits(telemetry: Telemetry, registry: CollectorRegistry) -> None:
+    """Requests that met a limit are counted by it."""
+    for limit in (Limit.TIMEOUT, Limit.BUSY, Limit.TIMEOUT):
+        telemetry.count_limited(limit)
+
+    assert (2, 1) == tuple(
+        registry.get_sample_value("evenkeel_requests_limited_total", {"reason": reason})
+        for reason in ("timeout", "busy")
+    )
+
+
+def test_certificates(telemetry: Telemetry, registry: CollectorRegistry) -> None:
+    """Expiry and reloads are told."""
+    telemetry.certificate_loaded(1_700_000_000, 1_800_000_000)
+    telemetry.certificate_reloaded(succeeded=False)
+
+    assert 1_700_000_000 == registry.get_sample_value("evenkeel_certificate_not_before_timestamp_seconds")
+    assert 1_800_000_000 == registry.get_sample_value("evenkeel_certificate_expiry_timestamp_seconds")
+    assert 1 == registry.get_sample_value("evenkeel_certificate_reloads_total", {"result": "failed"})
+
+
+def test_rendered(telemetry: Telemetry) -> None:
+    """The text format names the version."""
+    assert b'evenkeel_build_info{version="1.2.3"} 1.0\n' in telemetry.render()
+
+
+def test_two_who_ask_at_once(telemetry: Telemetry, registry: CollectorRegistry) -> None:
+    """What was counted since the last look is counted once, though another looks meanwhile."""
+    pods = KindStatus(kind="Pod", synced=True, objects=1, events=7, lists=1, errors=0, last_error="")
+    other = threading.Thread(target=lambda: telemetry.cluster_followed([pods], age_s=0.0, stale=False))
+    waited = []
+
+    def kinds() -> Iterator[KindStatus]:
+        other.start()
+        # Long enough for the other one to be done, if it could.
+        other.join(0.2)
+        waited.append(other.is_alive())
+        yield pods
+
+    telemetry.cluster_followed(kinds(), age_s=0.0, stale=False)
+    other.join()
+
+    assert [True] == waited
+    assert 7 == registry.get_sample_value("evenkeel_cluster_events_total", {"kind": "Pod"})

@@ -1,0 +1,207 @@
+"""gunicorn, told how to serve: every setting that differs from its defaults, and why."""
+
+from __future__ import annotations
+
+import gc
+import math
+import os
+import signal
+import socket
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from gunicorn.app.base import BaseApplication
+from gunicorn.arbiter import Arbiter
+from gunicorn.glogging import Logger
+from prometheus_client.multiprocess import mark_process_dead
+
+from webhook.gunicorn.worker import Worker
+from webhook.serving.balance import ConnectionCounts
+from webhook.settings import LogLevel, Settings
+from webhook.telemetry.logs import LOGGER
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
+
+#: Seconds without a sign of life from its main loop after which a worker is killed. Nothing there waits
+#: for a client; arbitrary, gunicorn's own value.
+_HEARTBEAT_S: Final = 30
+
+#: Seconds between a worker's own end and the arbiter's SIGKILL.
+_KILL_MARGIN_S: Final = 1.0
+
+#: Open connections per worker; beyond it the longest idle one is closed. A burst of the API server had 69.
+#: Below the 1,024 file descriptors that many systems allow by default.
+_MOST_CONNECTIONS: Final = 900
+
+#: Objects made since the last collection after which the collector looks for cycles. A review makes some 200
+#: and leaves none behind; Python's 700 would search after every third. Arbitrary.
+_COLLECT_AFTER: Final = 20_000
+
+#: Memory-backed, so that the heartbeat works on a read-only root and never waits for a disk.
+_HEARTBEAT_FOLDER: Final = "/dev/shm"  # noqa: S108  # gunicorn makes a private, unlinked file there
+
+
+class GunicornLog(Logger):  # type: ignore[misc]  # gunicorn has no types
+    """Sends gunicorn's messages through the root logger instead of handlers of its own."""
+
+    def setup(self, cfg: Any) -> None:  # gunicorn's Config
+        """Drop gunicorn's handlers; what it says at info is chatter about booting."""
+        self.cfg = cfg
+        self._access_log_enabled = False
+        self.error_log.propagate = True
+        self.error_log.setLevel(cfg.loglevel.upper())
+
+
+class _Arbiter(Arbiter):  # type: ignore[misc]  # gunicorn has no types
+    """gunicorn's arbiter, which would make all workers anew on some signals and do nothing else meanwhile.
+
+    They would read nothing else than those before them, and a SIGTERM would wait until each of these signals
+    had its turn, a drain each.
+    """
+
+    def handle_hup(self) -> None:
+        """Ignore a signal that asks to read the configuration again."""
+        _ignore(signal.SIGHUP)
+
+    def handle_usr2(self) -> None:
+        """Ignore a signal that asks for another server beside this one."""
+        _ignore(signal.SIGUSR2)
+
+
+def _ignore(number: signal.Signals) -> None:
+    why = "certificates are picked up by themselves; for everything else start the server anew"
+    LOGGER.info("signal_ignored", extra={"fields": {"signal": number.name, "why": why}})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """What the application serves and whom it tells.
+
+    Attributes:
+        wsgi: The callable that answers requests.
+        listener: The bound socket.
+        ssl_context: Returns the context for the next connection.
+        certificate_file: The certificate's file; gunicorn takes its presence as "this is HTTPS".
+        begin_drain: Called in each worker when it was asked to end.
+        when_ready: Called once, when connections are accepted.
+        after_turn: Called in each worker by its main loop, after every event that it waited for.
+        quick: How requests start that are answered within microseconds: the main loop does it itself.
+        begin_work: Called once in each worker before it serves.
+        prepared: Whether what ``begin_work`` began has come so far that a worker may serve.
+        end_work: Called once in each worker after it has served.
+    """
+
+    wsgi: WSGIApplication
+    listener: socket.socket
+    ssl_context: Callable[[], ssl.SSLContext]
+    certificate_file: str
+    begin_drain: Callable[[], None] = field(default=lambda: None)
+    when_ready: Callable[[], None] = field(default=lambda: None)
+    after_turn: Callable[[], None] = field(default=lambda: None)
+    quick: tuple[bytes, ...] = ()
+    begin_work: Callable[[], None] = field(default=lambda: None)
+    prepared: Callable[[], bool] = field(default=lambda: True)
+    end_work: Callable[[], None] = field(default=lambda: None)
+
+
+class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
+    """A gunicorn server for one set of settings."""
+
+    def __init__(self, settings: Settings, served: Served) -> None:
+        self.settings = settings
+        self._served = served
+        #: How many connections each worker holds.
+        self.counts = ConnectionCounts()
+        # Kept open: gunicorn reads its configuration again on SIGHUP.
+        self._descriptor = served.listener.detach()
+        super().__init__()
+
+    def run(self) -> None:
+        """Serve until told to end, which leaves by SystemExit."""
+        _Arbiter(self).run()
+
+    def load(self) -> WSGIApplication:
+        """Return the WSGI callable, the same in all workers."""
+        return self._served.wsgi
+
+    @property
+    def quick(self) -> tuple[bytes, ...]:
+        """How the requests start that the main loop answers."""
+        return self._served.quick
+
+    def prepared(self) -> bool:
+        """Tell whether a new worker may serve already."""
+        return self._served.prepared()
+
+    def begin_drain(self) -> None:
+        """Tell the application that this worker was asked to end."""
+        self._served.begin_drain()
+
+    def after_turn(self) -> None:
+        """Tell the application that requests may have been answered."""
+        self._served.after_turn()
+
+    def load_config(self) -> None:
+        """Set what differs from gunicorn's defaults; its environment variables and files are not read."""
+        for name, value in {**self._process_settings(), **self._hooks()}.items():
+            self.cfg.set(name, value)
+
+    def _process_settings(self) -> dict[str, Any]:
+        settings = self.settings
+        grace = settings.drain_s + settings.graceful_timeout_s + _KILL_MARGIN_S
+        chatty = settings.log_level is LogLevel.DEBUG
+        return {
+            "proc_name": "evenkeel",
+            "bind": f"fd://{self._descriptor}",
+            "worker_class": Worker,
+            "workers": settings.workers,
+            "threads": settings.threads,
+            "worker_connections": _MOST_CONNECTIONS,
+            "timeout": _HEARTBEAT_S,
+            "graceful_timeout": math.ceil(grace),
+            "keepalive": math.ceil(settings.keepalive_s),
+            "certfile": self._served.certificate_file,
+            # Before the fork: what cannot be read stops the start, not every worker in turn.
+            "preload_app": True,
+            "worker_tmp_dir": _HEARTBEAT_FOLDER if os.access(_HEARTBEAT_FOLDER, os.W_OK) else None,
+            # A socket in the home folder that commands the server: nobody asked for it.
+            "control_socket_disable": True,
+            "logger_class": GunicornLog,
+            "loglevel": "debug" if chatty else "warning",
+        }
+
+    def _hooks(self) -> dict[str, Any]:
+        served, counts = self._served, self.counts
+
+        def ssl_context(_config: object, _default: object) -> ssl.SSLContext:
+            return served.ssl_context()
+
+        def when_ready(_arbiter: Arbiter) -> None:
+            served.when_ready()
+            # What exists now lives as long as the server: the collector need not look at it again, and
+            # the workers' memory pages stay shared.
+            gc.collect()
+            gc.freeze()
+            gc.set_threshold(_COLLECT_AFTER)
+
+        def post_worker_init(_worker: Worker) -> None:
+            served.begin_work()
+
+        def worker_exit(_arbiter: Arbiter, _worker: Worker) -> None:
+            served.end_work()
+
+        def child_exit(_arbiter: Arbiter, worker: Worker) -> None:
+            counts.leave(worker.age)
+            if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+                mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
+
+        return {
+            "ssl_context": ssl_context,
+            "when_ready": when_ready,
+            "post_worker_init": post_worker_init,
+            "worker_exit": worker_exit,
+            "child_exit": child_exit,
+        }

@@ -1,0 +1,159 @@
+"""Decides for every request to a guarded route whether it is answered, and says so to log and metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
+
+from webhook.http.authorization.access_reviews import Action, Decision, Result, nobody
+from webhook.http.authorization.credential import Credential, read_credential
+from webhook.http.authorization.decision_cache import DecisionCache
+from webhook.http.authorization.mode import AccessSettings, Mode, access_mode
+from webhook.http.authorization.rate_limiter import RateLimiter
+from webhook.http.authorization.token_reviewer import TokenReviewer
+from webhook.http.limits import BusyError, Gate
+from webhook.kube.api_server import ApiServer
+from webhook.rbac import Resource
+from webhook.telemetry.logs import LOGGER
+
+#: Callers that the API server is asked about in a second, by each worker; whoever is known goes on beyond.
+#: What it answers us counts with priority and fairness, as do our watches and our Lease. Arbitrary.
+_ASKED_PER_S: Final = 50.0
+
+#: The verbs of methods, as the API server has them; no role names another method.
+_VERBS: Final = {"GET": "get", "HEAD": "get", "POST": "create"}
+
+#: Decided without a look at the request.
+_OPEN: Final = Decision(result=Result.ALLOWED)
+_BUSY: Final = Decision(
+    result=Result.ERROR, message="as many callers are being asked about as may be: try again"
+)
+_CLOSED: Final = Decision(
+    result=Result.DENIED,
+    message=(
+        "this server asks nobody who calls, and is reachable from elsewhere: start it with --live to ask the "
+        "API server, with --access open to answer everybody, or listen on loopback"
+    ),
+)
+
+
+class Authorizer(Protocol):
+    """Decides whether a request is answered."""
+
+    def check(self, environ: Mapping[str, Any], resource: Resource) -> Decision:
+        """Look at the headers of a request in its WSGI environment; its body stays unread.
+
+        Args:
+            environ: The request.
+            resource: What its route shows.
+        """
+
+
+class OpenAuthorizer:
+    """Lets everybody in."""
+
+    def check(self, environ: Mapping[str, Any], resource: Resource) -> Decision:  # noqa: ARG002  # as every guard
+        """Allow."""
+        return _OPEN
+
+
+class ClosedAuthorizer:
+    """Lets nobody in, since there is nobody to ask."""
+
+    def check(self, environ: Mapping[str, Any], resource: Resource) -> Decision:
+        """Deny."""
+        _log(_CLOSED, _action(environ, resource), environ)
+        return _CLOSED
+
+
+class KubernetesAuthorizer:
+    """Lets in whom Kubernetes knows and lets.
+
+    Args:
+        reviewer: Asks it.
+        memory: Keeps what it said.
+        places: Requests that may wait for it at once: each holds a thread, and probes need some too.
+        count: Told every result.
+        rate: Lets through how many it may be asked about.
+    """
+
+    def __init__(
+        self,
+        reviewer: TokenReviewer,
+        memory: DecisionCache,
+        *,
+        places: int,
+        count: Callable[[str], None],
+        rate: RateLimiter | None = None,
+    ) -> None:
+        self._reviewer = reviewer
+        self._rate = rate or RateLimiter(_ASKED_PER_S)
+        self._memory = memory
+        self._gate = Gate(places)
+        self._count = count
+
+    def check(self, environ: Mapping[str, Any], resource: Resource) -> Decision:
+        """Decide, log and count."""
+        action = _action(environ, resource)
+        decision = self._decide(environ, action)
+        self._count(decision.result.value)
+        _log(decision, action, environ)
+        return decision
+
+    def _decide(self, environ: Mapping[str, Any], action: Action) -> Decision:
+        credential = read_credential(environ)
+        if credential is None:
+            return nobody()
+        if kept := self._memory.recall(credential, action):
+            return kept
+        try:
+            with self._gate.enter(large=False):
+                return self._memory.ask(credential, action, lambda: self._ask(credential, action))
+        except BusyError:
+            return _BUSY
+
+    def _ask(self, credential: Credential, action: Action) -> Decision:
+        return self._reviewer.decide(credential, action) if self._rate.take() else _BUSY
+
+
+def build_authorizer(
+    settings: AccessSettings, api: ApiServer | None, *, places: int, count: Callable[[str], None]
+) -> Authorizer:
+    """Return the guard that the settings ask for.
+
+    Args:
+        settings: What the server was told.
+        api: The API server of the live cluster; None without one.
+        places: Requests that may wait for it at once.
+        count: Told every result of asking.
+
+    Raises:
+        UsageError: The address is none.
+    """
+    mode = access_mode(settings)
+    if mode is Mode.OPEN:
+        return OpenAuthorizer()
+    if mode is Mode.CLOSED or api is None:
+        return ClosedAuthorizer()
+    return KubernetesAuthorizer(TokenReviewer(api), DecisionCache(), places=places, count=count)
+
+
+def _action(environ: Mapping[str, Any], resource: Resource) -> Action:
+    method = environ["REQUEST_METHOD"]
+    return Action(_VERBS.get(method, method.lower()), resource)
+
+
+def _log(decision: Decision, action: Action, environ: Mapping[str, Any]) -> None:
+    fields = {
+        "user": decision.user,
+        "verb": action.verb,
+        "resource": action.resource.value,
+        "path": environ["PATH_INFO"],
+        "result": decision.result.value,
+    }
+    if decision.why:
+        fields["why"] = decision.why
+    if decision.result is Result.ERROR:
+        LOGGER.error("access_undecided", extra={"fields": fields | {"why": decision.why or decision.message}})
+    else:
+        LOGGER.info("access_decided", extra={"fields": fields})

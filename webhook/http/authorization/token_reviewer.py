@@ -1,0 +1,74 @@
+"""Asks the API server who has a token and what its owner may do."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from webhook.http.authorization.access_reviews import (
+    ACCESS_REVIEWS,
+    TOKEN_REVIEWS,
+    Action,
+    Caller,
+    Decision,
+    Result,
+    access_review,
+    caller_of,
+    decision_on,
+    problem_of,
+    token_review,
+    unknown_caller,
+)
+from webhook.http.authorization.credential import Credential
+from webhook.kube.api_server import ApiError, ApiServer, ClusterError
+from webhook.rbac import AUDIENCE, Resource
+
+#: Seconds for one answer; there are three at most. Arbitrary; an API server needs milliseconds.
+TIMEOUT_S: Final = 3.0
+
+
+class TokenReviewer:
+    """Decides with an API server; where that cannot be asked, nobody is let in."""
+
+    def __init__(self, api: ApiServer) -> None:
+        self._api = api
+
+    def decide(self, credential: Credential, action: Action) -> Decision:
+        """Return whether who shows a credential may do something; never fails."""
+        try:
+            caller, why = self._caller(credential, action)
+            if caller is None:
+                return unknown_caller(why)
+            answer = self._api.call(
+                "POST", ACCESS_REVIEWS, body=access_review(caller, action), timeout_s=TIMEOUT_S
+            )
+            return decision_on(answer, caller, action)
+        except ClusterError as error:
+            return _undecided(error)
+
+    def _caller(self, credential: Credential, action: Action) -> tuple[Caller | None, str]:
+        """Return whose token it is, or what is wrong with it.
+
+        A token must be for us alone, so that nobody sends one here that is worth something elsewhere. But a
+        ServiceMonitor can refer only to a token for the API server: metrics are shown for that too, unless it
+        came through a proxy, which does not make sure that it talks to us.
+        """
+        answer = self._review(credential.token, AUDIENCE)
+        caller, why = caller_of(answer, audience=AUDIENCE), problem_of(answer)
+        if caller is None and action.resource is Resource.METRICS and not credential.proxied:
+            answer = self._review(credential.token)
+            caller = caller_of(answer)
+            why = "; ".join(filter(None, (why, problem_of(answer))))
+        return caller, why
+
+    def _review(self, token: str, *audiences: str) -> dict[str, object]:
+        return self._api.call(
+            "POST", TOKEN_REVIEWS, body=token_review(token, *audiences), timeout_s=TIMEOUT_S
+        )
+
+
+def _undecided(error: ClusterError) -> Decision:
+    if isinstance(error, ApiError) and error.forbidden:
+        text = "Evenkeel itself may not ask the API server who calls: bind system:auth-delegator to it"
+    else:
+        text = "the API server does not tell who calls: try again"
+    return Decision(result=Result.ERROR, message=text, why=str(error))

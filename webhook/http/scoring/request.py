@@ -1,0 +1,153 @@
+"""A score request: a pod or workload, and what to judge it by where that is not the server's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import orjson
+
+from policies.config.context import AdmissionContext
+from policies.manifests.errors import UsageError
+from policies.manifests.fields import (
+    ErrorList,
+    FieldError,
+    FieldPath,
+    field_names,
+    invalid_value,
+    required_value,
+)
+from policies.model.version import KubernetesVersion
+from policies.scheduler.configuration import SchedulerConfig, SchedulerProfile, argument_errors, build_profile
+from policies.scheduler.index import ClusterIndex
+from policies.scheduler.releases import parse_release
+from webhook.http.scoring.cluster import read_cluster
+
+#: Every field of a score request.
+FIELDS = field_names("pod", "cluster", "defaults", "kubernetesVersion")
+#: Every field of ``defaults``: those of PodTopologySpreadArgs.
+DEFAULTS_FIELDS = field_names("defaultingType", "defaultConstraints")
+#: Where the pod stands.
+POD = FieldPath(("pod",))
+#: Where the cluster stands.
+CLUSTER = FieldPath(("cluster",))
+#: Where the release stands.
+VERSION = FieldPath(("kubernetesVersion",))
+
+#: The rule that a request breaks which lacks what it needs.
+REQUEST_INCOMPLETE = "request-incomplete"
+#: The rule that a request breaks which asks for a release that is none, or not known.
+VERSION_UNKNOWN = "kubernetes-version-unknown"
+
+_DEFAULTS = FieldPath(("defaults",))
+
+
+class RequestError(Exception):
+    """A request that cannot be answered; the sender made a mistake, so HTTP 400."""
+
+    def __init__(self, errors: tuple[FieldError, ...] = (), message: str = "") -> None:
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        self.message = message or f"{errors[0]}{more}"
+        self.errors = errors
+        super().__init__(self.message)
+
+    def __reduce__(self) -> tuple[type[RequestError], tuple[tuple[FieldError, ...], str]]:
+        """Say how to make another one: pickle knows the message alone."""
+        return RequestError, (self.errors, self.message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreRequest:
+    """One score request; what is None is the server's.
+
+    Attributes:
+        pod: The pod or workload, as it came.
+        cluster: The cluster.
+        defaults: The default constraints of every scheduler, in place of policies and configuration.
+        version: The release of Kubernetes.
+        errors: What is wrong with the request, except for the pod.
+    """
+
+    pod: dict[str, Any]
+    cluster: ClusterIndex | None = None
+    defaults: SchedulerProfile | None = None
+    version: KubernetesVersion | None = None
+    errors: tuple[FieldError, ...] = field(default=())
+
+    @classmethod
+    def parse(cls, body: bytes) -> ScoreRequest:
+        """Read a request; the pod is not looked into.
+
+        Raises:
+            RequestError: It is not JSON, or no object.
+        """
+        try:
+            document = orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            raise RequestError(message=f"the request is not JSON: {error}") from None
+        found = ErrorList()
+        request = found.mapping(document, FieldPath())
+        if found.errors:
+            raise RequestError(message=f"the request {found.errors[0]}")
+        found.unknown(request, FieldPath(), known=FIELDS)
+        if not request.get("pod") and isinstance(request.get("pod"), dict | None):
+            found.add(_missing(POD, "a Pod, or a workload that makes some"))
+        cluster = request.get("cluster")
+        return cls(
+            pod=_filled_in(found.mapping(request.get("pod"), POD)),
+            cluster=None if cluster is None else read_cluster(cluster, CLUSTER, found),
+            defaults=_read_defaults(request.get("defaults"), found),
+            version=_read_version(request.get("kubernetesVersion"), found),
+            errors=tuple(found.errors),
+        )
+
+    def context(self, server: AdmissionContext) -> AdmissionContext:
+        """Return what the pod is judged by: the server's context, with everything that the request brings.
+
+        Where neither has a cluster, it is an empty one.
+        """
+        context = replace(server, cluster=self.cluster or server.cluster or ClusterIndex())
+        if self.version is not None:
+            context = replace(context, kubernetes_version=self.version)
+        if self.defaults is not None:
+            scheduler = SchedulerConfig({}, fallback=self.defaults)
+            context = replace(context, scheduler=scheduler, policies=())
+        return context
+
+
+def _filled_in(obj: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with what a pod may leave out here, as the objects of the cluster may."""
+    if obj and obj.get("kind") in (None, "Pod") and obj.get("apiVersion") is None:
+        return obj | {"apiVersion": "v1", "kind": "Pod"}
+    return obj
+
+
+def _missing(path: FieldPath, what: str) -> FieldError:
+    return required_value(path, what, REQUEST_INCOMPLETE)
+
+
+def no_cluster() -> FieldError:
+    """Return the error of a request without a cluster where none is connected."""
+    return _missing(CLUSTER, "no cluster is connected, so the request must bring its own")
+
+
+def _read_defaults(raw: object, found: ErrorList) -> SchedulerProfile | None:
+    if raw is None:
+        return None
+    before = found.count
+    arguments = found.mapping(raw, _DEFAULTS)
+    if found.count == before:
+        found.unknown(arguments, _DEFAULTS, known=DEFAULTS_FIELDS)
+        found.extend(argument_errors(arguments, _DEFAULTS))
+    return None if found.count > before else build_profile(arguments)
+
+
+def _read_version(raw: object, found: ErrorList) -> KubernetesVersion | None:
+    text = found.text(raw, VERSION)
+    if not text:
+        return None
+    try:
+        return parse_release(text)
+    except UsageError as error:
+        found.add(invalid_value(VERSION, text, str(error), VERSION_UNKNOWN))
+        return None

@@ -1,0 +1,114 @@
+"""Where the next pod of an object would go, as numbers for programs or as text for people."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+from flask import Blueprint, Response, request
+
+from policies.config.context import AdmissionContext
+from policies.placement.explain import Explained, explain_object
+from policies.placement.placement import Placement
+from policies.reports import explain_json, explain_text, score_json, score_table
+from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
+from webhook.http.body import RefusalError
+from webhook.http.problems import JSON
+from webhook.http.scoring.place import judge_request, place_for_scores
+from webhook.http.scoring.request import CLUSTER, RequestError
+from webhook.http.scoring.screen import FEASIBLE_NODES, TEXT, Screen, is_wide, read_screen
+from webhook.http.views.compute import compute
+from webhook.http.views.current_state import state
+from webhook.http.views.guarding import require_access
+from webhook.rbac import Resource
+from webhook.telemetry.logs import LOGGER, Value
+
+blueprint = Blueprint("scoring", __name__)
+blueprint.before_request(require_access(Resource.PLACEMENTS))
+
+_Found = TypeVar("_Found")
+
+
+@blueprint.post("/v1/score")
+def score() -> Response:
+    """Answer the verdict on every node, with its operands."""
+
+    def render(placement: Placement, screen: Screen | None) -> tuple[Placement, str | bytes]:
+        if screen is not None:
+            text = score_table.render(placement, width=screen.columns, color=screen.color, wide=screen.wide)
+            return placement, text
+        return placement, score_json.render(placement)
+
+    return _answer(place_for_scores, render)
+
+
+@blueprint.post("/v1/explain")
+def explain() -> Response:
+    """Answer why, in words and numbers, and what would help a pod that fits nowhere."""
+
+    def render(explained: Explained, screen: Screen | None) -> tuple[Placement, str | bytes]:
+        if screen is not None:
+            text = explain_text.render(explained, width=screen.columns, color=screen.color, wide=screen.wide)
+            return explained.placement, text
+        return explained.placement, explain_json.render(explained)
+
+    examples = EVERY_NODE if is_wide(request.args) else EXAMPLES
+    return _answer(partial(explain_object, examples=examples), render)
+
+
+def _answer(
+    judge: Callable[[dict[str, Any], AdmissionContext], _Found],
+    render: Callable[[_Found, Screen | None], tuple[Placement, str | bytes]],
+) -> Response:
+    """Judge what the request asks about, and answer what is made of it.
+
+    Raises:
+        RefusalError: The request cannot be read or answered, or not now.
+    """
+    server, started = state(), time.perf_counter()
+    context, screen = server.usable_context(), _screen()
+
+    def work(body: bytes) -> tuple[str | bytes, int, dict[str, Value]]:
+        placement, text = render(judge_request(body, context, judge), screen)
+        return text, placement.verdict.feasible_count, _fields(placement)
+
+    try:
+        text, feasible, fields = compute(work, context, limit=server.settings.max_score_body_bytes)
+    except RefusalError as error:
+        if context.withheld and any(entry.path == CLUSTER for entry in error.errors):
+            raise RefusalError(HTTPStatus.SERVICE_UNAVAILABLE, context.withheld) from error
+        raise
+    fields |= {"path": request.path, "ms": round((time.perf_counter() - started) * 1000, 3)}
+    LOGGER.info("scored", extra={"fields": fields})
+    answer = Response(text, content_type=JSON if screen is None else TEXT)
+    answer.headers[FEASIBLE_NODES] = str(feasible)
+    return answer
+
+
+def _screen() -> Screen | None:
+    """Return where the answer is shown, None if it is for a program.
+
+    Raises:
+        RefusalError: What is said of it cannot be.
+    """
+    wants_text = request.accept_mimetypes.best_match([JSON, TEXT.partition(";")[0]]) not in (JSON, None)
+    try:
+        return read_screen(request.args) if wants_text else None
+    except RequestError as error:
+        raise RefusalError(HTTPStatus.BAD_REQUEST, error.message, errors=error.errors) from error
+
+
+def _fields(placement: Placement) -> dict[str, Value]:
+    """Return what is logged of an answer."""
+    verdict, subject = placement.verdict, placement.subject
+    name = subject.metadata.get("name")
+    return {
+        "kind": subject.kind.name,
+        "ns": subject.namespace,
+        "name": name if isinstance(name, str) else "",
+        "nodes": len(verdict.names),
+        "feasible": verdict.feasible_count,
+    }

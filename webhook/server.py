@@ -1,0 +1,254 @@
+"""Put a server together: decide by what, with which certificate, on which socket; then serve."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from certs.keypair import KeyPair
+from certs.provision import provision_self_signed
+from certs.serving import ServingContext
+from certs.store import CA_CERTIFICATE, SERVING_CERTIFICATE, SERVING_KEY
+from policies.config.context import AdmissionContext
+from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from webhook.admission.context import build_context
+from webhook.gunicorn.application import Application, Served
+from webhook.gunicorn.listener import open_listener, parse_bind, shown_address
+from webhook.http.admission import PHASES, AdmissionApp
+from webhook.http.authorization.authorizer import Authorizer, build_authorizer
+from webhook.http.authorization.mode import access_mode
+from webhook.http.flask_app import create_app
+from webhook.http.state import ServerState
+from webhook.kube.api_server import ClusterError, known_version
+from webhook.settings import Settings
+from webhook.telemetry import logs
+from webhook.telemetry.logs import LOGGER, EventLog, Value, without_waiting
+from webhook.telemetry.metrics import Telemetry
+
+if TYPE_CHECKING:
+    from webhook.cert_rotation.controller import CertificateController
+    from webhook.kube.client import KubernetesApiServer
+    from webhook.kube.informer import ClusterCache
+
+
+#: The folder with the certificates that this server made or fetched, in its private folder.
+CERTIFICATES: Final = "certificates"
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """Where the certificate is, and the authority that clients can trust if it is known."""
+
+    certificate: Path
+    key: Path
+    authority: Path | None = None
+
+
+def serve(settings: Settings, *, folder: Path, version: str) -> None:
+    """Serve until told to end; whatever cannot work fails before anything listens.
+
+    Args:
+        settings: What to serve.
+        folder: A private folder that lives as long as the server.
+        version: Of Evenkeel, for the metrics.
+
+    Raises:
+        EvenkeelError: A document or an option cannot be used, or the address not be listened on.
+        CertificateError: The certificate cannot be served.
+    """
+    descriptor = without_waiting(sys.stderr.fileno())
+    events = EventLog(settings.log_format, settings.log_level, descriptor=descriptor)
+    logs.set_up(events, settings.log_level)
+    host, _ = parse_bind(settings.bind)
+    live = _follow(settings)
+    # First, because it waits for an API server that is away: the release is asked for once.
+    files = _certificate_files(settings, folder, host)
+    context = _context(settings, live)
+    telemetry = Telemetry(version)
+    certificates = _serving_context(settings, files, telemetry)
+    state = ServerState(
+        settings=settings,
+        context=context,
+        telemetry=telemetry,
+        events=events,
+        certificate=lambda: certificates.pair,
+        live=live,
+        keeper=_keeper(settings, folder) if settings.cert_secret else None,
+        access=_guard(settings, telemetry),
+    )
+    _tell_validity(certificates.pair, state.now())
+    listener = open_listener(settings.bind)
+    app = AdmissionApp(state, create_app(state))
+    served = Served(
+        wsgi=app,
+        listener=listener,
+        ssl_context=certificates.context,
+        certificate_file=str(files.certificate),
+        begin_drain=lambda: _begin_drain(state),
+        after_turn=_after_turn(app, state),
+        quick=tuple(f"POST {path}".encode() for path in PHASES),
+        when_ready=_announcement(shown_address(listener), state, files),
+        begin_work=state.begin,
+        prepared=state.prepared,
+        end_work=state.end,
+    )
+    Application(settings, served).run()
+
+
+def _follow(settings: Settings) -> ClusterCache | None:
+    """Return what follows the live cluster if that is asked for; it connects after the fork only."""
+    if not settings.live:
+        return None
+    from webhook.kube.informer import ClusterCache  # noqa: PLC0415  # with it comes numpy
+
+    return ClusterCache(_connect(settings), max_age_s=settings.max_snapshot_age_s)
+
+
+def _context(settings: Settings, live: ClusterCache | None) -> AdmissionContext:
+    if live is None:
+        return build_context(settings, _warn)
+    return build_context(settings, _warn, live=live.index, live_version=_live_version(settings))
+
+
+def _serving_context(settings: Settings, files: _Files, telemetry: Telemetry) -> ServingContext:
+    return ServingContext(
+        files.certificate,
+        files.key,
+        client_ca=Path(settings.client_ca) if settings.client_ca else None,
+        on_change=_CertificateReporter(telemetry, files.certificate),
+    )
+
+
+def _guard(settings: Settings, telemetry: Telemetry) -> Authorizer:
+    api = _connect(settings) if settings.live else None
+    return build_authorizer(settings, api, places=settings.patient_threads, count=telemetry.count_access)
+
+
+def _live_version(settings: Settings) -> KubernetesVersion:
+    """Return the release of the live cluster, as far as it is known."""
+    if settings.kubernetes_version:
+        return KNOWN_VERSION
+    try:
+        return known_version(_connect(settings), _warn)
+    except ClusterError as error:
+        _warn(f"the cluster does not say its release ({error}): taken to be {KNOWN_VERSION}")
+        return KNOWN_VERSION
+
+
+def _keeper(settings: Settings, folder: Path) -> CertificateController:
+    """Return what keeps the certificate of a Secret, for one process."""
+    from webhook.cert_rotation.controller import CertificateController  # noqa: PLC0415
+    from webhook.cert_rotation.reconcile import Reconciler, Target  # noqa: PLC0415
+    from webhook.kube.election import lead  # noqa: PLC0415  # with it comes the client
+
+    api = _connect(settings)
+    place = Target(
+        namespace=api.namespace,
+        secret=settings.cert_secret,
+        service=settings.service,
+        webhooks=settings.webhooks,
+    )
+
+    def elect(started: Callable[[], None], stopped: Callable[[], None]) -> Callable[[], None]:
+        # A pod's host name is its own name; each of its workers stands for itself.
+        identity = f"{socket.gethostname()}-{os.getpid()}"
+        return lead(api, settings.lease, identity=identity, started=started, stopped=stopped)
+
+    rotation = Reconciler(api, place, now=lambda: datetime.now(UTC))
+    return CertificateController(rotation, folder / CERTIFICATES, elect=elect)
+
+
+def _connect(settings: Settings) -> KubernetesApiServer:
+    """Return a way to the cluster, for one process: connections are not shared with those it forks."""
+    from webhook.kube.client import connect  # noqa: PLC0415  # only who needs a cluster waits for the client
+
+    return connect(settings.context)
+
+
+def _warn(problem: str) -> None:
+    LOGGER.warning("left_out", extra={"fields": {"problem": problem}})
+
+
+def _certificate_files(settings: Settings, folder: Path, host: str) -> _Files:
+    if settings.self_signed:
+        # An address that stands for all of them is no name that a client could use.
+        hosts = [] if host in {"0.0.0.0", "::"} else [host]  # noqa: S104  # compared, not bound
+        made = provision_self_signed(folder / CERTIFICATES, hosts, now=datetime.now(UTC))
+        return _Files(made.certificate, made.key, made.ca)
+    if settings.cert_secret:
+        keeper = _keeper(settings, folder)
+        keeper.provision()
+        return _Files(keeper.certificate, keeper.key)
+    if settings.cert:
+        return _Files(Path(settings.cert), Path(settings.key))
+    given = Path(settings.cert_dir)
+    authority = given / CA_CERTIFICATE
+    return _Files(given / SERVING_CERTIFICATE, given / SERVING_KEY, authority if authority.exists() else None)
+
+
+class _CertificateReporter:
+    """Reports certificates to log and metrics; the first one is no news."""
+
+    def __init__(self, telemetry: Telemetry, file: Path) -> None:
+        self._telemetry = telemetry
+        self._file = file
+        self._first = True
+
+    def __call__(self, pair: KeyPair, problem: str) -> None:
+        self._telemetry.certificate_loaded(pair.not_before.timestamp(), pair.not_after.timestamp())
+        if self._first:
+            self._first = False
+            return
+        self._telemetry.certificate_reloaded(succeeded=not problem)
+        fields = {"file": str(self._file), "expires": pair.not_after.isoformat()}
+        if problem:
+            LOGGER.error("certificate_refused", extra={"fields": {**fields, "reason": problem}})
+        else:
+            LOGGER.info("certificate_loaded", extra={"fields": fields})
+
+
+def _tell_validity(pair: KeyPair, now: datetime) -> None:
+    """Log that no client will accept the certificate."""
+    if pair.expired(now):
+        LOGGER.error("certificate_expired", extra={"fields": {"expired": pair.not_after.isoformat()}})
+    elif pair.not_yet_valid(now):
+        LOGGER.error("certificate_not_yet_valid", extra={"fields": {"begins": pair.not_before.isoformat()}})
+
+
+def _begin_drain(state: ServerState) -> None:
+    state.draining = True
+    LOGGER.info("draining", extra={"fields": {"seconds": state.settings.drain_s}})
+
+
+def _after_turn(app: AdmissionApp, state: ServerState) -> Callable[[], None]:
+    """Return what a worker does beside the requests, after every turn of its main loop."""
+
+    def settle() -> None:
+        app.settle()
+        state.observe_in_time()
+
+    return settle
+
+
+def _announcement(address: str, state: ServerState, files: _Files) -> Callable[[], None]:
+    """Return what says once where the server is and what it decides by."""
+    fields: dict[str, Value] = {
+        "url": f"https://{address}",
+        "policies": ",".join(policy.name for policy in state.context.policies) or "none",
+        "cluster": "live" if state.live else state.settings.cluster or "none",
+        "kubernetes": str(state.context.kubernetes_version),
+        "access": access_mode(state.settings).value,
+        "workers": state.settings.workers,
+        "threads": state.settings.threads,
+    }
+    if state.context.cluster is not None and state.live is None:
+        fields |= {"nodes": state.context.cluster.node_count, "pods": state.context.cluster.pod_count}
+    if files.authority:
+        fields["ca"] = str(files.authority)
+    return lambda: LOGGER.info("serving", extra={"fields": fields})

@@ -1,0 +1,85 @@
+"""Files for the metrics of one process whose space is taken before anything is written there.
+
+prometheus-client maps sparse files into memory. A write to such a page of a full file system ends the process
+(SIGBUS), in the middle of a review. So the blocks are allocated first; where there is no room, memory takes
+the file's place. Its values are seen by nobody else: metrics may be lost, reviews may not.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from prometheus_client.mmap_dict import MmapedDict
+
+from webhook.telemetry.logs import LOGGER
+
+#: Bytes of a new file. prometheus-client's own; a worker of ours needs some 20 kB in one of them.
+_FIRST_BYTES: Final = 1 << 16
+#: Bytes of an entry besides its key, at most: the key's length and padding, a value and its time.
+_ENTRY_BYTES: Final = 4 + 8 + 16
+
+
+class MetricFile(MmapedDict):
+    """Values by key, in a file that other processes read."""
+
+    def __init__(self, filename: str, read_mode: bool = False) -> None:  # noqa: FBT001, FBT002  # as its base
+        try:
+            _take_room(filename)
+        except OSError as error:
+            _tell(filename, error)
+            # An empty file, or one that is not allocated, would be read as a broken one.
+            with suppress(OSError):
+                Path(filename).unlink(missing_ok=True)
+            memory = os.memfd_create("metrics")
+            super().__init__(f"/proc/self/fd/{memory}", read_mode)  # type: ignore[no-untyped-call]
+            os.close(memory)
+        else:
+            super().__init__(filename, read_mode)  # type: ignore[no-untyped-call]
+
+    def _init_value(self, key: str) -> None:
+        """Add a key, after making room for it."""
+        needed = self._used + len(key.encode()) + _ENTRY_BYTES
+        if needed > self._capacity:
+            self._grow(needed)
+        super()._init_value(key)  # type: ignore[no-untyped-call]
+
+    def _grow(self, needed: int) -> None:
+        while self._capacity < needed:
+            self._capacity *= 2
+        try:
+            os.posix_fallocate(self._f.fileno(), 0, self._capacity)
+        except OSError as error:
+            _tell(self._fname, error)
+            self._move_to_memory()
+        self._m = mmap.mmap(self._f.fileno(), self._capacity)
+
+    def _move_to_memory(self) -> None:
+        """Go on in memory; the file keeps what it has."""
+        memory = os.fdopen(os.memfd_create("metrics"), "r+b")
+        memory.write(self._m[: self._used])
+        memory.truncate(self._capacity)
+        self._f.close()
+        self._f = memory
+
+
+def _take_room(filename: str) -> None:
+    """Allocate a file's blocks.
+
+    Raises:
+        OSError: There is no room for them.
+    """
+    descriptor = os.open(filename, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        os.posix_fallocate(descriptor, 0, max(_FIRST_BYTES, os.fstat(descriptor).st_size))
+    finally:
+        os.close(descriptor)
+
+
+def _tell(filename: str, error: OSError) -> None:
+    LOGGER.warning(
+        "metrics_kept_in_memory", extra={"fields": {"file": filename, "error": str(error.strerror)}}
+    )

@@ -1,0 +1,276 @@
+"""Prometheus metrics, summed over all workers.
+
+In a server every worker writes its values to memory-mapped files below ``PROMETHEUS_MULTIPROC_DIR``, and
+whichever worker is asked adds them all up. prometheus-client decides by that variable when it is first
+imported, so this module must be imported after it was set. Without it, values are the process' own.
+
+Label values are bounded: phases, verdicts and rule ids only, never a name or kind that a client sent.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import values as client_values
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.values import MultiProcessValue
+
+from policies.admission.decision import AdmissionVerdict
+from webhook.admission.respond import Phase, Reply
+from webhook.http.child_processes import Limit
+from webhook.telemetry.cluster_metrics import ClusterMetrics, KeptCertificates
+from webhook.telemetry.metric_files import MetricFile
+
+if TYPE_CHECKING:
+    from webhook.kube.kind_record import KindStatus
+
+#: The media type of ``render()``.
+CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
+
+#: Upper bounds in seconds. A review takes some 60 µs; the cluster's patience ends at 1 to 30 s.
+DURATION_BUCKETS: Final = (
+    50e-6, 75e-6, 100e-6, 150e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 100e-3, 250e-3, 1.0,
+)  # fmt: skip
+
+
+class _ProcessId:
+    """The process id, asked for once in each process: three system calls a review are a tenth of its time."""
+
+    def __init__(self) -> None:
+        self._value = os.getpid()
+        os.register_at_fork(after_in_child=self._ask)
+
+    def _ask(self) -> None:
+        self._value = os.getpid()
+
+    def __call__(self) -> int:
+        return self._value
+
+
+if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+    client_values.MmapedDict = MetricFile  # type: ignore[attr-defined]
+    client_values.ValueClass = MultiProcessValue(_ProcessId())  # type: ignore[no-untyped-call]
+
+
+class Telemetry:
+    """Every metric of the server. Children are looked up once: a lookup by labels costs 2 µs."""
+
+    def __init__(self, version: str, *, registry: CollectorRegistry | None = None) -> None:
+        self._registry = registry if registry is not None else CollectorRegistry()
+        requests = Counter(
+            "evenkeel_admission_requests_total",
+            "Reviews answered, by phase (mutate, validate) and verdict.",
+            ["phase", "verdict"],
+            registry=self._registry,
+        )
+        duration = Histogram(
+            "evenkeel_admission_duration_seconds",
+            "Time to decide a review, without reading and sending it.",
+            ["phase"],
+            buckets=DURATION_BUCKETS,
+            registry=self._registry,
+        )
+        self._count = {(p, v): requests.labels(p.value, v.value) for p in Phase for v in AdmissionVerdict}
+        self._duration = {p: duration.labels(p.value) for p in Phase}
+        self._set_up_rare_counters()
+        # Two who ask for the metrics at once would otherwise count the same twice.
+        self._taking_over = threading.Lock()
+        self._cluster: ClusterMetrics | None = None
+        self._kept: KeptCertificates | None = None
+        self._set_up_process_metrics(version)
+
+    def _set_up_rare_counters(self) -> None:
+        self._failures = Counter(
+            "evenkeel_admission_failures_total",
+            "Admission requests that got an HTTP error, by phase and status code.",
+            ["phase", "code"],
+            registry=self._registry,
+        )
+        self._injected = Counter(
+            "evenkeel_injected_constraints_total",
+            "Constraints that patches added.",
+            registry=self._registry,
+        )
+        self._forecasts = Histogram(
+            "evenkeel_forecast_duration_seconds",
+            "Time of the verdict on a workload's next pod, where one was made.",
+            buckets=DURATION_BUCKETS,
+            registry=self._registry,
+        )
+        self._forecasts_skipped = Counter(
+            "evenkeel_forecasts_skipped_total",
+            "Verdicts on the next pod that were not begun: the timeout was near, or the object too large.",
+            registry=self._registry,
+        )
+        self._node_rules = Histogram(
+            "evenkeel_node_rules_duration_seconds",
+            "Time of the rules that look at every node, where they were asked.",
+            buckets=DURATION_BUCKETS,
+            registry=self._registry,
+        )
+        self._node_rules_skipped = Counter(
+            "evenkeel_node_rules_skipped_total",
+            "Reviews in which rules were not begun: the timeout was near, or the object too large.",
+            registry=self._registry,
+        )
+        self._access = Counter(
+            "evenkeel_access_reviews_total",
+            "Requests to authorized routes, by result (allowed, denied, unauthenticated, error).",
+            ["result"],
+            registry=self._registry,
+        )
+        self._exemptions = Counter(
+            "evenkeel_exemptions_total",
+            "Reviews that broke a rule from which they are exempt, by rule and source (annotation, policy).",
+            ["rule", "source"],
+            registry=self._registry,
+        )
+        self._cache_waits = Counter(
+            "evenkeel_cache_waits_total",
+            "Reviews that waited for an owner or namespace to be in the cache, by result (found, missing).",
+            ["result"],
+            registry=self._registry,
+        )
+        self._cache_misses = Counter(
+            "evenkeel_cache_misses_total",
+            "Reviews decided without an owner or namespace that was not in the cache: nothing was injected.",
+            registry=self._registry,
+        )
+        self._log_lines_dropped = Counter(
+            "evenkeel_log_lines_dropped_total",
+            "Lines of the log that were dropped, for stderr did not take them at once.",
+            registry=self._registry,
+        )
+        self._limited = Counter(
+            "evenkeel_requests_limited_total",
+            "Requests of /v1 that met a limit: busy, timeout, memory, killed.",
+            ["reason"],
+            registry=self._registry,
+        )
+        self._violations = Counter(
+            "evenkeel_rule_violations_total",
+            "Reviews that broke a rule, by the rule's id.",
+            ["rule"],
+            registry=self._registry,
+        )
+
+    def _set_up_process_metrics(self, version: str) -> None:
+        self._certificate_begin = Gauge(
+            "evenkeel_certificate_not_before_timestamp_seconds",
+            "When the served certificate begins to be valid, as seconds since 1970.",
+            registry=self._registry,
+            multiprocess_mode="mostrecent",
+        )
+        self._certificate_expiry = Gauge(
+            "evenkeel_certificate_expiry_timestamp_seconds",
+            "When the served certificate expires, as seconds since 1970.",
+            registry=self._registry,
+            multiprocess_mode="mostrecent",
+        )
+        self._certificate_reloads = Counter(
+            "evenkeel_certificate_reloads_total",
+            "Changes of the certificate's files that were noticed, by result (loaded, failed).",
+            ["result"],
+            registry=self._registry,
+        )
+        build = Gauge(
+            "evenkeel_build_info",
+            "Always 1; the version is the label.",
+            ["version"],
+            registry=self._registry,
+            multiprocess_mode="max",
+        )
+        build.labels(version).set(1)
+
+    def count_review(self, phase: Phase, reply: Reply, *, seconds: float) -> None:
+        """Count one answered review that took so many seconds."""
+        self._count[phase, reply.verdict].inc()
+        self._duration[phase].observe(seconds)
+        if reply.forecast_s is not None:
+            self._forecasts.observe(reply.forecast_s)
+        if reply.forecast_skipped:
+            self._forecasts_skipped.inc()
+        if reply.rules_s is not None:
+            self._node_rules.observe(reply.rules_s)
+        if reply.rules_skipped:
+            self._node_rules_skipped.inc()
+        if reply.waited_s is not None:
+            self._cache_waits.labels("missing" if reply.missed else "found").inc()
+        if reply.missed:
+            self._cache_misses.inc()
+        if reply.injected:
+            self._injected.inc(reply.injected)
+        for exemption in reply.exempted:
+            self._exemptions.labels(*exemption).inc()
+        for rule in reply.rules:
+            self._violations.labels(rule).inc()
+
+    def count_failure(self, phase: Phase, code: int) -> None:
+        """Count an admission request that got an HTTP error."""
+        self._failures.labels(phase.value, str(code)).inc()
+
+    def count_access(self, result: str) -> None:
+        """Count an answer to the question whether a caller may use a route."""
+        self._access.labels(result).inc()
+
+    def count_dropped_log_lines(self, lines: int) -> None:
+        """Count lines of the log that nobody took."""
+        self._log_lines_dropped.inc(lines)
+
+    def count_limited(self, limit: Limit) -> None:
+        """Count a request that was not computed to its end."""
+        self._limited.labels(limit.value).inc()
+
+    def cluster_followed(self, kinds: Iterable[KindStatus], *, age_s: float, stale: bool) -> None:
+        """Note how this process follows a live cluster, and whether what is known of it is not used."""
+        with self._taking_over:
+            if self._cluster is None:
+                self._cluster = ClusterMetrics(self._registry)
+            self._cluster.update(kinds, age_s=age_s, stale=stale)
+
+    def certificates_kept(
+        self,
+        *,
+        authority_expires_at: float | None,
+        current: bool,
+        leading: bool,
+        skew_s: float,
+        registered: Mapping[str, bool],
+    ) -> None:
+        """Note how the certificates of a cluster stand.
+
+        Args:
+            authority_expires_at: When the authority of the served certificate expires, POSIX seconds; None
+                if it is not known.
+            current: Whether the webhook configurations trust what is served.
+            leading: Whether this process renews certificates.
+            skew_s: How far this machine's clock is ahead of the API server's, in seconds.
+            registered: Whether the API server is told to call each webhook.
+        """
+        with self._taking_over:
+            if self._kept is None:
+                self._kept = KeptCertificates(self._registry)
+            self._kept.update(authority_expires_at, current=current, leading=leading)
+            self._kept.observe(skew_s=skew_s, registered=registered)
+
+    def certificate_loaded(self, begins_at: float, expires_at: float) -> None:
+        """Note that a certificate is served which is valid between two POSIX times, in seconds."""
+        self._certificate_begin.set(begins_at)
+        self._certificate_expiry.set(expires_at)
+
+    def certificate_reloaded(self, *, succeeded: bool) -> None:
+        """Count that the certificate's files changed, and whether they could be loaded."""
+        self._certificate_reloads.labels("loaded" if succeeded else "failed").inc()
+
+    def render(self) -> bytes:
+        """Return all metrics in Prometheus' text format."""
+        registry = self._registry
+        if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry)
