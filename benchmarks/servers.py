@@ -73,32 +73,15 @@ def ours(
 
 
 @contextmanager
-def empty(folder: Path, files: SelfSignedFiles, *, workers: int, threads: int) -> Iterator[Running]:
-    """Run the handler that does nothing, under the same settings."""
+def empty(folder: Path, files: SelfSignedFiles, *, workers: int, threads: int) -> Iterator[Running]:  # noqa: ARG001  # as the other
+    """Run the handler that does nothing under gunicorn's own ASGI worker."""
     command = [
-        *(sys.executable, "-m", "benchmarks.empty_server"),
-        *map(str, (files.certificate, files.key, workers, threads)),
+        *(sys.executable, "-m", "gunicorn", "--worker-class=asgi", "--bind=127.0.0.1:0"),
+        *("--keep-alive=120", f"--workers={workers}", "--asgi-loop=uvloop", "--asgi-lifespan=off"),
+        *(f"--certfile={files.certificate}", f"--keyfile={files.key}", "--no-control-socket"),
+        "benchmarks.empty_server:empty",
     ]
     with _running(command, folder / "empty.log", files) as server:
-        yield server
-
-
-@contextmanager
-def stock(folder: Path, files: SelfSignedFiles, *, workers: int, threads: int) -> Iterator[Running]:
-    """Run the handler that does nothing under gunicorn's own threaded worker."""
-    command = [
-        *(
-            sys.executable,
-            "-m",
-            "gunicorn",
-            "--worker-class=gthread",
-            "--bind=127.0.0.1:0",
-            "--keep-alive=120",
-        ),
-        *(f"--certfile={files.certificate}", f"--keyfile={files.key}", "--no-control-socket"),
-        *(f"--workers={workers}", f"--threads={threads}", "benchmarks.empty_server:empty"),
-    ]
-    with _running(command, folder / "stock.log", files) as server:
         yield server
 
 

@@ -20,10 +20,10 @@ from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from webhook.admission.context import build_context
 from webhook.gunicorn.application import Application, Served
 from webhook.gunicorn.listener import open_listener, parse_bind, shown_address
-from webhook.http.admission import PHASES, AdmissionApp
+from webhook.http.application import HttpApplication
 from webhook.http.authorization.authorizer import Authorizer, build_authorizer
 from webhook.http.authorization.mode import access_mode
-from webhook.http.flask_app import create_app
+from webhook.http.problems import problem
 from webhook.http.state import ServerState
 from webhook.kube.api_server import ClusterError, known_version
 from webhook.settings import Settings
@@ -84,15 +84,14 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
     )
     _tell_validity(certificates.pair, state.now())
     listener = open_listener(settings.bind)
-    app = AdmissionApp(state, create_app(state))
+    app = HttpApplication(state)
     served = Served(
-        wsgi=app,
+        asgi=app,
         listener=listener,
         ssl_context=certificates.context,
-        certificate_file=str(files.certificate),
+        error_body=problem,
         begin_drain=lambda: _begin_drain(state),
-        after_turn=_after_turn(app, state),
-        quick=tuple(f"POST {path}".encode() for path in PHASES),
+        tick=app.tick,
         when_ready=_announcement(shown_address(listener), state, files),
         begin_work=state.begin,
         prepared=state.prepared,
@@ -127,7 +126,7 @@ def _serving_context(settings: Settings, files: _Files, telemetry: Telemetry) ->
 
 def _guard(settings: Settings, telemetry: Telemetry) -> Authorizer:
     api = _connect(settings) if settings.live else None
-    return build_authorizer(settings, api, places=settings.patient_threads, count=telemetry.count_access)
+    return build_authorizer(settings, api, places=max(1, settings.threads // 4), count=telemetry.count_access)
 
 
 def _live_version(settings: Settings) -> KubernetesVersion:
@@ -224,16 +223,6 @@ def _tell_validity(pair: KeyPair, now: datetime) -> None:
 def _begin_drain(state: ServerState) -> None:
     state.draining = True
     LOGGER.info("draining", extra={"fields": {"seconds": state.settings.drain_s}})
-
-
-def _after_turn(app: AdmissionApp, state: ServerState) -> Callable[[], None]:
-    """Return what a worker does beside the requests, after every turn of its main loop."""
-
-    def settle() -> None:
-        app.settle()
-        state.observe_in_time()
-
-    return settle
 
 
 def _announcement(address: str, state: ServerState, files: _Files) -> Callable[[], None]:

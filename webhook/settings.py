@@ -46,7 +46,7 @@ class LogLevel(StrEnum):
 
 
 class Access(StrEnum):
-    """Whom the routes answer that show what runs in a cluster: ``webhook/access`` says what follows."""
+    """Whom the routes answer that show what runs in a cluster; see ``webhook/http/authorization``."""
 
     AUTO = "auto"
     KUBERNETES = "kubernetes"
@@ -213,7 +213,7 @@ class Settings:
     log_level: LogLevel = field(default=LogLevel.INFO, metadata=_help("Lowest severity of log lines."))
 
     @property
-    def patient_threads(self) -> int:
+    def max_concurrent(self) -> int:
         """Threads that may do what takes long at once; the others answer probes meanwhile."""
         return max(1, self.threads // 2)
 

@@ -8,9 +8,10 @@ import os
 import signal
 import socket
 import ssl
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
@@ -18,12 +19,8 @@ from gunicorn.glogging import Logger
 from prometheus_client.multiprocess import mark_process_dead
 
 from webhook.gunicorn.worker import Worker
-from webhook.serving.balance import ConnectionCounts
 from webhook.settings import LogLevel, Settings
 from webhook.telemetry.logs import LOGGER
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import WSGIApplication
 
 #: Seconds without a sign of life from its main loop after which a worker is killed. Nothing there waits
 #: for a client; arbitrary, gunicorn's own value.
@@ -33,12 +30,16 @@ _HEARTBEAT_S: Final = 30
 _KILL_MARGIN_S: Final = 1.0
 
 #: Open connections per worker; beyond it the longest idle one is closed. A burst of the API server had 69.
-#: Below the 1,024 file descriptors that many systems allow by default.
+#: Below the 1,024 file descriptors that many systems allow by default; with fewer, it is fewer.
 _MOST_CONNECTIONS: Final = 900
 
 #: Objects made since the last collection after which the collector looks for cycles. A review makes some 200
 #: and leaves none behind; Python's 700 would search after every third. Arbitrary.
-_COLLECT_AFTER: Final = 20_000
+_COLLECT_AFTER: Final = 20000
+
+#: Seconds for which a thread that computes holds up the event loop, which answers reviews. Python's own 5 ms
+#: are many reviews.
+_SWITCH_AFTER_S: Final = 0.0005
 
 #: Memory-backed, so that the heartbeat works on a read-only root and never waits for a disk.
 _HEARTBEAT_FOLDER: Final = "/dev/shm"  # noqa: S108  # gunicorn makes a private, unlinked file there
@@ -76,45 +77,47 @@ def _ignore(number: signal.Signals) -> None:
     LOGGER.info("signal_ignored", extra={"fields": {"signal": number.name, "why": why}})
 
 
+def _nothing() -> None:
+    """Do nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """What the application serves and whom it tells.
+    """What is served, and what is called when.
 
     Attributes:
-        wsgi: The callable that answers requests.
+        asgi: The callable that answers requests.
         listener: The bound socket.
         ssl_context: Returns the context for the next connection.
-        certificate_file: The certificate's file; gunicorn takes its presence as "this is HTTPS".
-        begin_drain: Called in each worker when it was asked to end.
+        error_body: Returns the body of an error; JSON.
+        begin_drain: Called in each worker when it must end.
         when_ready: Called once, when connections are accepted.
-        after_turn: Called in each worker by its main loop, after every event that it waited for.
-        quick: How requests start that are answered within microseconds: the main loop does it itself.
+        tick: Called in each worker twice a second, and before it ends.
         begin_work: Called once in each worker before it serves.
         prepared: Whether what ``begin_work`` began has come so far that a worker may serve.
         end_work: Called once in each worker after it has served.
     """
 
-    wsgi: WSGIApplication
+    asgi: Callable[..., Any]
     listener: socket.socket
     ssl_context: Callable[[], ssl.SSLContext]
-    certificate_file: str
-    begin_drain: Callable[[], None] = field(default=lambda: None)
-    when_ready: Callable[[], None] = field(default=lambda: None)
-    after_turn: Callable[[], None] = field(default=lambda: None)
-    quick: tuple[bytes, ...] = ()
-    begin_work: Callable[[], None] = field(default=lambda: None)
+    error_body: Callable[[str], bytes]
+    begin_drain: Callable[[], None] = _nothing
+    when_ready: Callable[[], None] = _nothing
+    tick: Callable[[], None] = _nothing
+    begin_work: Callable[[], None] = _nothing
     prepared: Callable[[], bool] = field(default=lambda: True)
-    end_work: Callable[[], None] = field(default=lambda: None)
+    end_work: Callable[[], None] = _nothing
 
 
 class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
-    """A gunicorn server for one set of settings."""
+    """A gunicorn server for one set of settings; its workers call what ``Served`` holds."""
 
     def __init__(self, settings: Settings, served: Served) -> None:
         self.settings = settings
         self._served = served
-        #: How many connections each worker holds.
-        self.counts = ConnectionCounts()
+        self.ssl_context, self.error_body = served.ssl_context, served.error_body
+        self.begin_drain, self.tick, self.prepared = served.begin_drain, served.tick, served.prepared
         # Kept open: gunicorn reads its configuration again on SIGHUP.
         self._descriptor = served.listener.detach()
         super().__init__()
@@ -123,26 +126,9 @@ class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
         """Serve until told to end, which leaves by SystemExit."""
         _Arbiter(self).run()
 
-    def load(self) -> WSGIApplication:
-        """Return the WSGI callable, the same in all workers."""
-        return self._served.wsgi
-
-    @property
-    def quick(self) -> tuple[bytes, ...]:
-        """How the requests start that the main loop answers."""
-        return self._served.quick
-
-    def prepared(self) -> bool:
-        """Tell whether a new worker may serve already."""
-        return self._served.prepared()
-
-    def begin_drain(self) -> None:
-        """Tell the application that this worker was asked to end."""
-        self._served.begin_drain()
-
-    def after_turn(self) -> None:
-        """Tell the application that requests may have been answered."""
-        self._served.after_turn()
+    def load(self) -> Callable[..., Any]:
+        """Return the ASGI callable, the same in all workers."""
+        return self._served.asgi
 
     def load_config(self) -> None:
         """Set what differs from gunicorn's defaults; its environment variables and files are not read."""
@@ -157,13 +143,14 @@ class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
             "proc_name": "evenkeel",
             "bind": f"fd://{self._descriptor}",
             "worker_class": Worker,
+            "asgi_loop": "uvloop",
             "workers": settings.workers,
-            "threads": settings.threads,
             "worker_connections": _MOST_CONNECTIONS,
             "timeout": _HEARTBEAT_S,
             "graceful_timeout": math.ceil(grace),
             "keepalive": math.ceil(settings.keepalive_s),
-            "certfile": self._served.certificate_file,
+            # A client that has left needs no answer.
+            "asgi_disconnect_grace_period": 0,
             # Before the fork: what cannot be read stops the start, not every worker in turn.
             "preload_app": True,
             "worker_tmp_dir": _HEARTBEAT_FOLDER if os.access(_HEARTBEAT_FOLDER, os.W_OK) else None,
@@ -174,10 +161,7 @@ class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
         }
 
     def _hooks(self) -> dict[str, Any]:
-        served, counts = self._served, self.counts
-
-        def ssl_context(_config: object, _default: object) -> ssl.SSLContext:
-            return served.ssl_context()
+        served = self._served
 
         def when_ready(_arbiter: Arbiter) -> None:
             served.when_ready()
@@ -188,18 +172,17 @@ class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
             gc.set_threshold(_COLLECT_AFTER)
 
         def post_worker_init(_worker: Worker) -> None:
+            sys.setswitchinterval(_SWITCH_AFTER_S)
             served.begin_work()
 
         def worker_exit(_arbiter: Arbiter, _worker: Worker) -> None:
             served.end_work()
 
         def child_exit(_arbiter: Arbiter, worker: Worker) -> None:
-            counts.leave(worker.age)
             if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
                 mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
 
         return {
-            "ssl_context": ssl_context,
             "when_ready": when_ready,
             "post_worker_init": post_worker_init,
             "worker_exit": worker_exit,

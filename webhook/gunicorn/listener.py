@@ -6,8 +6,12 @@ gunicorn itself tries five times, a second apart, and logs each time.
 from __future__ import annotations
 
 import socket
+from typing import Final
 
 from policies.manifests.errors import EvenkeelError, UsageError
+
+#: Bytes that the kernel keeps of a connection until they are read; it doubles them for what it needs itself.
+_RECEIVE_BYTES: Final = 32 * 1024
 
 
 class ListenError(EvenkeelError):
@@ -46,6 +50,8 @@ def open_listener(bind: str) -> socket.socket:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         # Inherited by every connection: an answer goes out in two writes.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # Inherited, too: how much of one connection is read and decrypted before it is another's turn.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BYTES)
         sock.bind(address)
     except OSError as error:
         if sock is not None:

@@ -1,54 +1,48 @@
-"""One TCP connection: TLS handshake and request gathered without a thread waiting for a slow client.
+"""One connection: gunicorn's ASGI protocol with a deadline for everything that a client does.
 
-gunicorn's threaded worker gives a connection a thread as soon as it is open and lets the thread wait for
-the handshake, the head and the body, each ``recv`` as long as it likes. Here nothing waits: ``advance``
-does what the bytes at hand allow and says whether a whole request is there. Only what is not worth
-holding in memory (a large body, a chunked one) is read by a thread, within an absolute deadline.
+gunicorn 27 (``asgi/protocol.py``) waits for a request's head and for the reading of an answer for ever, and
+gives a body a new 30 s with every byte. What is overridden, and the promise that each override keeps:
+
+- ``data_received``, ``_on_headers_complete``, ``_on_message_complete``, ``_send_response_start``,
+  ``_arm_keepalive_timer``: they note what the connection waits for and until when. ``Worker`` looks at the
+  deadlines of all connections now and then, which costs a request no timer.
+- ``_build_http_scope``: the application knows when a request came, and which certificate the client showed.
+- ``_will_close``: while the worker drains, and where a body was not read, the answer says that it is the last
+  one of its connection. Only a connection of which that was said is closed: gunicorn, when told to end,
+  also closes those whose client was told to go on, and may be sending.
+- ``_send_error_response``: errors below the application are JSON and one log line.
+- ``_is_websocket_upgrade``: nothing but HTTP/1.1 is spoken; a WebSocket would know no deadline.
+- ``connection_lost``: the worker counts its connections.
 """
 
 from __future__ import annotations
 
-import socket
-import ssl
+import asyncio
+import math
 import time
-from contextlib import suppress
-from dataclasses import dataclass
 from enum import Enum
-from selectors import EVENT_READ, EVENT_WRITE
-from typing import Any, Final
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
 
-from gunicorn import sock as gunicorn_sock
-from gunicorn.http.message import Request
-from gunicorn.http.parser import RequestParser
-from gunicorn.http.unreader import SocketUnreader
+from gunicorn.asgi.protocol import ASGIProtocol
 
-from webhook.serving.arrival import Arrival, examine
+from webhook.telemetry.logs import LOGGER
 
-#: Bytes asked for at once; a TLS record has at most 16 KiB.
-_RECEIVE_SIZE: Final = 64 * 1024
+if TYPE_CHECKING:
+    from webhook.gunicorn.worker import Worker
 
-#: Bytes of a request that the main loop may answer itself. A review of this size takes some milliseconds at
-#: the most, and everybody else waits for them. Arbitrary.
-_LARGEST_QUICK: Final = 64 * 1024
-
-#: First byte of a TLS connection: a record of type handshake (RFC 8446, section 5.1).
-_TLS_HANDSHAKE: Final = b"\x16"
-
-#: Seconds a closing connection is read on, so that the last answer is not lost (RFC 9112, section 9.6).
-#: Arbitrary; gunicorn's own value.
-LINGER_S: Final = 2.0
+#: The media type of every error.
+_JSON: Final = "application/json"
+#: What a client reads that did not finish its request.
+_TOO_SLOW: Final = "the request did not arrive in time"
+#: Of an error of ours a client reads only that it is one.
+_INTERNAL: Final = "internal error, see the log"
 
 
-class PlainTextError(Exception):
-    """The client does not speak TLS."""
-
-
-class ClientGoneError(Exception):
-    """The client closed the connection."""
-
-
-class SlowClientError(TimeoutError):
-    """The client did not send the rest of its request in time."""
+#: Bytes of a TLS record at most, and some: of so many perhaps none can be decrypted before the rest comes.
+_LARGEST_RECORD: Final = 17 * 1024
+#: Bytes that a client may send for each byte that it says, beyond that; with a byte in each record it is 23.
+_MOST_OVERHEAD: Final = 4
 
 
 class Stage(Enum):
@@ -57,242 +51,177 @@ class Stage(Enum):
     HANDSHAKE = "handshake"
     IDLE = "idle"
     RECEIVING = "receiving"
+    #: The application computes; how long that may take is its own affair.
+    ANSWERING = "answering"
     SENDING = "sending"
-    LINGERING = "lingering"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How long a connection may take, in seconds."""
-
-    read_timeout_s: float
-    keepalive_s: float
-
-
-class DeadlineUnreader(SocketUnreader):  # type: ignore[misc]  # gunicorn has no types
-    """Reads from a socket until a point in time, however small the pieces are.
-
-    Replaces gunicorn's, whose timeout starts anew with every byte.
-    """
-
-    def __init__(self, sock: ssl.SSLSocket) -> None:
-        super().__init__(sock)
-        #: ``time.monotonic()`` at which reading ends.
-        self.deadline = 0.0
-
-    def chunk(self, size_hint: int | None = None) -> bytes:
-        """Return the next bytes.
-
-        Raises:
-            SlowClientError: The deadline passed.
-        """
-        remaining = self.deadline - time.monotonic()
-        if remaining <= 0:
-            raise SlowClientError
-        self.sock.settimeout(remaining)
-        try:
-            data: bytes = super().chunk(size_hint)
-        except TimeoutError as error:
-            raise SlowClientError from error
-        return data
-
-
-class Connection:
-    """A connection on its way from ``accept`` to its end.
-
-    Belongs to one thread at a time: the poller's while it waits, a pool thread while it is handled.
+class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
+    """Serves one client.
 
     Attributes:
-        sock: The socket, never blocking while it waits.
-        client: The peer's address.
-        server: The listener's address.
         stage: What it waits for.
-        deadline: ``time.monotonic()`` at which waiting ends.
-        wants: The selector event it waits for.
-        watched: The selector event that the poller was told last.
-        parser: gunicorn's parser, once TLS is up.
-        unsent: The end of an answer that the kernel did not take at once.
-        keeps: Whether another request may follow that answer.
-        exchange: The request that the main loop is answering, and its answer so far.
+        deadline: ``time.monotonic()`` at which that ends.
+        arrived: ``time.monotonic()`` at which the first byte of the current request came.
+        opening: The task that does the TLS handshake; None once there is a transport.
     """
 
-    def __init__(
-        self, cfg: Any, sock: socket.socket, client: Any, server: Any, limits: Limits
-    ) -> None:  # gunicorn's own types are unknown
-        self.sock = sock
-        self.client = client
-        self.server = server
+    def __init__(self, worker: Worker) -> None:
+        super().__init__(worker)
         self.stage = Stage.HANDSHAKE
-        self.deadline = time.monotonic() + limits.read_timeout_s
-        self.wants = EVENT_READ
-        self.watched = EVENT_READ
-        self.parser: Any = None
-        self.unsent = bytearray()
-        self.keeps = False
-        self.exchange: Any = None
-        self._cfg = cfg
-        self._limits = limits
-        self._received = bytearray()
-        self._whole = True
-        sock.settimeout(0)
+        self.arrived = time.monotonic()
+        self.deadline = self.arrived + worker.read_timeout_s
+        self.opening: asyncio.Task[None] | None = None
+        self._extensions: dict[str, Any] = {}
 
-    def advance(self) -> bool:
-        """Do what the bytes at hand allow; return whether a request is ready to be answered.
+    def connection_made(self, transport: Any) -> None:  # a transport of uvloop
+        """Wait for the first request: the handshake is done."""
+        super().connection_made(transport)
+        self.opening = None
+        certificate = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        if certificate:
+            self._extensions = {"tls": {"client_cert_chain": [certificate]}}
+        self._arm_keepalive_timer()
 
-        Raises:
-            PlainTextError: The client does not speak TLS.
-            ClientGoneError: The client closed the connection.
-            SlowClientError: The deadline passed; whoever sends a little all the time seldom waits when
-                the worker looks for the overdue.
-            ssl.SSLError: The handshake failed.
-            OSError: The connection broke.
-        """
-        self.wants = EVENT_READ
-        if self.stage is not Stage.IDLE and time.monotonic() > self.deadline:
-            raise SlowClientError
-        try:
-            if self.parser is None:
-                self._shake_hands()
-            return self._gather()
-        except (ssl.SSLWantReadError, BlockingIOError):
-            return False
-        except ssl.SSLWantWriteError:
-            self.wants = EVENT_WRITE
-            return False
+    def data_received(self, data: bytes) -> None:
+        """Take bytes of a request."""
+        if self.stage is Stage.IDLE:
+            self._begin_request()
+        elif self.stage is not Stage.RECEIVING:
+            # The next request comes before this one is answered; gunicorn reads on when it is.
+            self._pause_reading()
+        super().data_received(data)
 
-    def is_quick(self, starts: tuple[bytes, ...]) -> bool:
-        """Tell whether the request is whole, small, and starts with one of a few texts."""
-        return self._whole and len(self._received) <= _LARGEST_QUICK and self._received.startswith(starts)
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection, whoever ended it."""
+        self.worker.connections.discard(self)
+        super().connection_lost(exc)
 
-    def gathered_request(self) -> Request:
-        """Return the request that ``advance`` gathered; a whole one without reading from the socket."""
-        self.parser.unreader.unread(bytes(self._received))
-        self._received.clear()
-        return next(self.parser)
-
-    def peer_certificate(self, binary: bool) -> Any:  # noqa: FBT001  # as that of a socket
-        """Return the certificate that the client showed, which was verified; None if there is none."""
-        return self._tls.getpeercert(binary)
-
-    def begin_answer(self, answer: bytearray) -> None:
-        """Take an answer for ``send_on``; the client has as long to read it as for its request."""
-        self.unsent = answer
-        self.deadline = time.monotonic() + self._limits.read_timeout_s
-
-    def send_on(self) -> bool:
-        """Send what the kernel takes at once; return whether that was all.
-
-        Raises:
-            OSError: The connection broke.
-        """
-        try:
-            while self.unsent:
-                del self.unsent[: self.sock.send(self.unsent)]
-        except ssl.SSLWantReadError:
-            self.wants = EVENT_READ
-        except (BlockingIOError, ssl.SSLWantWriteError):
-            self.wants = EVENT_WRITE
-        if self.unsent:
-            self.stage = Stage.SENDING
-        return not self.unsent
-
-    def next_request(self) -> Request:
-        """Return the request that ``advance`` gathered; from here on the socket may block.
-
-        A request that was not gathered whole ends its connection: nobody then has to wait for a body
-        that its answer did not need.
-        """
-        self.parser.unreader.deadline = self.deadline
-        self.sock.settimeout(self._limits.read_timeout_s)
-        request = self.gathered_request()
-        if not self._whole:
-            request.force_close()
-        return request
-
-    def rest(self) -> bool:
-        """Wait for the next request; return whether bytes of it are here already."""
-        self.sock.settimeout(0)
-        self.stage = Stage.IDLE
-        self.deadline = time.monotonic() + self._limits.keepalive_s
-        self.wants = EVENT_READ
-        self._received += self.parser.unreader.take_buffered()
-        # Bytes that OpenSSL holds no longer make the socket readable.
-        return bool(self._received) or self._tls.pending() > 0
-
-    def send_last(self, answer: bytes) -> None:
-        """Send an answer if that is possible without waiting."""
-        with suppress(OSError, ValueError):
-            self.sock.settimeout(0)
-            self.sock.send(answer)
-
-    def linger(self) -> None:
-        """Say that nothing more comes, and read on until the client has seen it.
-
-        Closing at once would make the kernel send RST if unread bytes were left, and that can destroy
-        the answer on its way. gunicorn waits here too, but blocks the whole worker meanwhile.
-        """
-        self.stage = Stage.LINGERING
-        self.deadline = time.monotonic() + LINGER_S
-        self.wants = EVENT_READ
-        self.sock.settimeout(0)
-        with suppress(OSError, ValueError):
-            if isinstance(self.sock, ssl.SSLSocket):
-                self.sock.unwrap()
-        with suppress(OSError):
-            self.sock.shutdown(socket.SHUT_WR)
-
-    def drained(self) -> bool:
-        """Throw away what a lingering connection received; return whether the client closed it."""
-        try:
-            return not self.sock.recv(_RECEIVE_SIZE)
-        except (ssl.SSLWantReadError, BlockingIOError):
-            return False
-        except OSError:
-            return True
+    def expire(self) -> None:
+        """End what took too long; the client is told where it can still hear it."""
+        if self.stage is Stage.RECEIVING:
+            self._send_error_response(HTTPStatus.REQUEST_TIMEOUT, _TOO_SLOW)
+            self._close_transport()
+            self._task.cancel()
+        elif self.stage is Stage.IDLE:
+            self.close()
+        else:
+            self.abort()
 
     def close(self) -> None:
-        """Close the socket."""
-        with suppress(OSError):
-            self.sock.close()
+        """Close a connection without a request, and say so to the client."""
+        self._keepalive_timeout()
+
+    def abort(self) -> None:
+        """End the connection at once, whatever it waits for."""
+        self.worker.connections.discard(self)
+        if self.opening is not None:
+            self.opening.cancel()
+        elif self.transport is not None:
+            self.transport.abort()
 
     @property
     def peer(self) -> str:
         """The client's address and port, as logs have it; empty where there is none."""
-        return shown_address(self.client)
+        return shown_address(self.transport.get_extra_info("peername"))
 
-    @property
-    def _tls(self) -> ssl.SSLSocket:
-        assert isinstance(self.sock, ssl.SSLSocket)  # noqa: S101  # a parser exists only over TLS
-        return self.sock
+    def _begin_request(self) -> None:
+        self.stage = Stage.RECEIVING
+        self.arrived = time.monotonic()
+        self.deadline = self.arrived + self.worker.read_timeout_s
 
-    def _shake_hands(self) -> None:
-        if not isinstance(self.sock, ssl.SSLSocket):
-            first = self.sock.recv(1, socket.MSG_PEEK)
-            if not first:
-                raise ClientGoneError
-            if first != _TLS_HANDSHAKE:
-                raise PlainTextError
-            context = gunicorn_sock.ssl_context(self._cfg)
-            self.sock = context.wrap_socket(self.sock, server_side=True, do_handshake_on_connect=False)
-        self._tls.do_handshake()
-        self.parser = RequestParser(self._cfg, self.sock, self.client)
-        self.parser.unreader = DeadlineUnreader(self._tls)
+    def _on_headers_complete(self) -> Any:  # what the parser wants to hear
+        if self.stage is not Stage.RECEIVING:
+            # It came together with the request before it.
+            self._begin_request()
+        return super()._on_headers_complete()
+
+    def _on_message_complete(self) -> None:
+        if self.stage is Stage.RECEIVING:
+            self.stage = Stage.ANSWERING
+            self.deadline = math.inf
+        super()._on_message_complete()
+
+    def _will_close(self, *arguments: Any) -> bool:
+        unread = self.stage is Stage.RECEIVING
+        return unread or self.worker.draining or bool(super()._will_close(*arguments))
+
+    def _send_response_start(self, *arguments: Any, **keywords: Any) -> None:
+        # The client has as long to read an answer as to send a request.
+        self.stage = Stage.SENDING
+        self.deadline = time.monotonic() + self.worker.read_timeout_s
+        super()._send_response_start(*arguments, **keywords)
+
+    def _arm_keepalive_timer(self) -> None:
         self.stage = Stage.IDLE
-        self.deadline = time.monotonic() + self._limits.keepalive_s
+        self.deadline = time.monotonic() + self.worker.keepalive_s
 
-    def _gather(self) -> bool:
-        arrival = examine(self._received) if self._received else Arrival.PARTIAL
-        while arrival is Arrival.PARTIAL:
-            data = self.sock.recv(_RECEIVE_SIZE)
-            if not data:
-                raise ClientGoneError
-            self._received += data
-            if self.stage is Stage.IDLE:
-                self.stage = Stage.RECEIVING
-                self.deadline = time.monotonic() + self._limits.read_timeout_s
-            arrival = examine(self._received)
-        self._whole = arrival is Arrival.WHOLE
-        return True
+    def _build_http_scope(self, *arguments: Any) -> dict[str, Any]:
+        scope: dict[str, Any] = super()._build_http_scope(*arguments)
+        scope["extensions"] = self._extensions
+        scope["evenkeel.arrived"] = self.arrived
+        return scope
+
+    def _is_websocket_upgrade(self, _request: object) -> bool:
+        return False
+
+    def _send_error_response(self, status: int, message: str, _headers: object = ()) -> None:
+        if self._closed or self.stage is Stage.SENDING:
+            # The client was answered already.
+            return
+        found = HTTPStatus(status)
+        if found is HTTPStatus.INTERNAL_SERVER_ERROR:
+            message = _INTERNAL
+        fields = {"client": self.peer, "status": found.value, "error": message}
+        LOGGER.info("request_refused", extra={"fields": fields})
+        self.stage = Stage.SENDING
+        self._safe_write(raw_answer(found, self.worker.app.error_body(message)))
+
+
+class BufferedReader(asyncio.BufferedProtocol):
+    """Stands between uvloop's TLS and a connection, so that a client pays for TLS records of a byte each.
+
+    For another protocol uvloop allocates 256 KiB to read a record, and reads all records that have come
+    before anyone else has a turn. Into a buffer of the protocol's own it reads as much as fits there; and a
+    client that sends many times as much to be decrypted as there is in it is gone after one turn.
+
+    Args:
+        connection: Gets everything.
+        buffer: Where bytes are read to; one does for all connections, since they are passed on at once.
+    """
+
+    def __init__(self, connection: Connection, buffer: bytearray) -> None:
+        self._connection = connection
+        self._buffer = buffer
+        self._pending = 0
+        # As methods of this class, each would be called through another one.
+        self.connection_made = connection.connection_made  # type: ignore[method-assign]
+        self.connection_lost = connection.connection_lost  # type: ignore[method-assign]
+        self.pause_writing = connection.pause_writing  # type: ignore[method-assign]
+        self.resume_writing = connection.resume_writing  # type: ignore[method-assign]
+        self.eof_received = connection.eof_received  # type: ignore[method-assign]
+
+    def get_buffer(self, sizehint: int) -> bytearray:
+        """Return where to read to."""
+        # uvloop's hint is how much has come that is not decrypted yet.
+        self._pending = sizehint
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Pass on what was read."""
+        if self._pending - _LARGEST_RECORD > _MOST_OVERHEAD * nbytes and nbytes < len(self._buffer):
+            self._connection.abort()
+            return
+        self._connection.data_received(bytes(memoryview(self._buffer)[:nbytes]))
+
+
+def raw_answer(status: HTTPStatus, body: bytes) -> bytes:
+    """Return a whole HTTP/1.1 answer of JSON that ends its connection."""
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\nConnection: close\r\n"
+        f"Content-Type: {_JSON}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode("ascii") + body
 
 
 def shown_address(address: object) -> str:

@@ -1,16 +1,17 @@
-"""The admission routes as a bare WSGI callable; every other path goes to the app behind it.
+"""The admission routes as an ASGI callable: a web framework's routing and objects cost several reviews.
 
-A web framework's routing and request objects cost several times what a review does, so ``/mutate`` and
-``/validate`` do without. What is decided, and its JSON, is ``respond``'s; this module only reads the
-request, tells the log and the metrics, and writes the answer.
+What is decided, and its JSON, is ``webhook.admission.respond``'s; this module only reads the request, waits
+for what the cache of the cluster does not have yet, tells log and metrics, and writes the answer. A review
+is computed in the event loop: it is short, and handing it to a thread costs more than it takes.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -20,15 +21,11 @@ from policies.admission.admission_rules import rules_at_admission
 from webhook.admission.budget import Budget, Pace, usable_s
 from webhook.admission.respond import NotCachedError, Phase, Reply, respond
 from webhook.admission.review import ReviewError
-from webhook.http.body import RefusalError, read_json_body
-from webhook.http.limits import BusyError
-from webhook.http.problems import JSON, problem, status_line
-from webhook.serving.postponed import PostponedError
+from webhook.http.body import BodyReader, ClientGoneError, Headers, Receive, RefusalError, Scope, Send
+from webhook.http.problems import JSON, problem
 from webhook.telemetry.logs import LOGGER, Value
 
 if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
-
     from webhook.http.state import ServerState
 
 #: The phase that each admission route asks for.
@@ -37,8 +34,12 @@ PHASES: Final[Mapping[str, Phase]] = {f"/{phase.value}": phase for phase in Phas
 #: Seconds at most that a review waits for what the cache of the cluster does not have yet: the event of a
 #: ReplicaSet comes tens of milliseconds after the first pod. Arbitrary; nobody who waits for a pod notices.
 LONGEST_WAIT_S: Final = 1.0
-#: Seconds between two looks whether it has come, in a thread. Arbitrary.
+#: Reviews that wait at once: a third of the connections that a worker may hold, so that others find room.
+MOST_WAITING: Final = 300
+#: Seconds between two looks whether it has come. Arbitrary; the event takes some times as long.
 _WAIT_TURN_S: Final = 0.01
+
+_CONTENT_TYPE: Final = (b"Content-Type", JSON.encode())
 
 
 class _Request(NamedTuple):
@@ -62,76 +63,75 @@ class _Request(NamedTuple):
         return self.started + min(LONGEST_WAIT_S, usable_s(self.query))
 
 
-class AdmissionApp:
-    """Answers the admission routes itself and hands every other path to ``fallback``."""
+class AdmissionRoutes:
+    """Answers ``/mutate`` and ``/validate``."""
 
-    def __init__(self, state: ServerState, fallback: WSGIApplication) -> None:
+    def __init__(self, state: ServerState) -> None:
         self._state = state
-        self._fallback = fallback
         self._limit = state.settings.max_body_bytes
-        self._asks_for_certificate = bool(state.settings.client_ca)
+        self._needs_certificate = bool(state.settings.client_ca)
+        self._bodies = BodyReader()
+        self._waiting = 0
         self._done: deque[tuple[Phase, Reply, float]] = deque()
         self._pace, self._rules_pace = Pace(), Pace()
         # Before the workers are forked: reading fifty modules would take the first review's time.
         rules_at_admission()
 
-    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Answer one request."""
-        phase = PHASES.get(environ["PATH_INFO"])
-        if phase is None:
-            return self._fallback(environ, start_response)
-        sock = environ.get("gunicorn.socket")
-        # Of those that came in the same moment, the last waits for all others.
-        started = getattr(sock, "began", None) or time.monotonic()
-        before: PostponedError | None = getattr(sock, "postponed", None)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; not at all if the client leaves before it has come."""
+        phase = PHASES[scope["path"]]
         try:
-            if self._asks_for_certificate:
-                _check_certificate(environ)
-            body = before.body if before else read_json_body(environ, self._limit)
-            request = _Request(body, phase, environ.get("QUERY_STRING", ""), started)
-            reply = self._answer(request, sock, waited=before is not None)
+            body = await self._bodies.read_json(self._checked(scope), receive, self._limit)
+            query = scope["query_string"].decode("latin-1")
+            reply = await self._answer(_Request(body, phase, query, scope["evenkeel.arrived"]))
         except RefusalError as refusal:
-            answer = self._refuse(refusal, phase, start_response)
-            return [] if environ["REQUEST_METHOD"] == "HEAD" else answer
-        start_response("200 OK", [("Content-Type", JSON), ("Content-Length", str(len(reply.body)))])
-        return [reply.body]
+            await self._refuse(refusal, phase, send)
+        except ClientGoneError:
+            pass
+        else:
+            length = (b"Content-Length", b"%d" % len(reply.body))
+            start = {"type": "http.response.start", "status": 200, "headers": (_CONTENT_TYPE, length)}
+            await send(start)
+            await send({"type": "http.response.body", "body": reply.body})
 
-    def _answer(self, request: _Request, sock: object, *, waited: bool) -> Reply:
-        """Return the answer to a review, if need be once the cache of the cluster has what it needs.
-
-        Args:
-            request: What is asked.
-            sock: What the server answers through: in its main loop, an ``Outbox``.
-            waited: Whether it was postponed before.
+    def _checked(self, scope: Scope) -> Headers:
+        """Return the headers of a request that may be answered.
 
         Raises:
-            PostponedError: The main loop must ask again.
+            RefusalError: It may not.
+        """
+        if scope["method"] != "POST":
+            raise RefusalError(HTTPStatus.METHOD_NOT_ALLOWED, "use POST")
+        # The handshake has verified whatever certificate was shown.
+        if self._needs_certificate and "tls" not in scope["extensions"]:
+            text = (
+                "reviews need a client certificate of the authority that --client-ca names; the API server "
+                "sends one if its --admission-control-config-file says which"
+            )
+            raise RefusalError(HTTPStatus.FORBIDDEN, text)
+        return dict(scope["headers"])
+
+    async def _answer(self, request: _Request) -> Reply:
+        """Return the answer to a review, if need be once the cache of the cluster has what it needs.
+
+        Raises:
             RefusalError: See ``_review``.
         """
-        may_postpone: bool | None = getattr(sock, "may_postpone", None)
-        in_time = time.monotonic() < request.deadline
+        may_wait = self._waiting < MOST_WAITING and time.monotonic() < request.deadline
         try:
-            return self._review(request, may_wait=in_time and may_postpone is not False, waited=waited)
+            return self._review(request, may_wait=may_wait)
         except NotCachedError as error:
             miss = error.miss
-
-        def ready() -> bool:
-            # Of the context in force now: one that cannot be used any more is nothing to wait for.
-            return time.monotonic() >= request.deadline or miss.found(self._state.usable_context().snapshot)
-
-        if may_postpone:
-            raise PostponedError(request.body, ready)
-        return self._review(request, waited=self._wait(ready))
-
-    def _wait(self, ready: Callable[[], bool]) -> bool:
-        """Wait in a thread, as half of them may at once; return whether that was possible."""
+        self._waiting += 1
         try:
-            with self._state.scoring.enter(large=False):
-                while not ready():
-                    time.sleep(_WAIT_TURN_S)
-        except BusyError:
-            return False
-        return True
+            # Of the context in force now: one that cannot be used any more is nothing to wait for.
+            while time.monotonic() < request.deadline and not miss.found(
+                self._state.usable_context().snapshot
+            ):
+                await asyncio.sleep(_WAIT_TURN_S)
+        finally:
+            self._waiting -= 1
+        return self._review(request, waited=True)
 
     def _review(self, request: _Request, *, may_wait: bool = False, waited: bool = False) -> Reply:
         """Return the answer to a review, and note it for ``settle``.
@@ -168,15 +168,16 @@ class AdmissionApp:
         seconds = time.perf_counter() - began
         if waited:
             reply = reply._replace(waited_s=time.monotonic() - started - seconds)
+        if not self._done:
+            asyncio.get_running_loop().call_soon(self.settle)
         self._done.append((phase, reply, seconds))
         return reply
 
     def settle(self) -> None:
         """Count and log the reviews that were answered since the last time.
 
-        The server does it after each turn of its main loop, for all that the turn answered: nobody waits for
-        it then, and the same few instructions one review after the other take a fraction of what they take
-        among others.
+        The event loop does it after all that it answered in one turn: nobody waits for it then, and the same
+        few instructions one review after the other take a fraction of what they take among others.
         """
         events = self._state.events
         while self._done:
@@ -185,38 +186,17 @@ class AdmissionApp:
             if events.enabled(logging.INFO):
                 events.hold(logging.INFO, f"review_{reply.verdict}", _fields(reply, phase, seconds))
         events.flush()
-        if dropped := events.take_dropped():
-            self._state.telemetry.count_dropped_log_lines(dropped)
 
-    def _refuse(self, refusal: RefusalError, phase: Phase, start_response: StartResponse) -> Iterable[bytes]:
+    async def _refuse(self, refusal: RefusalError, phase: Phase, send: Send) -> None:
         self._state.telemetry.count_failure(phase, refusal.status.value)
-        LOGGER.info(
-            "request_refused",
-            extra={
-                "fields": {"phase": phase.value, "status": refusal.status.value, "error": refusal.message}
-            },
-        )
+        fields = {"phase": phase.value, "status": refusal.status.value, "error": refusal.message}
+        LOGGER.info("request_refused", extra={"fields": fields})
         body = problem(refusal.message, refusal.errors)
-        headers = [("Content-Type", JSON), ("Content-Length", str(len(body)))]
+        headers = [_CONTENT_TYPE, (b"Content-Length", b"%d" % len(body))]
         if refusal.status is HTTPStatus.METHOD_NOT_ALLOWED:
-            headers.append(("Allow", "POST"))
-        start_response(status_line(refusal.status), headers)
-        return [body]
-
-
-def _check_certificate(environ: WSGIEnvironment) -> None:
-    """Make sure that the client showed a certificate; the handshake has verified whatever was shown.
-
-    Raises:
-        RefusalError: It did not.
-    """
-    peer_certificate = getattr(environ.get("gunicorn.socket"), "getpeercert", None)
-    if peer_certificate is None or not peer_certificate(True):  # noqa: FBT003  # the socket's own signature
-        text = (
-            "reviews need a client certificate of the authority that --client-ca names; the API server sends "
-            "one if its --admission-control-config-file says which"
-        )
-        raise RefusalError(HTTPStatus.FORBIDDEN, text)
+            headers.append((b"Allow", b"POST"))
+        await send({"type": "http.response.start", "status": refusal.status.value, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
 
 
 def _uid(body: bytes) -> str:

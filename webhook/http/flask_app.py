@@ -1,4 +1,4 @@
-"""The Flask app: every route but the admission ones, which ``admission/wsgi.py`` serves in front of it."""
+"""The Flask app: every route but the admission ones, behind the ASGI side of ``pages.py``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from werkzeug.exceptions import HTTPException, InternalServerError
 from webhook.http.body import RefusalError
 from webhook.http.problems import JSON, problem
 from webhook.http.state import ServerState
-from webhook.http.views import compression, health, linting, metrics, openapi, scoring
+from webhook.http.views import compression, linting, operation, scoring
 from webhook.http.views.current_state import STATE_KEY
 from webhook.telemetry.logs import LOGGER
 
@@ -19,11 +19,9 @@ def create_app(state: ServerState) -> Flask:
     """Return the app that answers from ``state``."""
     app = Flask("evenkeel", static_folder=None)
     app.extensions[STATE_KEY] = state
-    app.register_blueprint(health.blueprint)
-    app.register_blueprint(metrics.blueprint)
+    app.register_blueprint(operation.blueprint)
     app.register_blueprint(scoring.blueprint)
     app.register_blueprint(linting.blueprint)
-    app.register_blueprint(openapi.blueprint)
     app.after_request(compression.compress)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(RefusalError, _refusal)

@@ -1,4 +1,4 @@
-"""Keep threads and memory for reviews while others compute, or wait for somebody else."""
+"""How many requests may do at once what takes long, so that threads and memory are left for others."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ class BusyError(Exception):
     """As many are let in as may be at once."""
 
 
-class Gate:
-    """Lets in so many requests at once, and of the large ones one.
-
-    Nobody waits at it: whoever waited would hold the thread that is to be kept.
-    """
+class MaxConcurrent:
+    """Lets in so many requests at once, and of the large ones one; others are refused and do not wait."""
 
     def __init__(self, places: int) -> None:
         self._places = threading.BoundedSemaphore(places)

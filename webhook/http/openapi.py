@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from webhook.admission.review import API_VERSION
 from webhook.http.scoring.explain_schemas import EXPLAIN_SCHEMAS
-from webhook.http.scoring.schema_forms import Schema
 from webhook.http.scoring.schemas import SCHEMAS
 from webhook.http.scoring.screen import DEFAULT_COLUMNS, FEASIBLE_NODES, MOST_COLUMNS
 from webhook.lint.request import lint_schemas
 from webhook.rbac import PROXIED_HEADER
+from webhook.schema_forms import Schema
 
 #: The version of the format.
 OPENAPI: Final = "3.1.1"

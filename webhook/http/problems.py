@@ -7,7 +7,6 @@ slim admission path, the Flask app and the gunicorn worker can share it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from http import HTTPStatus
 
 import orjson
 
@@ -25,25 +24,6 @@ def problem(message: str, errors: Iterable[FieldError] = ()) -> bytes:
     """
     details = [{"field": str(error.path), "message": error.problem} for error in errors]
     return orjson.dumps({"error": _encodable(message), "details": details}, option=orjson.OPT_APPEND_NEWLINE)
-
-
-def raw_problem(status: HTTPStatus, message: str) -> bytes:
-    """Return a whole HTTP/1.1 answer that ends its connection, for where no WSGI response exists."""
-    body = problem(message)
-    head = (
-        f"HTTP/1.1 {status_line(status)}\r\nConnection: close\r\n"
-        f"Content-Type: {JSON}\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    return head.encode("ascii") + body
-
-
-def status_line(status: HTTPStatus) -> str:
-    """Return a status as WSGI spells it.
-
-    >>> status_line(HTTPStatus.NOT_FOUND)
-    '404 Not Found'
-    """
-    return f"{status.value} {status.phrase}"
 
 
 def _encodable(text: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from webhook.http.authorization.authorizer import Authorizer, ClosedAuthorizer
 from webhook.http.child_processes import Budget, ChildProcesses
-from webhook.http.limits import Gate
+from webhook.http.limits import MaxConcurrent
 from webhook.settings import Settings
 from webhook.telemetry.logs import LOGGER, EventLog
 
@@ -61,7 +61,7 @@ class ServerState:
         certificate: Returns the served certificate's validity.
         now: The clock.
         draining: Whether the process was asked to end.
-        scoring: Lets scoring have half of the threads.
+        computing: Lets the requests that take long have half of the threads.
         children: The processes that compute the answers of /v1.
         live: Follows the cluster; None if its picture is a file, or there is none.
         keeper: Keeps the certificate of --cert-secret; None where somebody else does.
@@ -76,7 +76,7 @@ class ServerState:
     certificate: Callable[[], Validity]
     now: Callable[[], datetime] = _now
     draining: bool = False
-    scoring: Gate = field(init=False)
+    computing: MaxConcurrent = field(init=False)
     children: ChildProcesses = field(init=False)
     live: ClusterCache | None = None
     keeper: CertificateController | None = None
@@ -88,7 +88,7 @@ class ServerState:
     _looking: threading.Lock = field(init=False, default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self.scoring = Gate(self.settings.patient_threads)
+        self.computing = MaxConcurrent(self.settings.max_concurrent)
         budget = Budget(
             timeout_s=self.settings.request_timeout_s, memory_bytes=self.settings.max_request_memory_bytes
         )
@@ -119,7 +119,9 @@ class ServerState:
             self.live.stop()
 
     def observe(self) -> None:
-        """Tell the metrics how the cluster is followed and its certificates are kept."""
+        """Tell the metrics what was not logged, how the cluster is followed and certificates are kept."""
+        if dropped := self.events.take_dropped():
+            self.telemetry.count_dropped_log_lines(dropped)
         if self.live is not None:
             self.telemetry.cluster_followed(
                 self.live.kinds(), age_s=self.live.age_s(), stale=bool(self._stale_reason())
@@ -134,10 +136,8 @@ class ServerState:
                 registered=self.keeper.registered(),
             )
 
-    def observe_in_time(self) -> None:
+    def tick(self) -> None:
         """Observe if the last time is a while ago: of several workers only one answers a scrape."""
-        if self.live is None and self.keeper is None:
-            return
         now = self.monotonic()
         if now >= self._observe_again:
             self._observe_again = now + _OBSERVE_EVERY_S

@@ -28,7 +28,7 @@ from policies.reports.lint_json import schema_text
 from policies.reports.lint_run import LintRun
 from policies.scheduler.releases import parse_release
 from webhook.http.scoring.request import REQUEST_INCOMPLETE, VERSION, VERSION_UNKNOWN, RequestError
-from webhook.http.scoring.schema_forms import TEXT, Schema, closed, described
+from webhook.schema_forms import TEXT, Schema, closed, described
 
 #: Every field of a lint request.
 FIELDS: Final = field_names("objects", "kubernetesVersion")

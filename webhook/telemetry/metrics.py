@@ -21,17 +21,18 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.values import MultiProcessValue
 
 from policies.admission.decision import AdmissionVerdict
-from webhook.admission.respond import Phase, Reply
-from webhook.http.child_processes import Limit
 from webhook.telemetry.cluster_metrics import ClusterMetrics, KeptCertificates
 from webhook.telemetry.metric_files import MetricFile
 
 if TYPE_CHECKING:
+    from webhook.admission.respond import Reply
     from webhook.kube.kind_record import KindStatus
 
 #: The media type of ``render()``.
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
+#: The two webhooks.
+_PHASES: Final = ("mutate", "validate")
 #: Upper bounds in seconds. A review takes some 60 µs; the cluster's patience ends at 1 to 30 s.
 DURATION_BUCKETS: Final = (
     50e-6, 75e-6, 100e-6, 150e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 100e-3, 250e-3, 1.0,
@@ -75,8 +76,10 @@ class Telemetry:
             buckets=DURATION_BUCKETS,
             registry=self._registry,
         )
-        self._count = {(p, v): requests.labels(p.value, v.value) for p in Phase for v in AdmissionVerdict}
-        self._duration = {p: duration.labels(p.value) for p in Phase}
+        self._count = {
+            (phase, v): requests.labels(phase, v.value) for phase in _PHASES for v in AdmissionVerdict
+        }
+        self._duration = {phase: duration.labels(phase) for phase in _PHASES}
         self._set_up_rare_counters()
         # Two who ask for the metrics at once would otherwise count the same twice.
         self._taking_over = threading.Lock()
@@ -187,7 +190,7 @@ class Telemetry:
         )
         build.labels(version).set(1)
 
-    def count_review(self, phase: Phase, reply: Reply, *, seconds: float) -> None:
+    def count_review(self, phase: str, reply: Reply, *, seconds: float) -> None:
         """Count one answered review that took so many seconds."""
         self._count[phase, reply.verdict].inc()
         self._duration[phase].observe(seconds)
@@ -210,9 +213,9 @@ class Telemetry:
         for rule in reply.rules:
             self._violations.labels(rule).inc()
 
-    def count_failure(self, phase: Phase, code: int) -> None:
+    def count_failure(self, phase: str, code: int) -> None:
         """Count an admission request that got an HTTP error."""
-        self._failures.labels(phase.value, str(code)).inc()
+        self._failures.labels(phase, str(code)).inc()
 
     def count_access(self, result: str) -> None:
         """Count an answer to the question whether a caller may use a route."""
@@ -222,9 +225,9 @@ class Telemetry:
         """Count lines of the log that nobody took."""
         self._log_lines_dropped.inc(lines)
 
-    def count_limited(self, limit: Limit) -> None:
+    def count_limited(self, reason: str) -> None:
         """Count a request that was not computed to its end."""
-        self._limited.labels(limit.value).inc()
+        self._limited.labels(reason).inc()
 
     def cluster_followed(self, kinds: Iterable[KindStatus], *, age_s: float, stale: bool) -> None:
         """Note how this process follows a live cluster, and whether what is known of it is not used."""

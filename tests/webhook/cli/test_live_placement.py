@@ -17,10 +17,10 @@ from tests.policies.reports.explanations import UNEVEN
 from tests.policies.scheduler.clusters import an_index
 from tests.webhook.cli.live import Commands
 from tests.webhook.http.authorization.control_plane import CLIENT, ControlPlane, a_control_plane
+from tests.webhook.http.client import a_client
 from webhook.http.authorization.authorizer import KubernetesAuthorizer
 from webhook.http.authorization.decision_cache import DecisionCache
 from webhook.http.authorization.token_reviewer import TokenReviewer
-from webhook.http.flask_app import create_app
 from webhook.http.state import ServerState
 
 #: The release that the cluster says it is.
@@ -49,7 +49,7 @@ def plane(state: ServerState, folder: Path) -> Iterator[ControlPlane]:
         context = AdmissionContext(
             policies=(), cluster=an_index(UNEVEN), kubernetes_version=KubernetesVersion.parse(VERSION)
         )
-        plane.app = create_app(replace(state, access=guard, context=context))
+        plane.app = a_client(replace(state, access=guard, context=context))
         plane.objects = [{**obj} for obj in UNEVEN]
         plane.version = f"v{VERSION}.1"
         plane.rights.add((CLIENT, "create", "placements.evenkeel.dev"))

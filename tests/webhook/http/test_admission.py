@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
+import asyncio
 import json
 import logging
 import os
 import re
-import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -23,16 +21,15 @@ from tests.certs.builders import CA
 from tests.policies.config.contexts import a_context, defaults
 from tests.policies.placement.clusters import two_full_zones
 from tests.webhook.running import REVIEW, review_of
-from webhook.http.admission import LONGEST_WAIT_S, AdmissionApp
+from webhook.http.admission import LONGEST_WAIT_S, MOST_WAITING, AdmissionRoutes
 from webhook.http.state import ServerState
-from webhook.serving.postponed import PostponedError
 from webhook.settings import LogFormat, LogLevel, Settings
 from webhook.telemetry import logs
 from webhook.telemetry.logs import EventLog
 from webhook.telemetry.metrics import Telemetry
 
 if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+    pass
 
 #: Bytes of a body, at most.
 LIMIT = 2000
@@ -42,13 +39,12 @@ UNFIT = review_of(a_workload(spec={"topologySpreadConstraints": [a_constraint()]
 
 
 class Caller:
-    """Calls the app as a server does, and keeps what it answered."""
+    """Calls the routes as the server does, and keeps what they answered."""
 
     def __init__(self, context: AdmissionContext) -> None:
         self.registry = CollectorRegistry()
         self._read, write = os.pipe()
         events = EventLog(LogFormat.TEXT, LogLevel.INFO, descriptor=write)
-        self._events = events
         logs.set_up(events, LogLevel.INFO)
         state = ServerState(
             settings=Settings(self_signed=True, max_body_bytes=LIMIT),
@@ -58,38 +54,53 @@ class Caller:
             certificate=lambda: CA,
         )
         self._write = write
-        self.settings, self.gate = state.settings, state.scoring
-        self.app = AdmissionApp(state, _fallback)
+        self.routes = AdmissionRoutes(state)
         self.status = 0
         self.headers: dict[str, str] = {}
 
-    def call(self, body: bytes, **environ: Any) -> Any:
-        defaults = {
-            "REQUEST_METHOD": "POST",
-            "PATH_INFO": "/validate",
-            "CONTENT_TYPE": "application/json",
-            "CONTENT_LENGTH": str(len(body)),
-            "wsgi.input": io.BytesIO(body),
+    def call(self, *parts: bytes, path: str = "/validate", **scope: Any) -> Any:
+        """Answer one request, whose body comes in parts."""
+        return asyncio.run(self.answer(*parts, path=path, **scope))
+
+    async def answer(self, *parts: bytes, path: str = "/validate", **scope: Any) -> Any:
+        headers = {"content-type": "application/json", "content-length": str(len(b"".join(parts)))}
+        headers |= scope.pop("headers", {})
+        whole = {
+            "method": "POST",
+            "path": path,
+            "query_string": b"",
+            "extensions": {},
+            "evenkeel.arrived": time.monotonic(),
+            **scope,
+            "headers": [(name.encode(), value.encode()) for name, value in headers.items() if value],
         }
-        parts = self.app({**defaults, **environ}, cast("StartResponse", self._start))
-        return json.loads(b"".join(parts) or b"null")
+        sent: list[dict[str, Any]] = []
+        coming = list(parts)
+
+        async def receive() -> dict[str, Any]:
+            if not coming:
+                return {"type": "http.disconnect"}
+            return {"type": "http.request", "body": coming.pop(0), "more_body": bool(coming)}
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        await self.routes(whole, receive, send)
+        # The event loop counts and logs reviews after its turn.
+        await asyncio.sleep(0)
+        if not sent:
+            return None
+        start, body = sent
+        self.status = start["status"]
+        self.headers = {name.decode(): value.decode() for name, value in start["headers"]}
+        return json.loads(body["body"])
 
     def log(self) -> list[str]:
-        self.app.settle()
         return os.read(self._read, 65536).decode().splitlines()
 
     def close(self) -> None:
         os.close(self._read)
         os.close(self._write)
-
-    def _start(self, status: str, headers: list[tuple[str, str]]) -> None:
-        self.status = int(status.split(maxsplit=1)[0])
-        self.headers = dict(headers)
-
-
-def _fallback(_environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    start_response("200 OK", [])
-    return [b'"behind"']
 
 
 @pytest.fixture(autouse=True)
@@ -113,49 +124,53 @@ def caller() -> Iterator[Caller]:
 
 
 @pytest.mark.parametrize(
-    ("environ", "status"),
+    ("scope", "status"),
     [
         pytest.param({}, 200, id="200: a review"),
-        pytest.param({"CONTENT_TYPE": "application/json; charset=utf-8"}, 200, id="200: with a charset"),
-        pytest.param({"CONTENT_TYPE": "Application/JSON"}, 200, id="200: in capitals"),
-        pytest.param({"CONTENT_LENGTH": "", "HTTP_TRANSFER_ENCODING": "chunked"}, 200, id="200: chunked"),
-        pytest.param({"CONTENT_LENGTH": "5000"}, 413, id="413: 5,000 bytes announced"),
-        pytest.param({"CONTENT_LENGTH": "1999"}, 400, id="400: fewer bytes than announced"),
-        pytest.param({"CONTENT_LENGTH": ""}, 411, id="411: no length"),
-        pytest.param({"CONTENT_TYPE": "text/plain"}, 415, id="415: text"),
-        pytest.param({"CONTENT_TYPE": ""}, 415, id="415: no type"),
-        pytest.param({"REQUEST_METHOD": "GET"}, 405, id="405: GET"),
-        pytest.param({"REQUEST_METHOD": "HEAD"}, 405, id="405: HEAD"),
+        pytest.param(
+            {"headers": {"content-type": "application/json; charset=utf-8"}}, 200, id="200: with a charset"
+        ),
+        pytest.param({"headers": {"content-type": "Application/JSON"}}, 200, id="200: in capitals"),
+        pytest.param(
+            {"headers": {"content-length": "", "transfer-encoding": "chunked"}}, 200, id="200: chunked"
+        ),
+        pytest.param({"headers": {"content-length": "5000"}}, 413, id="413: 5,000 bytes announced"),
+        pytest.param({"headers": {"content-length": ""}}, 411, id="411: no length"),
+        pytest.param({"headers": {"content-type": "text/plain"}}, 415, id="415: text"),
+        pytest.param({"headers": {"content-type": ""}}, 415, id="415: no type"),
+        pytest.param({"method": "GET"}, 405, id="405: GET"),
+        pytest.param({"method": "HEAD"}, 405, id="405: HEAD"),
     ],
 )
-def test_statuses(caller: Caller, environ: dict[str, str], status: int) -> None:
+def test_statuses(caller: Caller, scope: dict[str, Any], status: int) -> None:
     """What is no POST of JSON within the limit gets its own status, and the one shape of errors."""
-    answer = caller.call(REVIEW, **environ)
+    answer = caller.call(REVIEW, **scope)
 
     assert status == caller.status
     if status == 405:
         assert caller.headers["Allow"] == "POST"
-    if status >= 400 and environ.get("REQUEST_METHOD") != "HEAD":
+    if status >= 400:
         assert {"error", "details"} == answer.keys()
 
 
-def test_chunked_body_above_the_limit(caller: Caller) -> None:
+def test_body_in_parts(caller: Caller) -> None:
+    """However many parts a body comes in, it is one."""
+    assert caller.call(*(REVIEW[start : start + 10] for start in range(0, len(REVIEW), 10)))["response"]
+
+
+@pytest.mark.parametrize(
+    "parts", [(REVIEW + b" " * LIMIT,), (REVIEW, b" " * LIMIT)], ids=["1 part", "2 parts"]
+)
+def test_chunked_body_above_the_limit(caller: Caller, parts: tuple[bytes, ...]) -> None:
     """A chunked body is read up to the limit and no further."""
-    caller.call(REVIEW + b" " * LIMIT, CONTENT_LENGTH="", HTTP_TRANSFER_ENCODING="chunked")
+    caller.call(*parts, b"never read", headers={"content-length": "", "transfer-encoding": "chunked"})
 
     assert caller.status == 413
 
 
 def test_body_that_never_comes(caller: Caller) -> None:
-    """A body that stops coming is the client's fault."""
-
-    class Stuck(io.BytesIO):
-        def read(self, _size: int | None = -1) -> bytes:
-            raise TimeoutError
-
-    caller.call(REVIEW, **{"wsgi.input": Stuck()})
-
-    assert caller.status == 408
+    """A client that leaves before its request has come gets no answer, and is no error."""
+    assert caller.call() is None
 
 
 def test_our_own_bug() -> None:
@@ -174,7 +189,7 @@ def test_our_own_bug() -> None:
 
 def test_a_review_is_counted_and_logged(caller: Caller) -> None:
     """One review is one count and one line."""
-    caller.call(REVIEW, PATH_INFO="/mutate")
+    caller.call(REVIEW, path="/mutate")
     [line] = caller.log()
 
     labels = {"phase": "mutate", "verdict": "ignored"}
@@ -195,7 +210,7 @@ def foresighted() -> Iterator[Caller]:
 
 def test_a_forecast_is_warned_of_timed_and_logged(foresighted: Caller) -> None:
     """A workload that fits nowhere is allowed with a warning, and the line says how long the verdict took."""
-    answer = foresighted.call(UNFIT, QUERY_STRING="timeout=10s")
+    answer = foresighted.call(UNFIT, query_string=b"timeout=10s")
     [line] = foresighted.log()
 
     assert answer["response"]["allowed"]
@@ -209,7 +224,7 @@ def test_a_forecast_is_warned_of_timed_and_logged(foresighted: Caller) -> None:
 
 def test_no_forecast_without_time(foresighted: Caller) -> None:
     """With a millisecond left it is said that nothing was judged; the line and a counter tell it too."""
-    answer = foresighted.call(UNFIT, QUERY_STRING="timeout=1ms")
+    answer = foresighted.call(UNFIT, query_string=b"timeout=1ms")
     [line] = foresighted.log()
 
     [warning] = answer["response"]["warnings"]
@@ -222,28 +237,19 @@ def test_no_forecast_without_time(foresighted: Caller) -> None:
 
 
 def test_waiting_in_the_server_counts(foresighted: Caller) -> None:
-    """The time that a request waited for others of its turn is gone from its timeout."""
-
-    class Waited:
-        began = -3600.0
-
-    answer = foresighted.call(UNFIT, **{"gunicorn.socket": Waited()})
+    """The time that a request waited for others is gone from its timeout."""
+    ago: dict[str, Any] = {"evenkeel.arrived": time.monotonic() - 3600}
+    answer = foresighted.call(UNFIT, **ago)
 
     assert "unschedulable" in answer["response"]["auditAnnotations"]["not-judged"]
 
 
 def test_no_forecast_when_mutating(foresighted: Caller) -> None:
     """The mutating webhook is asked first and says nothing of nodes."""
-    foresighted.call(UNFIT, PATH_INFO="/mutate")
+    foresighted.call(UNFIT, path="/mutate")
     [line] = foresighted.log()
 
     assert "forecast" not in line
-
-
-@pytest.mark.parametrize("path", ["/", "/validate/", "/livez", "/VALIDATE", ""])
-def test_other_paths_go_behind(caller: Caller, path: str) -> None:
-    """Everything but the two routes is the other app's."""
-    assert "behind" == caller.call(b"", PATH_INFO=path)
 
 
 #: A review of a pod of the namespace shop, whose ReplicaSet makes it.
@@ -262,73 +268,51 @@ def following() -> Iterator[tuple[Caller, ClusterIndex]]:
     made.close()
 
 
-class MainLoop:
-    """What the main loop shows as the socket."""
-
-    def __init__(self, *, may_postpone: bool) -> None:
-        self.may_postpone = may_postpone
-        self.postponed: PostponedError | None = None
-        self.began = time.monotonic()
-
-
-def test_a_thread_waits_for_the_cache(following: tuple[Caller, ClusterIndex]) -> None:
-    """A review in a thread is answered when the ReplicaSet is there, and the log says how long it took."""
+def test_a_review_waits_for_the_cache(following: tuple[Caller, ClusterIndex]) -> None:
+    """It is answered when the ReplicaSet is there, and the log says how long it took; others go first."""
     caller, cluster = following
-    timer = threading.Timer(0.05, cluster.apply, [REPLICA_SET])
-    timer.start()
-    answer = caller.call(FIRST_POD, PATH_INFO="/mutate")
-    timer.join()
 
+    async def call_both() -> tuple[Any, Any]:
+        waiting = asyncio.create_task(caller.answer(FIRST_POD, path="/mutate"))
+        await asyncio.sleep(0.05)
+        other = await caller.answer(REVIEW)
+        cluster.apply(REPLICA_SET)
+        return other, await waiting
+
+    other, answer = asyncio.run(call_both())
+
+    assert other["response"]["allowed"]
     assert "patch" in answer["response"]
-    (line,) = caller.log()
-    assert re.search(r" review_injected .* waited_ms=[0-9]", line)
+    first, second = caller.log()
+    assert " review_ignored " in first
+    assert re.search(r" review_injected .* waited_ms=[0-9]", second)
 
 
-def test_only_half_of_the_threads_wait(following: tuple[Caller, ClusterIndex]) -> None:
-    """The next one is answered as it is, so that threads are left for others."""
+@pytest.mark.parametrize(
+    ("waiting", "query", "ago_s"),
+    [
+        pytest.param(MOST_WAITING, b"timeout=10s", 0.0, id="too many wait already"),
+        pytest.param(0, b"timeout=10s", LONGEST_WAIT_S, id="it waited for long enough"),
+        pytest.param(0, b"timeout=500ms", 0.4, id="the timeout is near"),
+    ],
+)
+def test_no_review_waits_for_ever(
+    following: tuple[Caller, ClusterIndex], *, waiting: int, query: bytes, ago_s: float
+) -> None:
+    """The pod passes as it is, and the audit log says why."""
     caller, _ = following
-    with ExitStack() as held:
-        for _ in range(caller.settings.patient_threads):
-            held.enter_context(caller.gate.enter(large=False))
-        answer = caller.call(FIRST_POD, PATH_INFO="/mutate")
+    caller.routes._waiting = waiting
+    scope = {"query_string": query, "evenkeel.arrived": time.monotonic() - ago_s}
+    answer = caller.call(FIRST_POD, path="/mutate", **scope)
 
     assert "is not in the cache" in answer["response"]["auditAnnotations"]["injection-skipped"]
     assert "waited_ms" not in caller.log()[0]
 
 
-def test_the_main_loop_is_told_to_ask_again(following: tuple[Caller, ClusterIndex]) -> None:
-    """Nothing is answered or counted before; then the body need not be read a second time."""
-    caller, cluster = following
-    loop = MainLoop(may_postpone=True)
-    with pytest.raises(PostponedError) as caught:
-        caller.call(FIRST_POD, PATH_INFO="/mutate", **{"gunicorn.socket": loop})
-    before = caught.value.ready()
-    cluster.apply(REPLICA_SET)
-    after = caught.value.ready()
-    loop.postponed = caught.value
-    answer = caller.call(b"", PATH_INFO="/mutate", **{"gunicorn.socket": loop})
+@pytest.mark.parametrize(("extensions", "status"), [({}, 403), ({"tls": {}}, 200)], ids=["none", "one"])
+def test_client_certificate(caller: Caller, extensions: dict[str, Any], status: int) -> None:
+    """With --client-ca, who shows no certificate gets no review."""
+    caller.routes._needs_certificate = True
+    caller.call(REVIEW, extensions=extensions)
 
-    assert (False, True) == (before, after)
-    assert "patch" in answer["response"]
-    assert 1 == len(caller.log())
-
-
-@pytest.mark.parametrize(
-    ("may_postpone", "query", "began"),
-    [
-        pytest.param(False, "timeout=10s", 0.0, id="too many wait already"),
-        pytest.param(True, "timeout=10s", -LONGEST_WAIT_S, id="it waited for long enough"),
-        pytest.param(True, "timeout=500ms", -0.4, id="the timeout is near"),
-    ],
-)
-def test_nobody_waits_for_ever(
-    following: tuple[Caller, ClusterIndex], *, may_postpone: bool, query: str, began: float
-) -> None:
-    """The pod passes as it is, and the audit log says why."""
-    caller, _ = following
-    loop = MainLoop(may_postpone=may_postpone)
-    loop.began += began
-    environ = {"gunicorn.socket": loop, "QUERY_STRING": query}
-    answer = caller.call(FIRST_POD, PATH_INFO="/mutate", **environ)
-
-    assert "is not in the cache" in answer["response"]["auditAnnotations"]["injection-skipped"]
+    assert status == caller.status

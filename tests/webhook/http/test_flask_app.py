@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from webhook.http.flask_app import create_app
+from tests.webhook.http.client import a_client
 from webhook.http.state import ServerState
 from webhook.telemetry.metrics import Telemetry
 
@@ -26,7 +26,7 @@ from webhook.telemetry.metrics import Telemetry
 )
 def test_routes(state: ServerState, method: str, path: str, status: int) -> None:
     """The pages answer by method, and errors are JSON."""
-    answer = create_app(state).test_client().open(path, method=method)
+    answer = a_client(state).open(path, method=method)
 
     assert status == answer.status_code
     if status >= 400:
@@ -37,7 +37,7 @@ def test_routes(state: ServerState, method: str, path: str, status: int) -> None
 def test_our_own_bug_is_json(state: ServerState) -> None:
     """A page that fails answers JSON, never a page of HTML."""
     broken = replace(state, telemetry=cast("Telemetry", None))
-    answer = create_app(broken).test_client().get("/metrics")
+    answer = a_client(broken).get("/metrics")
 
     assert 500 == answer.status_code
     assert {"error": "GET /metrics: internal server error", "details": []} == answer.json

@@ -11,6 +11,7 @@ from openapi_spec_validator import validate
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
 from tests.policies.reports.explanations import UNEVEN
 from tests.policies.reports.verdicts import HOSTNAME, a_node, on
+from tests.webhook.http.client import a_client
 from tests.webhook.http.scoring.requests import CLUSTER, a_request
 from webhook.http.admission import PHASES
 from webhook.http.flask_app import create_app
@@ -47,7 +48,7 @@ def test_every_route_is_described(state: ServerState) -> None:
 
 def test_document_is_served(state: ServerState) -> None:
     """The server answers the document."""
-    assert create_app(state).test_client().get("/openapi.json").json == DOCUMENT
+    assert a_client(state).get("/openapi.json").json == DOCUMENT
 
 
 SOFT = a_constraint(topologyKey=HOSTNAME, whenUnsatisfiable="ScheduleAnyway")
@@ -73,12 +74,12 @@ def test_real_answers(state: ServerState, fields: dict[str, Any]) -> None:
     """Requests that the schema allows get answers as the schema says."""
     request = a_request(**fields)
     _validator("ScoreRequest").validate(request)
-    answer = create_app(state).test_client().post("/v1/score", json=request)
+    answer = a_client(state).post("/v1/score", json=request)
 
     assert 200 == answer.status_code
     _validator("ScoreAnswer").validate(answer.json)
 
-    explanation = create_app(state).test_client().post("/v1/explain", json=request)
+    explanation = a_client(state).post("/v1/explain", json=request)
 
     assert 200 == explanation.status_code
     _validator("Explanation").validate(explanation.json)
@@ -87,7 +88,7 @@ def test_real_answers(state: ServerState, fields: dict[str, Any]) -> None:
 @pytest.mark.parametrize("fields", [{"x": 1}, {"pod": 3}, {"cluster": {"pots": []}}, {"pod": a_policy()}])
 def test_real_errors(state: ServerState, fields: dict[str, Any]) -> None:
     """Errors are as the schema says."""
-    answer = create_app(state).test_client().post("/v1/score", json=a_request(**fields))
+    answer = a_client(state).post("/v1/score", json=a_request(**fields))
 
     assert 400 == answer.status_code
     _validator("Error").validate(answer.json)
@@ -114,7 +115,7 @@ def test_real_lint_answers(state: ServerState, objects: object) -> None:
     """Lint requests that the schema allows get reports as the schema says."""
     request = {"objects": objects}
     _validator("LintRequest").validate(request)
-    answer = create_app(state).test_client().post("/v1/lint", json=request)
+    answer = a_client(state).post("/v1/lint", json=request)
 
     assert 200 == answer.status_code
     _validator("LintReport").validate(answer.json)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from policies.scheduler.index import ClusterIndex
-from webhook.http.flask_app import create_app
+from tests.webhook.http.client import a_client
 from webhook.http.state import ServerState
 
 
@@ -168,7 +168,7 @@ def test_live_cluster(state: ServerState, live: Live, *, ready: bool, why: str) 
 
 def test_readyz_with_warnings(state: ServerState) -> None:
     """What is no reason to go elsewhere is in the body, and the status is that of one who is ready."""
-    answer = create_app(following(state, Live(age=181.0))).test_client().get("/readyz")
+    answer = a_client(following(state, Live(age=181.0))).get("/readyz")
 
     body = answer.get_json()
 
@@ -265,7 +265,7 @@ def test_each_worker_tells_in_time(state: ServerState) -> None:
     for server_time in (0.0, 4.9, 5.0):
         clock[0] = server_time
         live.followed[0].events += 1
-        server.observe_in_time()
+        server.tick()
         told.append(b'evenkeel_cluster_events_total{kind="Pod"} 8.0' in server.telemetry.render())
 
     assert [True, True, False] == told
@@ -273,7 +273,7 @@ def test_each_worker_tells_in_time(state: ServerState) -> None:
 
 def test_no_metrics_of_what_is_not_there(state: ServerState) -> None:
     """Without a live cluster nothing says that it is not synced."""
-    state.observe_in_time()
+    state.tick()
     metrics = state.telemetry.render()
 
     assert b"evenkeel_cluster" not in metrics

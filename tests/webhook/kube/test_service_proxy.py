@@ -10,11 +10,11 @@ import pytest
 
 from policies.manifests.errors import DocumentError
 from tests.webhook.http.authorization.control_plane import CLIENT, OWN_TOKEN, ControlPlane, a_control_plane
+from tests.webhook.http.client import a_client
 from tests.webhook.http.scoring.requests import a_body
 from webhook.http.authorization.authorizer import KubernetesAuthorizer
 from webhook.http.authorization.decision_cache import DecisionCache
 from webhook.http.authorization.token_reviewer import TokenReviewer
-from webhook.http.flask_app import create_app
 from webhook.http.state import ServerState
 from webhook.kube.api_server import ApiError
 from webhook.kube.service_proxy import Installation, NotInstalledError, account_of, proxied
@@ -31,7 +31,7 @@ def plane(state: ServerState, tmp_path: Path) -> Iterator[ControlPlane]:
         guard = KubernetesAuthorizer(
             TokenReviewer(plane.api(tmp_path)), DecisionCache(), places=4, count=lambda _result: None
         )
-        plane.app = create_app(replace(state, access=guard))
+        plane.app = a_client(replace(state, access=guard))
         plane.rights.add((CLIENT, "create", "placements.evenkeel.dev"))
         yield plane
 

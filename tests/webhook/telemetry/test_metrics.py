@@ -120,7 +120,7 @@ def test_rules_on_nodes(telemetry: Telemetry, registry: CollectorRegistry) -> No
 def test_limits(telemetry: Telemetry, registry: CollectorRegistry) -> None:
     """Requests that met a limit are counted by it."""
     for limit in (Limit.TIMEOUT, Limit.BUSY, Limit.TIMEOUT):
-        telemetry.count_limited(limit)
+        telemetry.count_limited(limit.value)
 
     assert (2, 1) == tuple(
         registry.get_sample_value("evenkeel_requests_limited_total", {"reason": reason})

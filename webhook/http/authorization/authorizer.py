@@ -11,7 +11,7 @@ from webhook.http.authorization.decision_cache import DecisionCache
 from webhook.http.authorization.mode import AccessSettings, Mode, access_mode
 from webhook.http.authorization.rate_limiter import RateLimiter
 from webhook.http.authorization.token_reviewer import TokenReviewer
-from webhook.http.limits import BusyError, Gate
+from webhook.http.limits import BusyError, MaxConcurrent
 from webhook.kube.api_server import ApiServer
 from webhook.rbac import Resource
 from webhook.telemetry.logs import LOGGER
@@ -89,7 +89,7 @@ class KubernetesAuthorizer:
         self._reviewer = reviewer
         self._rate = rate or RateLimiter(_ASKED_PER_S)
         self._memory = memory
-        self._gate = Gate(places)
+        self._max_concurrent = MaxConcurrent(places)
         self._count = count
 
     def check(self, environ: Mapping[str, Any], resource: Resource) -> Decision:
@@ -107,7 +107,7 @@ class KubernetesAuthorizer:
         if kept := self._memory.recall(credential, action):
             return kept
         try:
-            with self._gate.enter(large=False):
+            with self._max_concurrent.enter(large=False):
                 return self._memory.ask(credential, action, lambda: self._ask(credential, action))
         except BusyError:
             return _BUSY

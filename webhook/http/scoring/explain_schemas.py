@@ -8,7 +8,8 @@ from policies.model.constraint import WhenUnsatisfiable
 from policies.placement.replicas import MOST_PLACED
 from policies.scheduler.changes import IN_CLUSTER, ChangeKind
 from policies.scheduler.result import Code, Plugin
-from webhook.http.scoring.schema_forms import (
+from webhook.http.scoring.schemas import CONSTRAINT_PROPERTIES, REVISION
+from webhook.schema_forms import (
     COUNT,
     FLAG,
     TEXT,
@@ -19,7 +20,6 @@ from webhook.http.scoring.schema_forms import (
     nullable,
     reference,
 )
-from webhook.http.scoring.schemas import CONSTRAINT_PROPERTIES, REVISION
 
 _NAMES: Final[Schema] = {"type": "array", "items": TEXT, "description": "The first of their names."}
 _TEXTS: Final[Schema] = {"type": "array", "items": TEXT}

@@ -12,7 +12,7 @@ from policies.scheduler.configuration import DefaultingType
 from policies.scheduler.request import ConstraintOrigin
 from policies.scheduler.result import Code, PhaseStatus, Plugin
 from webhook.http.scoring.cluster import LISTS, NAMELESS_KINDS
-from webhook.http.scoring.schema_forms import (
+from webhook.schema_forms import (
     COUNT,
     FLAG,
     TEXT,

@@ -10,12 +10,10 @@ from typing import Final, TypeVar
 from flask import request
 
 from policies.config.context import AdmissionContext
-from webhook.http.body import RefusalError, announced_length
+from webhook.http.body import RefusalError
 from webhook.http.child_processes import Limit, LimitError
-from webhook.http.limits import BusyError
 from webhook.http.scoring.request import RequestError
 from webhook.http.views.current_state import state
-from webhook.http.views.posted import posted_json
 
 #: The status of a request that met a limit.
 STATUSES: Final = {
@@ -35,33 +33,26 @@ _PARSER_BYTES: Final = 12
 _Found = TypeVar("_Found")
 
 
-def compute(work: Callable[[bytes], _Found], context: AdmissionContext, *, limit: int) -> _Found:
+def compute(work: Callable[[bytes], _Found], context: AdmissionContext) -> _Found:
     """Return what some work makes of the body of the current request.
 
     Args:
         work: Is run in a child process, and what it returns is pickled.
         context: What the work reads; it stays as it is while the child is forked.
-        limit: The most bytes that the body may have.
 
     Raises:
-        RefusalError: The request cannot be read or answered, or not now.
+        RefusalError: The request cannot be answered, or not now.
     """
     server = state()
-    length = announced_length(request.environ)
+    body = request.get_data(cache=False)
     try:
-        with server.scoring.enter(large=length is None or length > server.settings.max_body_bytes):
-            body = posted_json(limit)
-            return server.children.run(
-                partial(_work_on, body, work, server.settings.max_request_memory_bytes),
-                frozen=context.reading,
-                reserved=_PARSER_BYTES * len(body),
-            )
-    except BusyError:
-        server.telemetry.count_limited(Limit.BUSY)
-        text = "as many requests are being answered as may be at once: try again"
-        raise RefusalError(STATUSES[Limit.BUSY], text) from None
+        return server.children.run(
+            partial(_work_on, body, work, server.settings.max_request_memory_bytes),
+            frozen=context.reading,
+            reserved=_PARSER_BYTES * len(body),
+        )
     except LimitError as error:
-        server.telemetry.count_limited(error.limit)
+        server.telemetry.count_limited(error.limit.value)
         raise RefusalError(STATUSES[error.limit], error.message) from error
     except RequestError as error:
         raise RefusalError(HTTPStatus.BAD_REQUEST, error.message, errors=error.errors) from error

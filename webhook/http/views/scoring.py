@@ -22,12 +22,9 @@ from webhook.http.scoring.request import CLUSTER, RequestError
 from webhook.http.scoring.screen import FEASIBLE_NODES, TEXT, Screen, is_wide, read_screen
 from webhook.http.views.compute import compute
 from webhook.http.views.current_state import state
-from webhook.http.views.guarding import require_access
-from webhook.rbac import Resource
 from webhook.telemetry.logs import LOGGER, Value
 
 blueprint = Blueprint("scoring", __name__)
-blueprint.before_request(require_access(Resource.PLACEMENTS))
 
 _Found = TypeVar("_Found")
 
@@ -76,7 +73,7 @@ def _answer(
         return text, placement.verdict.feasible_count, _fields(placement)
 
     try:
-        text, feasible, fields = compute(work, context, limit=server.settings.max_score_body_bytes)
+        text, feasible, fields = compute(work, context)
     except RefusalError as error:
         if context.withheld and any(entry.path == CLUSTER for entry in error.errors):
             raise RefusalError(HTTPStatus.SERVICE_UNAVAILABLE, context.withheld) from error

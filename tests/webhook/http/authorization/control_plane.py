@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from flask import Flask
+from werkzeug.test import Client
 
 from tests.webhook.loopback import QuietHandler, listening, status_of, write_kubeconfig
 from webhook.http.authorization.access_reviews import ACCESS_REVIEWS, TOKEN_REVIEWS
@@ -56,7 +56,7 @@ class ControlPlane:
     #: Paths that nobody may use.
     forbidden: set[str] = field(default_factory=set)
     #: What the Service leads to; None without one.
-    app: Flask | None = None
+    app: Client | None = None
     version: str = "v1.36.2"
     asked: list[Request] = field(default_factory=list)
     url: str = ""
@@ -115,9 +115,9 @@ class ControlPlane:
         known = {"username": user, "uid": "u1", "groups": ["system:authenticated"], "extra": extra}
         return {"authenticated": True, "user": known, "audiences": [audience]}
 
-    def _proxied(self, app: Flask, request: Request) -> Any:
+    def _proxied(self, app: Client, request: Request) -> Any:
         headers = {name: value for name, value in request.headers.items() if name != "authorization"}
-        return app.test_client().open(
+        return app.open(
             request.path.removeprefix(_PROXY),
             method=request.method,
             headers=headers,

@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 
-from webhook.http.flask_app import create_app
+from tests.webhook.http.client import a_client
 from webhook.http.state import ServerState
 
 
@@ -26,7 +26,7 @@ from webhook.http.state import ServerState
 def test_who_asks(state: ServerState, accepted: str | None, encoding: str | None) -> None:
     """Who accepts gzip gets it; a cache is told that others may get something else."""
     headers = {} if accepted is None else {"Accept-Encoding": accepted}
-    client = create_app(state).test_client()
+    client = a_client(state)
     plain = client.get("/openapi.json").data
     answer = client.get("/openapi.json", headers=headers)
 
@@ -47,6 +47,6 @@ def test_who_asks(state: ServerState, accepted: str | None, encoding: str | None
 )
 def test_what_is_large(state: ServerState, path: str, encoding: str | None) -> None:
     """Short answers are sent as they are."""
-    answer = create_app(state).test_client().get(path, headers={"Accept-Encoding": "gzip"})
+    answer = a_client(state).get(path, headers={"Accept-Encoding": "gzip"})
 
     assert encoding == answer.content_encoding

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.webhook.http.client import a_client
 from tests.webhook.http.scoring.requests import a_body, a_request
-from webhook.http.flask_app import create_app
 from webhook.http.state import ServerState
 from webhook.http.views import scoring
 from webhook.settings import Settings
@@ -35,7 +35,7 @@ MANY_PODS, TOO_MANY_PODS = (
 def test_limits(state: ServerState, settings: dict[str, Any], body: bytes, status: int, reason: str) -> None:
     """A request that takes too much is told which limit it met; it is counted, and others are answered."""
     state = replace(state, settings=Settings(self_signed=True, **settings))
-    answer = create_app(state).test_client().post("/v1/score", data=body, content_type=JSON)
+    answer = a_client(state).post("/v1/score", data=body, content_type=JSON)
 
     assert (status, JSON) == (answer.status_code, answer.mimetype)
     assert answer.json is not None
@@ -46,7 +46,7 @@ def test_limits(state: ServerState, settings: dict[str, Any], body: bytes, statu
 def test_killed(state: ServerState, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever kills the process that computes an answer leaves no client without one."""
     monkeypatch.setattr(scoring, "place_for_scores", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
-    answer = create_app(state).test_client().post("/v1/score", json=a_request())
+    answer = a_client(state).post("/v1/score", json=a_request())
 
     assert (500, JSON) == (answer.status_code, answer.mimetype)
 
@@ -54,6 +54,6 @@ def test_killed(state: ServerState, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_own_errors(state: ServerState, monkeypatch: pytest.MonkeyPatch) -> None:
     """A mistake of ours in another process is logged with its place there, and answered as any."""
     monkeypatch.setattr(scoring, "place_for_scores", lambda *_: 1 // 0)
-    answer = create_app(state).test_client().post("/v1/score", json=a_request())
+    answer = a_client(state).post("/v1/score", json=a_request())
 
     assert (500, JSON) == (answer.status_code, answer.mimetype)

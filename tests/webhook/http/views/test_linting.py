@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from tests.builders import a_constraint, a_workload
-from webhook.http.flask_app import create_app
+from tests.webhook.http.client import a_client
 from webhook.http.state import ServerState
 from webhook.settings import Settings
 
@@ -34,7 +34,7 @@ def test_statuses(state: ServerState, call: dict[str, Any], status: int) -> None
     """What is no good request gets its own status, and the one shape of errors."""
     state = replace(state, settings=Settings(self_signed=True, max_body_bytes=4000))
     call = {"method": "POST", "data": BODY, "content_type": JSON, **call}
-    answer = create_app(state).test_client().open("/v1/lint", **call)
+    answer = a_client(state).open("/v1/lint", **call)
 
     assert (status, JSON) == (answer.status_code, answer.mimetype)
     assert answer.json is not None
@@ -43,7 +43,7 @@ def test_statuses(state: ServerState, call: dict[str, Any], status: int) -> None
 
 def test_report(state: ServerState) -> None:
     """The answer is the report that ``evenkeel lint -o json`` prints."""
-    answer = create_app(state).test_client().post("/v1/lint", data=BODY, content_type=JSON).json
+    answer = a_client(state).post("/v1/lint", data=BODY, content_type=JSON).json
 
     assert answer is not None
     assert "evenkeel.dev/lint/v1" == answer["schema"]
@@ -60,8 +60,8 @@ def test_report(state: ServerState) -> None:
 def test_busy(state: ServerState) -> None:
     """While as many requests are answered as may be, others are told to come again."""
     state = replace(state, settings=Settings(self_signed=True, threads=2))
-    client = create_app(state).test_client()
-    with state.scoring.enter(large=False):
+    client = a_client(state)
+    with state.computing.enter(large=False):
         answer = client.post("/v1/lint", data=BODY, content_type=JSON)
 
         assert (503, "1") == (answer.status_code, answer.headers["Retry-After"])

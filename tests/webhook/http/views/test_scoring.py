@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.webhook.http.client import a_client
 from tests.webhook.http.scoring.requests import a_body, a_request
-from webhook.http.flask_app import create_app
 from webhook.http.state import ServerState
 from webhook.settings import Settings
 
@@ -36,7 +36,7 @@ def test_statuses(state: ServerState, call: dict[str, Any], status: int, route: 
     """What is no good request gets its own status, and the one shape of errors."""
     state = replace(state, settings=Settings(self_signed=True, max_score_body_bytes=4000))
     call = {"method": "POST", "data": a_body(), "content_type": JSON, **call}
-    answer = create_app(state).test_client().open(route, **call)
+    answer = a_client(state).open(route, **call)
 
     assert (status, JSON) == (answer.status_code, answer.mimetype)
     assert answer.json is not None
@@ -47,7 +47,7 @@ def test_statuses(state: ServerState, call: dict[str, Any], status: int, route: 
 def test_errors_have_paths(state: ServerState) -> None:
     """Every error of a request is told with its path."""
     broken = a_request(cluster={"nodes": [{}]}, kubernetesVersion=3)
-    answer = create_app(state).test_client().post("/v1/score", json=broken).json
+    answer = a_client(state).post("/v1/score", json=broken).json
 
     assert answer is not None
     assert ["cluster.nodes[0].metadata.name", "kubernetesVersion"] == [
@@ -61,7 +61,7 @@ def test_errors_have_paths(state: ServerState) -> None:
 )
 def test_text_for_people(state: ServerState, route: str, line: str) -> None:
     """Who accepts text gets what the command prints, as wide as asked for; JSON is the default."""
-    client = create_app(state).test_client()
+    client = a_client(state)
     wide, narrow = (
         client.post(f"{route}?columns={columns}", json=a_request(), headers={"Accept": "text/plain"})
         for columns in (200, 30)
@@ -76,7 +76,7 @@ def test_text_for_people(state: ServerState, route: str, line: str) -> None:
 def test_bad_columns(state: ServerState) -> None:
     """A width that is none is an error of the request."""
     headers = {"Accept": "text/plain"}
-    answer = create_app(state).test_client().post("/v1/score?columns=x", json=a_request(), headers=headers)
+    answer = a_client(state).post("/v1/score?columns=x", json=a_request(), headers=headers)
 
     assert 400 == answer.status_code
 
@@ -84,7 +84,7 @@ def test_bad_columns(state: ServerState) -> None:
 def test_a_picture_that_is_too_old(state: ServerState) -> None:
     """While the cluster's picture cannot be used, only requests with their own cluster are answered."""
     state = replace(state, context=state.context.without_cluster("too old"))
-    client = create_app(state).test_client()
+    client = a_client(state)
     answer = client.post("/v1/score", json=a_request(cluster=None))
 
     assert (503, "too old") == (answer.status_code, answer.json and answer.json["error"])
@@ -94,8 +94,8 @@ def test_a_picture_that_is_too_old(state: ServerState) -> None:
 def test_busy(state: ServerState) -> None:
     """While as much is scored as may be, others are told to come again at once, and later succeed."""
     state = replace(state, settings=Settings(self_signed=True, threads=2))
-    client = create_app(state).test_client()
-    with state.scoring.enter(large=False):
+    client = a_client(state)
+    with state.computing.enter(large=False):
         answer = client.post("/v1/score", json=a_request())
 
         assert (503, "1") == (answer.status_code, answer.headers["Retry-After"])

@@ -1,4 +1,4 @@
-"""Guarded routes and open ones."""
+"""Guarded routes and open ones, and the threads that make their answers."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from typing import Any
 
 import pytest
 
+from tests.webhook.http.client import a_client
 from tests.webhook.http.scoring.requests import a_body
 from webhook.http.authorization.access_reviews import Decision, Result
 from webhook.http.authorization.authorizer import ClosedAuthorizer
 from webhook.http.flask_app import create_app
+from webhook.http.pages import GUARDED
 from webhook.http.state import ServerState
 from webhook.rbac import Resource
 
 #: The guarded routes, and what each shows.
-GUARDED = {
+SHOWN = {
     ("POST", "/v1/score"): "placements",
     ("POST", "/v1/explain"): "placements",
     ("POST", "/v1/lint"): "lintreports",
@@ -45,7 +47,7 @@ class Unread(io.BytesIO):
     readinto = readline = read  # type: ignore[assignment]
 
 
-@pytest.mark.parametrize("route", GUARDED, ids=" ".join)
+@pytest.mark.parametrize("route", SHOWN, ids=" ".join)
 @pytest.mark.parametrize(
     ("result", "status", "header"),
     [
@@ -59,11 +61,24 @@ def test_refusals(
 ) -> None:
     """Who is not let in is told why in the one shape of errors, and the body stays unread."""
     method, path = route
-    client = create_app(replace(state, access=Always(result))).test_client()
+    client = a_client(replace(state, access=Always(result)))
     answer = client.open(path, method=method, input_stream=Unread(a_body()), content_type="application/json")
 
     assert (status, header[1]) == (answer.status_code, answer.headers[header[0]])
-    assert {"error": f"{path}: {GUARDED[route]}", "details": []} == answer.json
+    assert {"error": f"{path}: {SHOWN[route]}", "details": []} == answer.json
+
+
+def test_every_route_is_guarded_or_open(state: ServerState) -> None:
+    """A route that is added shows nothing before somebody decides who may see it."""
+    routes = {
+        (method, rule.rule)
+        for rule in create_app(state).url_map.iter_rules()
+        for method in (rule.methods or set()) - {"OPTIONS", "HEAD"}
+    }
+    guarded = {(method, path) for path, route in GUARDED.items() for method in route.methods - {"HEAD"}}
+
+    assert routes == guarded | {("GET", path) for path in OPEN}
+    assert guarded == set(SHOWN)
 
 
 @pytest.mark.parametrize("path", OPEN)
@@ -71,7 +86,7 @@ def test_open_routes(state: ServerState, path: str) -> None:
     """Probes and the description of the routes need no token."""
     state = replace(state, access=ClosedAuthorizer())
 
-    assert 200 == create_app(state).test_client().get(path).status_code
+    assert 200 == a_client(state).get(path).status_code
 
 
 def test_nobody_is_let_in_where_nothing_is_said(state: ServerState) -> None:
@@ -84,4 +99,4 @@ def test_nobody_is_let_in_where_nothing_is_said(state: ServerState) -> None:
         certificate=state.certificate,
     )
 
-    assert 403 == create_app(state).test_client().get("/metrics").status_code
+    assert 403 == a_client(state).get("/metrics").status_code
