@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from benchmarks import crowd, engine, following, heavy, lint, memory, review, serving, shapes, snapshot
+from benchmarks import (
+    crowd,
+    engine,
+    following,
+    heavy,
+    lint,
+    memory,
+    review,
+    serving,
+    shapes,
+    slow_clients,
+    snapshot,
+)
 
 if __name__ == "__main__":
     engine.run()
@@ -14,4 +26,5 @@ if __name__ == "__main__":
     shapes.run()
     serving.run()
     heavy.run()
+    slow_clients.run()
     memory.run()
