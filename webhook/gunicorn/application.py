@@ -1,4 +1,4 @@
-"""gunicorn, told how to serve: every setting that differs from its defaults, and why."""
+"""The settings of gunicorn that differ from its defaults, and why; and its hooks."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
             # Before the fork: what cannot be read stops the start, not every worker in turn.
             "preload_app": True,
             "worker_tmp_dir": _HEARTBEAT_FOLDER if os.access(_HEARTBEAT_FOLDER, os.W_OK) else None,
-            # A socket in the home folder that commands the server: nobody asked for it.
+            # A socket in the home folder that controls the server is not wanted.
             "control_socket_disable": True,
             "logger_class": GunicornLog,
             "loglevel": "debug" if chatty else "warning",

@@ -93,7 +93,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         super().data_received(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection, whoever ended it."""
+        """Forget the connection."""
         self.worker.connections.discard(self)
         super().connection_lost(exc)
 

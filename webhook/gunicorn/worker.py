@@ -8,7 +8,7 @@ What is overridden (gunicorn 27, ``workers/gasgi.py``), and the promise that eac
 - ``_shutdown``: after SIGTERM the worker goes on accepting for a while, then takes what the kernel accepted
   for it, and finishes what was begun. gunicorn stops listening at once and resets what waits there.
 - ``handle_exit_signal``: readiness says so, and the main loop need not wait for its next turn.
-- ``handle_quit_signal``: Ctrl-C ends the process even while a thread waits for somebody.
+- ``handle_quit_signal``: Ctrl-C ends the process even while a thread waits for the API server.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Worker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
         await self._prepare()
         self._accept_from_now_on()
         while not self.draining and self.ppid == os.getppid():
-            self._look_around()
+            self._sweep()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), _TURN_S)
         await self._shutdown()
@@ -106,11 +106,11 @@ class Worker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
         """
         ends = time.monotonic() + _PREPARE_S
         while not self.draining and not self.app.prepared() and time.monotonic() < ends:
-            self._look_around()
+            self._sweep()
             await asyncio.sleep(_SHORT_TURN_S)
 
-    def _look_around(self) -> None:
-        """Say that we live, do what is due beside the requests, and end what is overdue."""
+    def _sweep(self) -> None:
+        """Send the heartbeat, do what is due beside the requests, and end overdue connections."""
         self.notify()
         self.app.tick()
         now = time.monotonic()
@@ -139,7 +139,7 @@ class Worker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
             for connection in self.connections:
                 if connection.stage in (Stage.HANDSHAKE, Stage.IDLE):
                     connection.deadline = min(connection.deadline, self._idle_deadline)
-            self._look_around()
+            self._sweep()
             await asyncio.sleep(_SHORT_TURN_S)
 
     def handle_exit_signal(self) -> None:
@@ -202,7 +202,7 @@ class Worker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
             self._accept_from_now_on()
 
     def _make_room(self) -> bool:
-        """End the connection that is missed least; return whether there was one.
+        """Close one connection for a newcomer; return whether there was one.
 
         That is the one that waits longest for its next request, or else the one that takes longest to send
         one: a client in a hurry is through with that before others come.

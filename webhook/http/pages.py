@@ -50,7 +50,7 @@ def _score_limit(settings: Settings) -> int:
 
 
 def _body_limit(settings: Settings) -> int:
-    # Reviews hold one object; nobody applies more at once than a few reviews could hold.
+    # A review holds one object; a lint request may be as large as the largest review.
     return settings.max_body_bytes
 
 
