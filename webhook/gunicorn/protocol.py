@@ -90,7 +90,12 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         elif self.stage is not Stage.RECEIVING:
             # The next request comes before this one is answered; gunicorn reads on when it is.
             self._pause_reading()
-        super().data_received(data)
+        try:
+            super().data_received(data)
+        except ValueError:
+            # Of gunicorn's parser in Python: a length with more digits than Python reads.
+            self._send_error_response(HTTPStatus.BAD_REQUEST, "invalid Content-Length")
+            self._close_transport()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""

@@ -28,6 +28,22 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
+@pytest.fixture(scope="module", params=["parser in C", "parser in Python"])
+def parsing(
+    server: Server, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[Server]:
+    """A server with each of gunicorn's parsers: the image has the one in Python."""
+    if request.param == "parser in C":
+        yield server
+        return
+    options = (f"--read-timeout-s={READ_TIMEOUT_S}", "--max-body-bytes=1000000")
+    with pytest.MonkeyPatch.context() as patched:
+        run = "import sys; sys.modules['gunicorn_h1c'] = None; from webhook.cli.main import run; run()"
+        patched.setattr("tests.webhook.running._RUN", run)
+        with serving(tmp_path_factory.mktemp("python"), *options) as running:
+            yield running
+
+
 def test_silent_connections_hold_no_thread(server: Server) -> None:
     """More silent connections than threads, before and after the handshake, delay nobody."""
     with ExitStack() as stack:
@@ -133,7 +149,7 @@ def _ends(sock: socket.socket, rest: bytes) -> bool:
         pytest.param(HEAD + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n", 400, id="400: 5,000 digits"),
         pytest.param(HEAD + b"Content-Length: 1000001\r\n\r\n", 413, id="413: 1 byte above the limit"),
         pytest.param(HEAD + b"Transfer-Encoding: gzip\r\n\r\n", 400, id="400: transfer coding without end"),
-        pytest.param(HEAD + b"Transfer-Encoding: new\r\n\r\n", 400, id="400: unknown transfer coding"),
+        pytest.param(HEAD + b"Transfer-Encoding: new\r\n\r\n", 0, id="400 or 501: unknown transfer coding"),
         pytest.param(HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400, id="400: broken chunk"),
         pytest.param(
             HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\n", 408, id="408: chunk that never comes"
@@ -145,13 +161,15 @@ def _ends(sock: socket.socket, rest: bytes) -> bool:
         pytest.param(HEAD + b"Content-Length: 0\r\n\r\n", 400, id="400: empty body"),
     ],
 )
-def test_bad_requests(server: Server, request_bytes: bytes, status: int) -> None:
+def test_bad_requests(parsing: Server, request_bytes: bytes, status: int) -> None:
     """What is wrong below the application is answered as JSON too, and the connection stays sane."""
-    with server.tls() as sock:
+    with parsing.tls() as sock:
         sock.sendall(request_bytes)
         first = sock.recv(65536)
 
-    assert status == int(first.split()[1])
+    found = int(first.split()[1])
+    # 0: the parser in C does not know what the other one calls 501.
+    assert found == status or (status == 0 and found in (400, 501))
     if status != 100:
         head, _, _ = first.partition(b"\r\n\r\n")
         assert b"content-type: application/json" in head.lower()
