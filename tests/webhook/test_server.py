@@ -334,7 +334,9 @@ def test_ctrl_c_ends_quickly_and_quietly(tmp_path: Path, number: signal.Signals)
         pytest.param(["--policy=/nowhere.yaml"], 2, "/nowhere.yaml: No such file", id="2: missing policy"),
         pytest.param(["--bind=nonsense"], 2, "--bind: must be HOST:PORT", id="2: malformed address"),
         pytest.param(["--bind=192.0.2.1:1"], 3, "cannot listen on 192.0.2.1:1", id="3: not our address"),
-        pytest.param(["--threads=0"], 2, "--threads: must be a number above 0", id="2: 0 threads"),
+        pytest.param(
+            ["--threads=0"], 2, "--threads: Invalid value: 0: must be greater than 0", id="2: 0 threads"
+        ),
         pytest.param(["--cert=/nowhere", "--key=/x"], 2, "exactly one of", id="2: two certificates"),
     ],
 )
