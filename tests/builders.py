@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-from policies.model.workload import KNOWN_KINDS, WorkloadKind
+from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
 
 #: The labels and the selector of every built workload.
 APP = {"app": "web"}

@@ -1,178 +1,182 @@
-"""Default constraints for a workload that has none: which, with what selector, and as what patch.
+"""Default constraints for what is created: as a patch, and what updates leave of them later.
 
-The plan depends on the object, the policies and the picture of the cluster alone, so a second pass over the
-patched object plans nothing.
+``kubectl apply`` merges a constraint of one's own into the injected one with the same topology key, and what
+it leaves out stays. With server-side apply the injected ones belong to the user who applied the workload, so
+that they go with the last of one's own. The annotation that says where they came from stays in both cases.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+import orjson
+
+from policies.admission.decision import ALLOWED, AdmissionVerdict, CacheMiss, Decision
+from policies.admission.warnings import AdmissionWarning
 from policies.config.context import AdmissionContext
-from policies.config.exemptions import opts_out
-from policies.config.ownership import owner_has_template
-from policies.config.spread_policy import Defaults, DefaultsSource, InjectAt, SpreadPolicy
-from policies.config.subject import Subject
+from policies.config.default_constraints import (
+    Injection,
+    Skip,
+    applies_to,
+    opts_out,
+    plan_injection,
+    reason_of_object,
+)
+from policies.manifests.fields import ErrorList, descend, shown_name
 from policies.manifests.json_patch import AddOperation, add
-from policies.model.constraint import Constraint
-from policies.model.labels import LabelSelector
-from policies.model.pod import MIRROR_ANNOTATION
 from policies.model.pod_template import INJECTED_ANNOTATION
-from policies.model.version import MATCH_LABEL_KEYS_SINCE
-from policies.scheduler.defaults import deduce_selector
+from policies.model.snapshot import SELECTING_OWNERS
+from policies.model.workload import Workload
+
+#: Where kubectl keeps what was applied.
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+#: The fields of a constraint that may be left out, so that an update does not show whose they are.
+_OPTIONAL = ("matchLabelKeys", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy")
 
 
-class Skip(StrEnum):
-    """Why an object in scope of a policy with defaults gets none."""
-
-    HAS_CONSTRAINTS = "it has constraints of its own"
-    EMPTY_LIST = "its list of constraints is empty, which opts out"
-    OPTED_OUT = "an annotation opts out"
-    INVALID = "it is invalid"
-    MIRROR_POD = "it mirrors a static pod"
-    NOT_SPREAD = "pods of this kind are not spread"
-    OWNED = "its owner's template decides"
-    NO_POD_SPEC = "it holds no pod spec"
-    NO_OWN_SELECTOR = "it has no selector of its own that matches its template"
-    NO_CLUSTER = "no cluster is connected, so its selector cannot be deduced"
-    WITHHELD = "the cluster cache cannot be used, so its selector cannot be deduced"
-    NO_DEDUCED_SELECTOR = "no Service matches it and no known controller owns it"
-    NO_DEFAULTS = "its scheduler has no default constraints"
-
-
-@dataclass(frozen=True, slots=True)
-class Injection:
-    """Constraints that an object gets, from one policy.
-
-    Attributes:
-        policy: The policy's name.
-        constraints: As the policy, or the scheduler's configuration, has them: without a selector.
-        selector: The pods that each of them counts.
-        match_label_keys: The keys that each of them narrows the selector by.
-    """
-
-    policy: str
-    constraints: tuple[Constraint, ...]
-    selector: LabelSelector
-    match_label_keys: tuple[str, ...]
-
-    def entries(self) -> list[dict[str, Any]]:
-        """Return the list of constraints as the API writes it."""
-        added: dict[str, Any] = {"labelSelector": self.selector.to_dict()}
-        if self.match_label_keys:
-            added["matchLabelKeys"] = list(self.match_label_keys)
-        return [constraint.to_dict() | added for constraint in self.constraints]
-
-    def patch(self, subject: Subject) -> list[AddOperation]:
-        """Return the smallest patch: the list, and the annotation that says where it came from."""
-        annotations = ("metadata", "annotations")
-        if subject.annotations:
-            mark = add((*annotations, INJECTED_ANNOTATION), self.policy)
-        else:
-            # The parent of a member must exist, and the API server leaves out an empty map.
-            mark = add(annotations, {INJECTED_ANNOTATION: self.policy})
-        return [add(subject.kind.constraints_path.segments, self.entries()), mark]
+def decide_mutation(workload: Workload, context: AdmissionContext) -> Decision:
+    """Decide what a new object gets. It is never refused here, and left alone if it is invalid."""
+    miss = missing_for_injection(workload, context)
+    if miss is not None:
+        return Decision(verdict=AdmissionVerdict.ALLOWED, audit={"injection-skipped": str(miss)}, miss=miss)
+    plan = plan_injection(workload, context.policies_for(workload), context)
+    match plan:
+        case None | Skip.HAS_CONSTRAINTS:
+            return ALLOWED
+        case Skip():
+            return Decision(verdict=AdmissionVerdict.ALLOWED, audit={"injection-skipped": str(plan)})
+    given = _describe(plan)
+    return Decision(
+        verdict=AdmissionVerdict.INJECTED,
+        # A warning on a pod that a controller creates reaches no person.
+        warnings=() if context.made_by_controller(workload) else (_told(plan),),
+        patch=tuple(injection_patch(plan, workload)),
+        audit={"injected": f"{plan.policy}: {given}{_unknown_owner(workload, context)}"},
+        injected=len(plan.constraints),
+    )
 
 
-def plan_injection(
-    subject: Subject, policies: list[SpreadPolicy], context: AdmissionContext
-) -> Injection | Skip | None:
-    """Decide what an object gets from the first of its policies that has defaults for its level.
+def injection_patch(plan: Injection, workload: Workload) -> list[AddOperation]:
+    """Return the smallest patch: the list, and the annotation that says where it came from."""
+    annotations = ("metadata", "annotations")
+    if workload.annotations:
+        mark = add((*annotations, INJECTED_ANNOTATION), plan.policy)
+    else:
+        # The parent of a member must exist, and the API server leaves out an empty map.
+        mark = add(annotations, {INJECTED_ANNOTATION: plan.policy})
+    return [add(workload.kind.constraints_path.segments, plan.entries()), mark]
+
+
+def missing_for_injection(workload: Workload, context: AdmissionContext) -> CacheMiss | None:
+    """Return what must be known before an object may get defaults; None if all is, or it gets none anyway."""
+    snapshot = context.snapshot
+    if not context.live or snapshot is None or reason_of_object(workload):
+        return None
+    kinds = workload.all_kinds
+    if not any(
+        policy.defaults
+        and applies_to(policy.defaults.at, workload)
+        and policy.scope.may_match(workload.namespace, workload.labels, kinds)
+        for policy in context.policies
+    ):
+        return None
+    namespace = snapshot.namespaces.get(workload.namespace)
+    if namespace is None:
+        return CacheMiss(workload.namespace)
+    owner = workload.owner if workload.kind.is_pod and not opts_out(namespace.annotations) else None
+    if owner is None or (owner.api_version, owner.kind) not in SELECTING_OWNERS:
+        return None
+    miss = CacheMiss(workload.namespace, owner)
+    return None if miss.found(snapshot) else miss
+
+
+def _unknown_owner(workload: Workload, context: AdmissionContext) -> str:
+    """Return what to add where the owner's selector could not be, though kube-scheduler may know it."""
+    owner = workload.owner
+    if owner is None or context.snapshot is None or (owner.api_version, owner.kind) not in SELECTING_OWNERS:
+        return ""
+    if context.snapshot.controller(owner, workload.namespace):
+        return ""
+    return f"; without the selector of {owner.kind} {owner.name}, which is not in the cluster cache"
+
+
+def _told(plan: Injection) -> AdmissionWarning:
+    """Return what a person reads of an injection: the keys, by what becomes of a pod that finds no place."""
+    keys: dict[str, list[str]] = {}
+    for constraint in plan.constraints:
+        keys.setdefault(constraint.when_unsatisfiable, []).append(constraint.topology_key)
+    given = ", ".join(f"{', '.join(of_kind)} ({action})" for action, of_kind in keys.items())
+    count = len(plan.constraints)
+    return AdmissionWarning(
+        f"SpreadPolicy {plan.policy} added {count} constraint{'s' if count > 1 else ''}: {given}"
+    )
+
+
+def _describe(plan: Injection) -> str:
+    constraints = ", ".join(
+        f"{constraint.topology_key} {constraint.when_unsatisfiable} maxSkew {constraint.max_skew}"
+        for constraint in plan.constraints
+    )
+    return f"topologySpreadConstraints ({constraints})"
+
+
+def remnants(workload: Workload, old: Workload | None) -> Iterator[AdmissionWarning]:
+    """Yield what to say of an update of a workload that has, or had, injected constraints.
 
     Args:
-        subject: The object, before any change.
-        policies: The policies whose scope holds it, in order.
-        context: The cluster and the scheduler's configuration.
-
-    Returns:
-        The injection; why there is none though a policy has defaults; None if no policy has any here.
+        workload: The object as it would be stored.
+        old: What is stored now; None for a new object, of which nothing is left.
     """
-    policy = next(
-        (policy for policy in policies if policy.defaults and applies_to(policy.defaults.at, subject)), None
-    )
-    if policy is None or policy.defaults is None:
-        return None
-    skip = reason_of_object(subject) or _reason_of_cluster(subject, context)
-    if skip:
-        return skip
-    selector = _pod_selector(subject, context) if subject.kind.is_pod else _own_selector(subject)
-    if isinstance(selector, Skip):
-        return selector
-    constraints = _constraints(policy.defaults, subject, context)
-    if not constraints:
-        return Skip.NO_DEFAULTS
-    return Injection(policy.name, constraints, selector, _revision_keys(subject, selector, context))
+    policy = workload.annotations.get(INJECTED_ANNOTATION)
+    if old is None or policy is None or workload.kind.is_pod or INJECTED_ANNOTATION not in old.annotations:
+        return
+    policy = shown_name(policy)
+    before, now = _by_key(old.template.constraints), _entries(workload.template.constraints)
+    if before and not now:
+        text = f"no constraint is left of those that policy {policy} added; delete the annotation"
+        yield AdmissionWarning(text, topic=INJECTED_ANNOTATION)
+        return
+    # What is still there as it was injected was merged with nothing.
+    for entry in now:
+        if entry == before.get(_key(entry)):
+            del before[_key(entry)]
+    written = _written(workload) if before else {}
+    for position, entry in enumerate(now):
+        injected, own = before.get(_key(entry), {}), written.get(_key(entry), {})
+        shared = (name for name in _OPTIONAL if name in entry and name in injected and name not in own)
+        kept = [name for name in shared if entry[name] == injected[name]]
+        if kept:
+            yield AdmissionWarning(
+                f"keeps {' and '.join(kept)} of policy {policy}, with whose constraint yours was merged: "
+                "write them, or null",
+                topic=INJECTED_ANNOTATION,
+                paths=(workload.kind.constraints_path.index(position),),
+            )
 
 
-def applies_to(at: InjectAt, subject: Subject) -> bool:
-    """Tell whether defaults of a level are for an object."""
-    return at is InjectAt.BOTH or (at is InjectAt.PODS) == subject.kind.is_pod
+def _entries(constraints: object) -> list[dict[str, Any]]:
+    listed = constraints if isinstance(constraints, list) else ()
+    return [entry for entry in listed if isinstance(entry, dict)]
 
 
-def reason_of_object(subject: Subject) -> Skip | None:
-    """Return why an object gets nothing, as far as it tells itself."""
-    if subject.shape_errors or not subject.metadata:
-        return Skip.INVALID
-    if subject.pod.constraints is not None:
-        return Skip.HAS_CONSTRAINTS if subject.pod.constraints else Skip.EMPTY_LIST
-    if opts_out(subject.annotations) or opts_out(subject.pod.annotations):
-        return Skip.OPTED_OUT
-    if MIRROR_ANNOTATION in subject.annotations:
-        return Skip.MIRROR_POD
-    if not subject.kind.spreads:
-        return Skip.NOT_SPREAD
-    if not subject.pod.exists:
-        return Skip.NO_POD_SPEC
-    if not subject.kind.is_pod:
-        if owner_has_template(subject):
-            # Its controller compares templates: a changed ReplicaSet would be replaced for ever.
-            return Skip.OWNED
-    elif subject.owner is not None and subject.owner.kind in UNSPREAD_OWNERS:
-        return Skip.NOT_SPREAD
-    return None
+def _key(entry: Mapping[str, Any]) -> str:
+    key = entry.get("topologyKey")
+    return key if isinstance(key, str) else ""
 
 
-def _reason_of_cluster(subject: Subject, context: AdmissionContext) -> Skip | None:
-    """Return why an object's namespace or owner keeps defaults away, as far as they are in the cache."""
-    if context.snapshot is None:
-        return None
-    namespace = context.snapshot.namespaces.get(subject.namespace)
-    if namespace is not None and opts_out(namespace.annotations):
-        return Skip.OPTED_OUT
-    # A Deployment's controller copies its annotations to its ReplicaSets, so the owner speaks for it too.
-    owner = subject.owner and context.snapshot.controller(subject.owner, subject.namespace)
-    return Skip.OPTED_OUT if owner and opts_out(owner.annotations) else None
+def _by_key(constraints: object) -> dict[str, dict[str, Any]]:
+    """Return the first constraint of each topology key; kubectl merges by that alone."""
+    return {_key(entry): entry for entry in reversed(_entries(constraints))}
 
 
-#: Kinds whose pods are placed by other means, or end by themselves.
-UNSPREAD_OWNERS = frozenset({"DaemonSet", "Job"})
-
-
-def _pod_selector(subject: Subject, context: AdmissionContext) -> LabelSelector | Skip:
-    if context.snapshot is None:
-        return Skip.WITHHELD if context.withheld else Skip.NO_CLUSTER
-    selector = deduce_selector(context.snapshot, subject.identity)
-    return selector or Skip.NO_DEDUCED_SELECTOR
-
-
-def _own_selector(subject: Subject) -> LabelSelector | Skip:
-    selector = subject.kind.read_selector(subject.obj)
-    if selector is None or selector.empty or not selector.matches(subject.pod.labels):
-        return Skip.NO_OWN_SELECTOR
-    return selector
-
-
-def _constraints(defaults: Defaults, subject: Subject, context: AdmissionContext) -> tuple[Constraint, ...]:
-    if defaults.source is DefaultsSource.POLICY:
-        return defaults.constraints
-    return context.scheduler.constraints_for(subject.pod.scheduler_name) if context.scheduler else ()
-
-
-def _revision_keys(subject: Subject, selector: LabelSelector, context: AdmissionContext) -> tuple[str, ...]:
-    """Return the label that keeps revisions apart while a rollout runs, where the cluster knows the field."""
-    label = subject.kind.revision_label
-    if label is None or context.kubernetes_version < MATCH_LABEL_KEYS_SINCE or label in selector.keys:
-        return ()
-    return (label,)
+def _written(workload: Workload) -> dict[str, dict[str, Any]]:
+    """Return the constraints that kubectl applied by their keys, none where it is not known."""
+    try:
+        applied = orjson.loads(workload.annotations.get(LAST_APPLIED, ""))
+    except orjson.JSONDecodeError:
+        return {}
+    if not isinstance(applied, dict):
+        return {}
+    spec = descend(applied, (*workload.kind.template, "spec"), ErrorList())
+    return _by_key(spec.get("topologySpreadConstraints"))

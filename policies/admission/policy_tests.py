@@ -6,15 +6,18 @@ import copy
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import Any, TypeVar
 
 from policies.admission.admission_rules import error_text
-from policies.admission.decision import AdmissionVerdict, decide_mutation, decide_validation
+from policies.admission.decision import AdmissionVerdict
+from policies.admission.injection import decide_mutation
+from policies.admission.validation import decide_validation
 from policies.config.context import AdmissionContext
-from policies.config.subject import Subject
+from policies.manifests.fields import text_member
 from policies.manifests.json_patch import AddOperation, segments_of
-from policies.model.pod import DEFAULT_NAMESPACE
-from policies.model.workload import WorkloadKind
+from policies.model.workload import DEFAULT_NAMESPACE, Workload
+from policies.model.workload_kinds import WorkloadKind
 
 #: On a sample: the rules that it must break, separated by commas, and no others.
 EXPECT_ANNOTATION = "evenkeel.dev/expect"
@@ -50,17 +53,17 @@ class SampleResult:
 def run_sample(
     obj: Mapping[str, Any], kind: WorkloadKind, context: AdmissionContext, *, today: date
 ) -> SampleResult:
-    """Decide what becomes of an object that somebody creates, with all the time that it takes."""
-    namespace = _namespace(obj)
-    subject = Subject.read(obj, kind, namespace)
-    given = decide_mutation(subject, context)
+    """Decide what becomes of an object that is created, with all the time that it takes."""
+    read = partial(Workload.read, kind=kind, namespace=_namespace(obj), release=context.release, stored=False)
+    workload = read(obj)
+    given = decide_mutation(workload, context)
     if given.patch:
-        subject = Subject.read(patched(obj, given.patch), kind, namespace)
-    decision = decide_validation(subject, None, context, within=_at_once, within_rules=_at_once, today=today)
+        workload = read(patched(obj, given.patch))
+    decision = decide_validation(workload, None, context, within=_at_once, within_rules=_at_once, today=today)
     verdict = decision.verdict
     if given.patch and verdict is not AdmissionVerdict.DENIED:
         verdict = AdmissionVerdict.INJECTED
-    expected = subject.annotations.get(EXPECT_ANNOTATION)
+    expected = workload.annotations.get(EXPECT_ANNOTATION)
     return SampleResult(
         verdict,
         tuple(sorted(decision.rules)),
@@ -95,9 +98,7 @@ def _at_once(work: Callable[[], _T]) -> _T:
 
 
 def _namespace(obj: Mapping[str, Any]) -> str:
-    metadata = obj.get("metadata")
-    namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
-    return namespace if isinstance(namespace, str) and namespace else DEFAULT_NAMESPACE
+    return text_member(obj.get("metadata"), "namespace") or DEFAULT_NAMESPACE
 
 
 def _listed(rules: Iterable[str]) -> str:

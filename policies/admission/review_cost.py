@@ -1,31 +1,26 @@
-"""What it costs to judge an object, counted before it is paid: everybody waits for the answer.
+"""What it costs to run rules on an object, counted before it is paid: every client waits for the answer.
 
 A rule takes time in proportion to what it reads of the pod, some once for each constraint, some once for
-each node. What would take too long is not begun, and why is said: an object is never let through because
-nobody had the time to look at it.
+each node. What would take too long is not begun, and why is reported: an object is never let through because
+there was no time to look at it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
-from policies.config.context import AdmissionContext
-from policies.config.subject import Subject
-from policies.config.workload_loader import workload_of
-from policies.manifests.fields import MAX_ERRORS, ErrorList, FieldError, FieldPath, is_cut
+from policies.manifests.fields import MAX_ERRORS, ErrorList, FieldPath, descend, is_cut
 from policies.model.api_rules import ApiRule
-from policies.model.declared import Workload
-from policies.model.json_size import MAX_SIZE, size_of
 from policies.model.node_affinity import NodeOperator
 from policies.model.pod_affinity import affinity_terms
 from policies.model.resources import pod_requests
 from policies.model.topology import ClusterTopology
-from policies.model.workload import descend
-from policies.scheduler.releases import Behavior
+from policies.model.validation import MAX_SIZE, size_of
+from policies.model.workload import Workload
 
 #: Entries of a pod template that rules read, and those for each constraint once more, up to which they are
 #: asked: a few hundred are usual, and so many take some 10 ms.
@@ -63,70 +58,38 @@ class NoTime(Enum):
     NO_TIME = "too little of the request's timeout is left"
 
 
-class Within(Protocol):
+class TimeLimit(Protocol):
     """Does some work if it can be done in time."""
 
     def __call__(self, work: Callable[[], _T], /) -> _T | NoTime:
         """Return what the work returns, or that there is no time for it."""
 
 
-class NotJudged(NamedTuple):
-    """What was not asked of an object.
-
-    Attributes:
-        rules: The ids of the rules.
-        why: What keeps them from being asked.
-    """
-
-    rules: tuple[str, ...]
-    why: str
-
-    def __str__(self) -> str:
-        return f"{', '.join(self.rules)}: {self.why}"
-
-
-def by_reason(entries: Iterable[NotJudged]) -> tuple[NotJudged, ...]:
-    """Return one entry for each reason."""
-    rules: dict[str, tuple[str, ...]] = {}
-    for entry in entries:
-        rules[entry.why] = (*rules.get(entry.why, ()), *entry.rules)
-    return tuple(NotJudged(named, why) for why, named in rules.items())
-
-
 @dataclass(frozen=True)
-class Costs:
-    """An object and what it would cost to judge it.
+class ReviewCost:
+    """A workload and what it would cost to run rules on it.
 
     Attributes:
-        subject: The object.
-        errors: What is wrong with its constraints.
+        workload: The workload; what is read lazily of it is for rules that may run.
         inventory: What is known of nodes and domains; None if nothing is.
-        behavior: What the release of Kubernetes does.
     """
 
-    subject: Subject
-    errors: tuple[FieldError, ...]
+    workload: Workload
     inventory: ClusterTopology | None
-    behavior: Behavior
-
-    @cached_property
-    def workload(self) -> Workload:
-        """The object as rules look at it; for who may ask them."""
-        return workload_of(self.subject, errors=self.errors, behavior=self.behavior)
 
     @cached_property
     def of_all(self) -> str:
-        """Why no rule at all can be asked; empty if some can."""
-        if any(error.rule == ApiRule.TOO_LARGE_TO_CHECK for error in self.errors):
+        """Why no rule at all can run; empty if some can."""
+        if any(error.rule == ApiRule.TOO_LARGE_TO_CHECK for error in self.workload.errors):
             return f"its constraints have more than {MAX_SIZE} entries"
-        if is_cut(self.errors):
+        if is_cut(self.workload.errors):
             return f"its constraints have more than {MAX_ERRORS} errors of one kind"
-        return self._too_much([self.subject.pod.labels], "labels")
+        return self._too_much([self.workload.template.labels], "labels")
 
     @cached_property
     def of_others(self) -> str:
-        """Why only the rules can be asked that look at constraints and labels alone; empty if others can."""
-        return self._too_much(list(_read_by_rules(self.subject)), "pod template")
+        """Why only the rules can run that look at constraints and labels alone; empty if others can."""
+        return self._too_much(list(_read_by_rules(self.workload)), "pod template")
 
     @cached_property
     def of_nodes(self) -> str:
@@ -152,7 +115,7 @@ class Costs:
         """
         if why := self.of_all or self.of_others:
             return why
-        template = descend(self.subject.obj, self.subject.kind.template, ErrorList())
+        template = descend(self.workload.obj, self.workload.kind.template, ErrorList())
         if size_of(template, MAX_TEMPLATE) > MAX_TEMPLATE:
             return f"its pod template has more than {MAX_TEMPLATE} entries"
         workload = self.workload
@@ -162,29 +125,13 @@ class Costs:
         return f"its scheduling requirements take too long to compare with {nodes} nodes"
 
     def _too_much(self, read: list[Any], what: str) -> str:
-        constraints = self.subject.pod.constraints
+        constraints = self.workload.template.constraints
         count = len(constraints) if isinstance(constraints, list) else 0
         most = min(MAX_READ, MAX_READ_AGAIN // (1 + count))
         if size_of(read, most) <= most:
             return ""
         beside = "" if most == MAX_READ else f", too many to look at for each of {count} constraints"
         return f"its {what} {'have' if what == 'labels' else 'has'} more than {most} entries{beside}"
-
-
-def costs_of(
-    subject: Subject, context: AdmissionContext, errors: Iterable[FieldError] | None = None
-) -> Costs:
-    """Return an object with what it costs to judge it.
-
-    Args:
-        subject: The object.
-        context: What it is judged by.
-        errors: What was found in reading it; None to look.
-    """
-    if errors is None:
-        errors = subject.errors(subject.merge_state(subject), strict=context.strict)
-    inventory = context.known_cluster.rule_context(context).inventory
-    return Costs(subject, tuple(errors), inventory, context.behavior)
 
 
 def _requirements(workload: Workload) -> int:
@@ -199,7 +146,7 @@ def _requirements(workload: Workload) -> int:
 
 def _requests(workload: Workload) -> int:
     """Count the resources that a pod asks for."""
-    return len(pod_requests(workload.spec, FieldPath(), ErrorList()))
+    return len(pod_requests(workload.template.spec, FieldPath(), ErrorList()))
 
 
 def _selecting(workload: Workload) -> int:
@@ -211,10 +158,10 @@ def _selecting(workload: Workload) -> int:
     return len(selectors) + pairs + len(expressions) + values
 
 
-def _read_by_rules(subject: Subject) -> Iterator[Any]:
+def _read_by_rules(workload: Workload) -> Iterator[Any]:
     """Yield what rules read of a pod besides its constraints; not more of containers than is weighed."""
-    spec = descend(subject.obj, (*subject.kind.template, "spec"), ErrorList())
-    yield subject.pod.labels
+    spec = workload.template.spec
+    yield workload.template.labels
     yield from (spec.get(name) for name in _READ)
     for member in ("containers", "initContainers"):
         containers = spec.get(member)

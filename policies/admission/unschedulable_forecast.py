@@ -1,8 +1,11 @@
-"""Warns that the next pod of a workload would be unschedulable: no node fits it, and by how much.
+"""Whether a change makes a pod that no node would take, and by how much: to warn before it is pending.
 
-A false alarm is worse than no warning. So there is none where another scheduler decides, or where pods that
-are in the way may end: old ones in a rollout, or those that a pod with a priority may preempt. What the
-engine does not model (volumes, for example) can only reject more nodes.
+A false alarm is worse than a silence. So nothing is reported where another scheduler or none decides, or
+where pods that are in the way may go: old ones in a rollout, or others that a pod of some priority may
+preempt. What the engine does not model (other pods' affinity, volumes, ports) can only refuse more nodes.
+
+Sources, Kubernetes 1.36: ``sync.go``, ``rolling.go`` and ``util/deployment_util.go`` below
+``pkg/controller/deployment``, and the API's descriptions of the fields that are read here.
 """
 
 from __future__ import annotations
@@ -10,19 +13,30 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
-from policies.admission.next_pod_timing import NextPodTiming, next_pod_timing
+from policies.admission.decision import SkippedRules
 from policies.admission.rejection_summary import may_change, rejection_summaries
-from policies.admission.review_cost import Costs, NoTime, NotJudged, Within
+from policies.admission.review_cost import NoTime, ReviewCost, TimeLimit
 from policies.admission.warnings import MAX_LENGTH, PREFIX, AdmissionWarning
 from policies.config.context import AdmissionContext
-from policies.config.exemptions import UNSCHEDULABLE
-from policies.config.ownership import by_controller
-from policies.config.subject import Subject
+from policies.config.enforcement import UNSCHEDULABLE
+from policies.manifests.fields import ErrorList, descend, member
 from policies.manifests.sanitize import one_line
+from policies.model.workload import Workload
 from policies.placement.placement import PlacementError, place
 from policies.scheduler.configuration import DEFAULT_CONFIG
+
+#: The kinds whose next pod cannot be placed like others: a DaemonSet's pods each have their own node and are
+#: not made where it is not suitable, and no controller makes pods of a PodTemplate.
+NOT_PLACED = frozenset({"DaemonSet", "PodTemplate"})
+#: The kinds that replace no running pod: a new template waits for pods that are made anyway.
+WITHOUT_ROLLOUT = frozenset({"ReplicaSet", "ReplicationController", "Job", "CronJob"})
+#: What Deployment's ``maxUnavailable`` and ``maxSurge`` are where they are absent:
+#: ``SetDefaults_Deployment``, ``pkg/apis/apps/v1/defaults.go``.
+DEFAULT_SHARE = "25%"
+
 
 #: What a reason of the scheduler has in brackets: ``ErrReasonNodeLabelNotMatch``,
 #: ``podtopologyspread/plugin.go``.
@@ -31,6 +45,17 @@ _BRACKETS = re.compile(r" \(([^()]*)\)(?=,|$)")
 _SEE_ALL = "; see kubectl evenkeel explain"
 #: Characters of the warning before that.
 _TEXT_LENGTH = MAX_LENGTH - len(PREFIX) - len(_SEE_ALL)
+
+
+class NextPodTiming(Enum):
+    """When the next pod of an object is made."""
+
+    #: No pod is made.
+    NONE = "none"
+    #: At once, beside all pods that run.
+    NOW = "now"
+    #: At another time, or only after some of the pods that run have gone.
+    LATER = "later"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,33 +73,33 @@ class Forecast:
 
 
 def forecast(
-    costs: Costs, old: Subject | None, context: AdmissionContext, *, within: Within
-) -> Forecast | NotJudged | None:
+    cost: ReviewCost, old: Workload | None, context: AdmissionContext, *, within: TimeLimit
+) -> Forecast | SkippedRules | None:
     """Return what to say of the next pod that a change makes; None if it fits, or nothing is certain.
 
     Args:
-        costs: The object as it would be stored, and what it costs to judge it.
+        cost: The object as it would be stored, and what it costs to run rules on it.
         old: What is stored now, for an update.
         context: The cluster, and what gives constraints.
         within: Keeps to the time that is left.
     """
-    subject = costs.subject
+    workload = cost.workload
     # A warning on an object that a controller creates reaches no person.
-    if context.cluster is None or by_controller(subject, context.kinds):
+    if context.cluster is None or context.made_by_controller(workload):
         return None
-    when = next_pod_timing(subject, old)
+    when = next_pod_timing(workload, old)
     profiles = context.scheduler or DEFAULT_CONFIG
-    if when is NextPodTiming.NONE or profiles.profile_for(subject.pod.scheduler_name) is None:
+    if when is NextPodTiming.NONE or profiles.profile_for(workload.template.scheduler_name) is None:
         return None
-    table = context.cluster.pods_of(subject.namespace)
+    table = context.cluster.pods_of(workload.namespace)
     pods = 0 if table is None else len(table)
-    if why := costs.of_forecast(nodes=context.cluster.node_count, pods=pods):
-        return NotJudged((UNSCHEDULABLE,), why)
-    found = within(lambda: _judge(subject, context, when))
-    return NotJudged((UNSCHEDULABLE,), found.value) if isinstance(found, NoTime) else found
+    if why := cost.of_forecast(nodes=context.cluster.node_count, pods=pods):
+        return SkippedRules((UNSCHEDULABLE,), why)
+    found = within(lambda: _judge(workload, context, when))
+    return SkippedRules((UNSCHEDULABLE,), found.value) if isinstance(found, NoTime) else found
 
 
-def _judge(subject: Subject, context: AdmissionContext, when: NextPodTiming) -> Forecast | None:
+def _judge(workload: Workload, context: AdmissionContext, when: NextPodTiming) -> Forecast | None:
     cluster = context.cluster
     if cluster is None:
         return None
@@ -82,19 +107,19 @@ def _judge(subject: Subject, context: AdmissionContext, when: NextPodTiming) -> 
         if not cluster.node_count:
             return None  # Nothing is known of where the pod could go.
         try:
-            placement = place(subject.obj, context, namespace=subject.namespace)
+            placement = place(workload, context)
         except PlacementError:
             return None  # The API server says itself why there will be no pod.
         verdict = placement.verdict
         pod = verdict.request.pod
         if verdict.feasible.any() or pod.gated or pod.node_name:
             return None
-        others_may_go = when is NextPodTiming.LATER or _may_preempt(placement.pod.get("spec") or {})
+        others_may_go = when is NextPodTiming.LATER or _may_preempt(placement.pod.template.spec)
         if others_may_go and may_change(verdict):
             return None
         numbers = list(rejection_summaries(verdict, cluster))
     reasons = _largest_first(verdict.message.partition(": ")[2].rstrip("."))
-    which = "this pod" if subject.kind.is_pod else "the next pod"
+    which = "this pod" if workload.kind.is_pod else "the next pod"
     head = f"{which} fits 0 of {len(verdict.names)} nodes: {reasons}"
     return Forecast(
         warning=AdmissionWarning(one_line("; ".join((head, *numbers)), _TEXT_LENGTH) + _SEE_ALL),
@@ -102,8 +127,102 @@ def _judge(subject: Subject, context: AdmissionContext, when: NextPodTiming) -> 
     )
 
 
+def next_pod_timing(workload: Workload, old: Workload | None) -> NextPodTiming:
+    """Return when a change makes a pod.
+
+    Args:
+        workload: The object as it would be stored.
+        old: What is stored now, for an update.
+    """
+    if (
+        workload.kind.kind in NOT_PLACED
+        or not workload.template.spec
+        or _is_idle(workload)
+        or _is_paused(workload)
+    ):
+        return NextPodTiming.NONE
+    if workload.kind.is_pod:
+        return NextPodTiming.NOW if old is None else NextPodTiming.NONE
+    if old is None or _is_idle(old):
+        return NextPodTiming.LATER if workload.kind.kind == "CronJob" else NextPodTiming.NOW
+    # A Deployment may have got its template while it was paused.
+    if _template(workload) != _template(old) or _is_paused(old):
+        return NextPodTiming.NOW if _must_surge(workload, old) else NextPodTiming.LATER
+    if _replicas(workload) <= _replicas(old):
+        return NextPodTiming.NONE
+    return NextPodTiming.LATER if _is_rolling(old) else NextPodTiming.NOW
+
+
+def _is_idle(workload: Workload) -> bool:
+    """Return whether an object keeps no pods at all."""
+    spec = _spec(workload)
+    return _replicas(workload) == 0 or spec.get("suspend") is True or spec.get("parallelism") == 0
+
+
+def _is_paused(workload: Workload) -> bool:
+    """Return whether no pod is made of a Deployment's or Rollout's present template."""
+    return _spec(workload).get("paused") is True
+
+
+def _must_surge(workload: Workload, old: Workload) -> bool:
+    """Return whether a new template's first pod must run before any pod of the old one may go.
+
+    With the default of 25 % that is so up to three replicas, for ``maxUnavailable`` is rounded down. Only
+    Deployments are known well enough to say.
+    """
+    if (workload.kind.group, workload.kind.kind) != ("apps", "Deployment"):
+        return False
+    replicas = _replicas(workload)
+    if replicas < _replicas(old) or _is_rolling(old):
+        return False
+    strategy = member(_spec(workload), "strategy")
+    if strategy.get("type", "RollingUpdate") != "RollingUpdate":
+        return False
+    limits = member(strategy, "rollingUpdate")
+    # Where both are 0, the controller takes one pod away: ResolveFenceposts.
+    return (
+        _share(limits.get("maxUnavailable", DEFAULT_SHARE), replicas) == 0
+        and _share(limits.get("maxSurge", DEFAULT_SHARE), 100) > 0
+    )
+
+
+def _is_rolling(workload: Workload) -> bool:
+    """Return whether pods of an earlier template run, which will go."""
+    if workload.kind.kind in WITHOUT_ROLLOUT:
+        return False
+    status = member(workload.obj, "status")
+    # The API leaves out zeros.
+    return bool(status.get("replicas", 0) != status.get("updatedReplicas", 0))
+
+
+def _share(value: object, replicas: int) -> int:
+    """Return a number or a percentage of some replicas, rounded down; 1 for what is neither.
+
+    >>> _share("25%", 3), _share("25%", 4), _share(2, 3)
+    (0, 1, 2)
+    """
+    if type(value) is int:
+        return value
+    if isinstance(value, str) and value.endswith("%") and value[:-1].isdecimal() and len(value) < 8:
+        return int(value[:-1]) * replicas // 100
+    return 1
+
+
+def _replicas(workload: Workload) -> int:
+    """Return how many pods a workload keeps; 1 for kinds that do not say, 0 where that is no number."""
+    return 1 if workload.kind.replicas is None else workload.replicas or 0
+
+
+def _template(workload: Workload) -> dict[str, Any]:
+    return descend(workload.obj, workload.kind.template, ErrorList())
+
+
+def _spec(workload: Workload) -> dict[str, Any]:
+    return member(workload.obj, "spec")
+
+
 def _may_preempt(spec: Mapping[str, Any]) -> bool:
-    """Tell whether a pod may make others go: with a priority class, whose value is not known here."""
+    """Return whether a pod may make others go: with a priority class, whose value is not known here."""
     if spec.get("preemptionPolicy") == "Never":
         return False
     priority = spec.get("priority")

@@ -2,22 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
-from policies.config.rule_context import RuleContexts
 from policies.config.spread_policy import SpreadPolicy
-from policies.config.subject import Subject
+from policies.model.constraint import ReleaseFields
+from policies.model.repository import Repository
+from policies.model.scaling import KARPENTER_NODE_LABEL, Tool
 from policies.model.snapshot import Snapshot
+from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.model.workload import WorkloadKinds
+from policies.model.workload import Workload
+from policies.model.workload_kinds import WorkloadKind, WorkloadKinds
+from policies.rules.base import Context
 from policies.scheduler.configuration import SchedulerConfig
-from policies.scheduler.releases import Behavior, behavior_of
+from policies.scheduler.releases import Behavior, behavior_of, release_fields
 
 if TYPE_CHECKING:
-    # Only who has a cluster pays for numpy.
+    from policies.model.node import Node
+
+    # Only a program with a cluster pays for numpy.
     from policies.scheduler.index import ClusterIndex
+
+#: Constraints for which is kept what was derived from the nodes: the next workload may have the same. With
+#: 5,000 nodes it can be a megabyte for each. Arbitrary.
+MAX_KEPT: Final = 64
+
+
+_SERVICE_ACCOUNT: Final = "system:serviceaccount:"
+#: Who makes pods, ReplicaSets and Jobs of templates in Kubernetes itself: the service accounts of the
+#: built-in controllers, and kube-controller-manager's own user, which they share where it runs without
+#: ``--use-service-account-credentials``. The webhook configurations have this list too.
+#: Source: ``plugin/pkg/auth/authorizer/rbac/bootstrappolicy/controller_policy.go``, Kubernetes 1.36.
+BUILT_IN_CONTROLLERS: Final = (
+    *(
+        f"{_SERVICE_ACCOUNT}kube-system:{name}"
+        for name in (
+            "cronjob-controller",
+            "daemon-set-controller",
+            "deployment-controller",
+            "job-controller",
+            "replicaset-controller",
+            "replication-controller",
+            "statefulset-controller",
+        )
+    ),
+    "system:kube-controller-manager",
+)
+#: How the users of kubelets begin, which mirror static pods and name their node as owner.
+_NODE: Final = "system:node:"
+#: The API groups of Kubernetes' own kinds that hold a pod template.
+_BUILT_IN_GROUPS: Final = frozenset({"", "apps", "batch", "extensions"})
+
+
+@dataclass(slots=True)
+class _Derived:
+    """What was derived for rules, until a node changes.
+
+    Attributes:
+        last: The nodes, None without a cluster, and what rules are given of them.
+        constraints: How many constraints were compared with them.
+    """
+
+    last: tuple[tuple[Node, ...] | None, Context] | None = None
+    constraints: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +77,12 @@ class AdmissionContext:
     Attributes:
         policies: In the order they were given.
         scheduler: kube-scheduler's configuration; None if it was not given.
-        cluster: The cluster; None if none is connected, or its picture cannot be used.
+        cluster: The cluster; None if none is connected, or its cache cannot be used.
         live: Whether that cluster is followed, so that what is missing there may come.
-        withheld: Why the picture of a connected cluster cannot be used; empty if it can, or none is.
+        withheld: Why the cache of a connected cluster cannot be used; empty if it can, or none is.
         kubernetes_version: The cluster's release.
         kinds: The kinds of workload that are looked at.
-        known_cluster: What rules are given of it all.
+        release: What that release does with the fields of constraints.
     """
 
     policies: tuple[SpreadPolicy, ...]
@@ -42,14 +92,18 @@ class AdmissionContext:
     withheld: str = ""
     kubernetes_version: KubernetesVersion = KNOWN_VERSION
     kinds: WorkloadKinds = field(default_factory=WorkloadKinds)
-    known_cluster: RuleContexts = field(default_factory=RuleContexts, init=False, repr=False, compare=False)
+    release: ReleaseFields = field(init=False, repr=False, compare=False)
+    _derived: _Derived = field(default_factory=_Derived, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "release", release_fields(self.kubernetes_version))
 
     def without_cluster(self, why: str) -> AdmissionContext:
-        """Return the same without the picture of the cluster, for a reason that is told."""
+        """Return the same without the cache of the cluster, for a reason that is reported."""
         return replace(self, cluster=None, withheld=why)
 
     def reading(self) -> AbstractContextManager[object]:
-        """Keep events away while something is decided, so that all of it is of one picture."""
+        """Keep events away while something is decided, so that all of it is of one state of the cluster."""
         return nullcontext() if self.cluster is None else self.cluster.reading()
 
     @property
@@ -62,18 +116,86 @@ class AdmissionContext:
         """What that release does."""
         return behavior_of(self.kubernetes_version)
 
-    @property
-    def strict(self) -> bool:
-        """Whether a field that the rules do not know is an error: a newer release may have brought it."""
-        return self.kubernetes_version <= KNOWN_VERSION
+    def kind_of(self, obj: Mapping[str, Any]) -> WorkloadKind | None:
+        """Return the kind of a pod or workload; None for any other object."""
+        version, name = obj.get("apiVersion"), obj.get("kind")
+        if not isinstance(version, str) or not isinstance(name, str):
+            return None
+        return self.kinds.get((version.rpartition("/")[0], name))
 
-    def policies_for(self, subject: Subject) -> list[SpreadPolicy]:
-        """Return the policies whose scope holds an object, in order."""
-        namespace = self.snapshot.namespaces.get(subject.namespace) if self.snapshot else None
+    def policies_for(self, workload: Workload) -> list[SpreadPolicy]:
+        """Return the policies whose scope matches an object, in order."""
+        namespace = self.snapshot.namespaces.get(workload.namespace) if self.snapshot else None
         labels = None if namespace is None else namespace.labels
-        kinds = subject.all_kinds
+        kinds = workload.all_kinds
         return [
             policy
             for policy in self.policies
-            if policy.scope.matches(subject.namespace, labels, subject.labels, kinds)
+            if policy.scope.matches(workload.namespace, labels, workload.labels, kinds)
         ]
+
+    def made_by_controller(self, workload: Workload) -> bool:
+        """Return whether a controller made an object of a template that was reviewed before.
+
+        Anyone can write an ownerReference, and the API server does not check that an owner exists; the user
+        of the request is a proof. An owner of Kubernetes' own kinds is believed if the request is from the
+        account of a built-in controller, one of a custom kind whose template is reviewed if it is from any
+        service account. In a file, which no user sends, any owner with a template is believed.
+        """
+        owner, user = workload.owner, workload.user
+        if owner is None:
+            return False
+        if user in BUILT_IN_CONTROLLERS:
+            return True
+        group = owner.api_version.rpartition("/")[0]
+        if user is not None and user.startswith(_NODE):
+            return (owner.api_version, owner.kind) == ("v1", "Node")
+        known = self.kinds.get((group, owner.kind))
+        if known is None or known.is_pod:
+            return False
+        return user is None or (group not in _BUILT_IN_GROUPS and user.startswith(_SERVICE_ACCOUNT))
+
+    def for_rules(self) -> Context:
+        """Return what rules are given besides the object, the same one until a node changes.
+
+        There is no other workload, autoscaler of pods or disruption budget in it: those of the cluster are
+        not followed, so rules run as on a single object.
+        """
+        nodes = None
+        if self.cluster is not None:
+            with self.cluster.reading():
+                nodes = self.cluster.nodes.listed()
+        last = self._derived.last
+        if last is None or last[0] is not nodes:
+            # At once, since threads share it.
+            last = self._derived.last = nodes, _rule_context(nodes, self)
+        return last[1]
+
+    def make_room(self, constraints: int) -> None:
+        """Forget what was derived from the nodes for constraints, once those and some more are too many."""
+        self._derived.constraints += constraints
+        inventory = self.for_rules().inventory
+        if inventory is not None and self._derived.constraints > MAX_KEPT:
+            inventory.memo.clear()
+            self._derived.constraints = constraints
+
+
+def _rule_context(nodes: tuple[Node, ...] | None, context: AdmissionContext) -> Context:
+    domains = listed_domains(context.policies)
+    known = bool(nodes) or bool(domains)
+    karpenter = any(KARPENTER_NODE_LABEL in node.labels for node in nodes or ())
+    return Context(
+        version=context.kubernetes_version,
+        repository=Repository(tools={Tool.KARPENTER} if karpenter else set()),
+        # A cluster without nodes has yet to get some: of those nothing is known.
+        inventory=ClusterTopology(nodes=nodes or None, domains=domains) if known else None,
+    )
+
+
+def listed_domains(policies: Iterable[SpreadPolicy]) -> dict[str, tuple[str, ...]]:
+    """Return the domains that policies list, those of one key together."""
+    merged: dict[str, tuple[str, ...]] = {}
+    for policy in policies:
+        for key, values in policy.topology.domains.items():
+            merged[key] = tuple(dict.fromkeys((*merged.get(key, ()), *values)))
+    return merged

@@ -1,29 +1,52 @@
 """What becomes of an object that breaks a rule, and what exempts it: its annotation, or a policy's exception.
 
-Whoever writes an object writes its annotations too, so from a rule that a policy enforces by refusing objects
-they exempt only where the policy allows it. Its exceptions are written by who may write policies.
+The author of an object writes its annotations too, so from a rule that a policy enforces by refusing objects
+they exempt only where the policy allows it. Exceptions are written by the authors of policies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+from functools import cache
 from typing import NamedTuple
 
-from policies.config.exemptions import Exemptions
 from policies.config.spread_policy import AnnotationExemptions, Enforcement, RuleSettings, SpreadPolicy
-from policies.config.subject import Subject
+from policies.manifests.fields import shown
 from policies.manifests.findings import Severity
-from policies.rules.base import AtAdmission, RuleTarget, all_rules
+from policies.model.api_rules import ApiRule
+from policies.model.workload import Workload
+from policies.rules.base import RENAMED, AtAdmission, RuleTarget, all_rules, unknown_rule
 
 #: Strictest first: where several policies hold an object, the strictest counts.
 STRICTNESS = (Enforcement.DENY, Enforcement.WARN, Enforcement.AUDIT)
-
-
+#: ``rule-id: why`` or ``rule-id: why (until 2027-01-31)``, one a line; the reason is required.
+IGNORE_ANNOTATION = "evenkeel.dev/ignore"
+#: The rule that a workload breaks whose next pod would be unschedulable; only admission runs it. Annotations,
+#: metrics and the audit log use this id.
+UNSCHEDULABLE = "unschedulable"
+#: Lines of one such annotation that are read: more than there are rules.
+MAX_ENTRIES = 100
+#: Characters of one such line; a longer one has no effect. The audit log repeats every reason that has one.
+MAX_LINE = 1000
 #: What policies say of a rule that none of them mentions.
 NO_SETTINGS = RuleSettings()
+#: Starts what is in brackets at the end of a reason that has an expiry.
+_UNTIL = "until"
+
+
+@dataclass(frozen=True, slots=True)
+class Exemptions:
+    """The rules that an object is exempt from, with the reasons, and what is wrong with the annotation."""
+
+    reasons: Mapping[str, str]
+    problems: tuple[str, ...]
+
+
+#: What an object without the annotation has.
+NO_EXEMPTIONS = Exemptions({}, ())
 
 
 class ExemptionSource(StrEnum):
@@ -54,16 +77,16 @@ class EnforcementTarget(NamedTuple):
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, subject: Subject, *, by_controller: bool) -> EnforcementTarget:
+    def of(cls, workload: Workload, *, by_controller: bool) -> EnforcementTarget:
         """Return the target of an object; owners count only if they are believed."""
-        own = subject.metadata.get("name") or subject.metadata.get("generateName")
+        own = workload.metadata.get("name") or workload.metadata.get("generateName")
         names = (own,) if isinstance(own, str) else ()
-        owner = subject.owner
+        owner = workload.owner
         if owner is None or not by_controller:
-            return cls(subject.namespace, frozenset({subject.kind.kind}), names)
-        revision = subject.pod.labels.get("pod-template-hash", "")
+            return cls(workload.namespace, frozenset({workload.kind.kind}), names)
+        revision = workload.template.labels.get("pod-template-hash", "")
         owners = (owner.name, owner.name.removesuffix(f"-{revision}"))
-        return cls(subject.namespace, subject.all_kinds, names + owners)
+        return cls(workload.namespace, workload.all_kinds, names + owners)
 
 
 def enforcement_of(severity: Severity, settings: RuleSettings, strictest: Enforcement) -> Enforcement:
@@ -102,8 +125,12 @@ def enforcement_at_admission(rule: str, severity: Severity, policies: Sequence[S
     certain = known.at_admission is AtAdmission.DENY or settings.severity is not None
     if severity is Severity.ERROR and not certain:
         severity = Severity.WARNING
-    strictest = min((policy.enforcement for policy in policies), key=STRICTNESS.index)
-    return enforcement_of(severity, settings, strictest)
+    return enforcement_of(severity, settings, strictest_of(policies))
+
+
+def strictest_of(policies: Iterable[SpreadPolicy]) -> Enforcement:
+    """Return the enforcement of those policies that are strictest; there must be some."""
+    return min((policy.enforcement for policy in policies), key=STRICTNESS.index)
 
 
 def rule_settings(policies: Iterable[SpreadPolicy], rule: str) -> RuleSettings:
@@ -120,7 +147,7 @@ class Exempting:
         policies: Those that hold it.
         annotated: What its annotations say.
         target: What exceptions select it by.
-        today: The day by which exceptions are judged; None to let every one hold.
+        today: The day for the expiry of exceptions; None lets every one hold.
     """
 
     policies: Sequence[SpreadPolicy]
@@ -157,3 +184,81 @@ class Exempting:
             if denies and allowed is AnnotationExemptions.DENIED:
                 return policy
         return None
+
+
+@cache
+def known_rules() -> frozenset[str]:
+    """Return every id that an object may be exempt from, at admission or in a file."""
+    return frozenset(all_rules()) | frozenset(ApiRule)
+
+
+def read_exemptions(
+    own: Mapping[str, str],
+    template: Mapping[str, str],
+    known: frozenset[str] | None = None,
+    *,
+    today: date | None = None,
+) -> Exemptions:
+    """Read ``evenkeel.dev/ignore`` from an object's own annotations and from its template's.
+
+    An entry without a reason, of an unknown rule, or whose last day is over exempts from nothing.
+
+    Args:
+        own: The object's annotations.
+        template: Its pod template's annotations.
+        known: The ids of rules; None for ``known_rules()``.
+        today: The day for the expiry of entries; None lets every entry hold.
+
+    >>> read_exemptions({IGNORE_ANNOTATION: "wrong-type: moving house (until 2027-01-31)"}, {}).reasons
+    {'wrong-type': 'moving house (until 2027-01-31)'}
+    """
+    if IGNORE_ANNOTATION not in own and IGNORE_ANNOTATION not in template:
+        return NO_EXEMPTIONS
+    texts = dict.fromkeys(source.get(IGNORE_ANNOTATION, "") for source in (own, template))
+    rules = known_rules() if known is None else known
+    reasons: dict[str, str] = {}
+    problems: list[str] = []
+    lines = [line for text in texts for line in text.split("\n", MAX_ENTRIES)[:MAX_ENTRIES]]
+    for line in filter(None, (line[: MAX_LINE + 1].strip() for line in lines)):
+        rule, _, reason = (part.strip() for part in line.partition(":"))
+        rule = RENAMED.get(rule, rule)
+        if len(line) > MAX_LINE:
+            wrong = [f"{shown(rule)} has no effect: the line has more than {MAX_LINE} characters"]
+        elif rule in rules:
+            wrong = list(_wrong(rule, reason, today))
+        else:
+            wrong = [unknown_rule(rule)]
+        problems += (f"{IGNORE_ANNOTATION}: {problem}" for problem in wrong)
+        if not wrong:
+            reasons[rule] = reason
+    return Exemptions(reasons, tuple(problems))
+
+
+def _wrong(rule: str, reason: str, today: date | None) -> Iterator[str]:
+    """Yield why an entry exempts from nothing."""
+    why, day = _without_expiry(reason)
+    if not why:
+        yield f"{rule} has no effect without a reason, write {rule}: REASON"
+    if day is None:
+        return
+    try:
+        last = date.fromisoformat(day)
+    except ValueError:
+        got = shown(day[:40])
+        yield f"{rule} has no effect: Invalid value: {got}: the last day must be a date such as 2027-01-31"
+        return
+    if today is not None and today > last:
+        yield f"{rule} has no effect any more: the exemption ended on {last}"
+
+
+def _without_expiry(reason: str) -> tuple[str, str | None]:
+    """Return a reason without the expiry at its end, and the day of that; None for a reason without one.
+
+    >>> _without_expiry("moving house ( until 2027-01-31 )"), _without_expiry("one (of two) services")
+    (('moving house', '2027-01-31'), ('one (of two) services', None))
+    """
+    why, bracket, inside = reason.removesuffix(")").rpartition("(")
+    words = inside.split()
+    if bracket and reason.endswith(")") and words[:1] == [_UNTIL]:
+        return why.strip(), " ".join(words[1:])
+    return reason, None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from policies.config import spread_policy
 from policies.config.loader import build
-from policies.config.policy_advice import Surroundings, config_advice, policy_advice
+from policies.config.policy_advice import PolicyEnvironment, config_advice, policy_advice
 from policies.config.policy_validation import policy_errors, repeated_name_errors
 from policies.manifests.documents import Document
 from policies.manifests.fields import FieldError
@@ -16,7 +16,7 @@ from policies.scheduler.configuration import SchedulerConfig
 
 
 def is_known(document: Document) -> bool:
-    """Tell whether a document is of a kind that is inspected here."""
+    """Return whether a document is of a kind that is inspected here."""
     kind = document.value.get("kind") if isinstance(document.value, dict) else None
     return kind in (spread_policy.KIND, configuration.KIND)
 
@@ -43,11 +43,11 @@ def inspect(
             config = configuration.build(document.value)
             found += config_advice(document, config)
             scheduler = scheduler or config
-    around = Surroundings(scheduler=scheduler, has_cluster=has_cluster)
+    around = PolicyEnvironment(scheduler=scheduler, has_cluster=has_cluster)
     return [*found, *_inspect_policies(policies, around)]
 
 
-def _inspect_policies(documents: Iterable[Document], around: Surroundings) -> Iterator[Finding]:
+def _inspect_policies(documents: Iterable[Document], around: PolicyEnvironment) -> Iterator[Finding]:
     first_places: dict[str, str] = {}
     for document in documents:
         errors = policy_errors(document.value)

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from policies.manifests.documents import load_strictly
-from policies.manifests.errors import DocumentError, UsageError
-from policies.manifests.fields import FieldError, FieldPath, invalid_value
 from policies.manifests.skipped import FailOnSkipped
-from policies.model.workload import parse_workload_kind
-from policies.rules.base import all_rules, unknown_rule
-from policies.scheduler.releases import parse_release
 
 #: The version and the kind of the document.
 API_VERSION = "evenkeel.dev/v1alpha1"
@@ -118,104 +112,3 @@ class LintConfig:
     helm: Rendering = Rendering.AUTO
     charts: tuple[ChartReleases, ...] = ()
     kustomize: Rendering = Rendering.AUTO
-
-
-def load_lint_config(content: bytes, file: str) -> LintConfig:
-    """Read a LintConfig document.
-
-    Raises:
-        DocumentError: It is none; holds every problem as ``file:line: field: problem``.
-    """
-    documents = load_strictly(content, file)
-    if len(documents) != 1:
-        raise DocumentError([f"{file}: must hold one {KIND} document, got {len(documents)}"])
-    (document,) = documents
-    if isinstance(document.value, dict) and not {"apiVersion", "kind"} & document.value.keys():
-        text = f"apiVersion {API_VERSION} and kind {KIND} are required; --no-config if the file is no {KIND}"
-        raise DocumentError([f"{file}:1: {text}"])
-    errors = config_errors(document.value)
-    if errors:
-        raise DocumentError(document.problems(errors))
-    return build(document.value)
-
-
-def config_errors(value: object) -> list[FieldError]:
-    """Return everything wrong with a LintConfig document."""
-    # jsonschema takes a sixth of the time that a run on one file may take.
-    from policies.config.schema import lint_config_validator  # noqa: PLC0415
-    from policies.config.schema_errors import schema_errors  # noqa: PLC0415
-
-    return [*schema_errors(lint_config_validator(), value), *_parsed_errors(value)]
-
-
-def build(value: Mapping[str, Any]) -> LintConfig:
-    """Build a configuration from a document without errors."""
-    return LintConfig(
-        paths=tuple(value.get("paths", ())),
-        exclude=tuple(value.get("exclude", ())),
-        select=tuple(value.get("select", ())),
-        ignore=tuple(value.get("ignore", ())),
-        enable=tuple(value.get("enable", ())),
-        fail_on=FailOn(value.get("failOn", FailOn.ERROR)),
-        fail_on_skipped=FailOnSkipped(value.get("failOnSkipped", FailOnSkipped.NAMED)),
-        policies=tuple(value.get("policies", ())),
-        scheduler_config=value.get("schedulerConfig"),
-        cluster=value.get("cluster"),
-        kubernetes_version=value.get("kubernetesVersion"),
-        workload_kinds=tuple(value.get("workloadKinds", ())),
-        baseline=value.get("baseline"),
-        helm=Rendering(value.get("helm", Rendering.AUTO)),
-        charts=tuple(map(_chart, value.get("charts", ()))),
-        kustomize=Rendering(value.get("kustomize", Rendering.AUTO)),
-    )
-
-
-def _chart(value: Mapping[str, Any]) -> ChartReleases:
-    releases = (
-        ChartRelease(
-            name=release["name"],
-            namespace=release.get("namespace"),
-            values=tuple(release.get("values", ())),
-            set=release.get("set", {}),
-            api_versions=tuple(release.get("apiVersions", ())),
-        )
-        for release in value["releases"]
-    )
-    return ChartReleases(path=value["path"], releases=tuple(releases))
-
-
-def _parsed_errors(value: object) -> Iterator[FieldError]:
-    """Yield what the schema cannot say."""
-    raw = value if isinstance(value, dict) else {}
-    parsers: tuple[tuple[str, Callable[[str], object]], ...] = (
-        ("kubernetesVersion", parse_release),
-        ("workloadKinds", parse_workload_kind),
-    )
-    for name, parse in parsers:
-        for path, text in _texts(raw, name):
-            try:
-                parse(text)
-            except UsageError as error:
-                yield invalid_value(path, text, str(error), VALUE_INVALID)
-    for name in ("select", "ignore", "enable"):
-        for path, text in _texts(raw, name):
-            if text not in all_rules():
-                yield invalid_value(path, text, unknown_rule(text), VALUE_INVALID)
-    yield from _path_errors(raw)
-
-
-def _path_errors(raw: Mapping[str, Any]) -> Iterator[FieldError]:
-    for name in ("paths", "exclude"):
-        for path, text in _texts(raw, name):
-            if not text or "\0" in text:
-                yield invalid_value(path, text, "must be a path", VALUE_INVALID)
-
-
-def _texts(value: Mapping[str, Any], name: str) -> Iterator[tuple[FieldPath, str]]:
-    """Yield the texts of a field, one or a list of them; the schema tells of what is none."""
-    path, raw = FieldPath((name,)), value.get(name)
-    if isinstance(raw, str):
-        yield path, raw
-    for position, entry in enumerate(raw if isinstance(raw, list) else ()):
-        if isinstance(entry, str):
-            yield path.index(position), entry

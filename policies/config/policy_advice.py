@@ -13,7 +13,7 @@ from policies.manifests.documents import Document
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Finding, Severity
 from policies.model.constraint import Constraint, WhenUnsatisfiable
-from policies.model.workload import KNOWN_KINDS
+from policies.model.workload_kinds import KNOWN_KINDS
 from policies.rules.base import all_rules, unknown_rule
 from policies.scheduler.configuration import (
     DEFAULT_CONFIG,
@@ -28,7 +28,7 @@ _DEFAULTS = _SPEC.child("defaults")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class PolicyEnvironment:
     """What a policy will meet.
 
     Attributes:
@@ -40,7 +40,7 @@ class Surroundings:
     has_cluster: bool = False
 
 
-def policy_advice(document: Document, policy: SpreadPolicy, around: Surroundings) -> list[Finding]:
+def policy_advice(document: Document, policy: SpreadPolicy, around: PolicyEnvironment) -> list[Finding]:
     """Return the warnings and notes on a policy without errors."""
     found = [*_unknown_rules(policy), *_scope(policy, around)]
     if policy.defaults is not None:
@@ -89,7 +89,7 @@ def _unknown_rules(policy: SpreadPolicy) -> Iterator[_Advice]:
             yield _Advice(Severity.WARNING, path, unknown_rule(name), "rule-unknown")
 
 
-def _scope(policy: SpreadPolicy, around: Surroundings) -> Iterator[_Advice]:
+def _scope(policy: SpreadPolicy, around: PolicyEnvironment) -> Iterator[_Advice]:
     yield from _unknown_kinds(policy.scope.kinds)
     selector = policy.scope.namespace_selector
     unknown = sorted(selector.keys - {NAMESPACE_NAME_LABEL}) if selector else []
@@ -115,7 +115,7 @@ def _unknown_kinds(kinds: Iterable[str]) -> Iterator[_Advice]:
         )
 
 
-def _defaults(defaults: Defaults, around: Surroundings) -> Iterator[_Advice]:
+def _defaults(defaults: Defaults, around: PolicyEnvironment) -> Iterator[_Advice]:
     for text in _switched_off(around.scheduler or DEFAULT_CONFIG):
         yield _Advice(Severity.NOTE, _DEFAULTS, text, "scheduler-defaults-off")
     if defaults.at is not InjectAt.WORKLOADS and not around.has_cluster:

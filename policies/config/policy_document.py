@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from policies.config.schema import document_name
 from policies.config.scope import Scope
 from policies.config.spread_policy import API_VERSION, KIND, RuleSettings, SpreadPolicy
 from policies.model.constraint import Constraint, WhenUnsatisfiable
+from policies.rules.base import document_name
 
 
 def policy_document(policy: SpreadPolicy) -> dict[str, Any]:

@@ -42,14 +42,14 @@ class PolicyException:
     def covers(
         self, rule: str, namespace: str, kinds: frozenset[str], names: Iterable[str], *, today: date | None
     ) -> bool:
-        """Tell whether a rule is not enforced for an object.
+        """Return whether a rule is not enforced for an object.
 
         Args:
             rule: The rule's id.
             namespace: The object's namespace.
             kinds: The kinds that it belongs to.
             names: The names that it goes by.
-            today: The day by which the last day is judged; None to let every exception hold.
+            today: The day for the last day of an exception; None lets every exception hold.
         """
         if rule not in self.rules or (today is not None and self.until is not None and today > self.until):
             return False

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
-from policies.config.rule_params import params_errors
 from policies.config.schema import validator
 from policies.config.schema_errors import FIELD_MISSING, VALUE_INVALID, schema_errors
 from policies.config.spread_policy import API_VERSION, KIND, DefaultsSource
@@ -172,7 +171,7 @@ def _params_errors(value: object) -> Iterator[FieldError]:
         params = _at(raw, "params")
         if name in known and isinstance(params, dict):
             path = _SPEC.child("rules").key(shown_name(name)).child("params")
-            yield from params_errors(known[name].params, params, path)
+            yield from known[name].settings_errors(params, path)
 
 
 def _date_errors(value: object) -> Iterator[FieldError]:

@@ -27,6 +27,7 @@ from policies.config.spread_policy import API_VERSION, KIND, SpreadPolicy
 from policies.model.constraint import Constraint
 from policies.model.labels import LabelSelector, Operator
 from policies.model.validation import INT32_MAX
+from policies.rules.base import document_name
 
 #: The checked-in schemas, in this package.
 SCHEMA_FILE = "spreadpolicy.schema.json"
@@ -183,16 +184,6 @@ def validator() -> jsonschema.Draft202012Validator:
 def lint_config_validator() -> jsonschema.Draft202012Validator:
     """Return the validator of LintConfig documents, made once."""
     return jsonschema.Draft202012Validator(build_lint_config_schema())
-
-
-def document_name(attribute: str) -> str:
-    """Return an attribute's name in the document.
-
-    >>> document_name("exclude_namespaces")
-    'excludeNamespaces'
-    """
-    first, *others = attribute.split("_")
-    return first + "".join(map(str.capitalize, others))
 
 
 def _object(kind: type) -> dict[str, Any]:

@@ -80,7 +80,7 @@ class Scope:
         object_labels: Mapping[str, str],
         kinds: frozenset[str],
     ) -> bool:
-        """Tell whether an object is in scope.
+        """Return whether an object is in scope.
 
         Args:
             namespace: The object's namespace.
@@ -103,7 +103,7 @@ class Scope:
         return self.namespace_selector.matches({NAMESPACE_NAME_LABEL: namespace, **(namespace_labels or {})})
 
     def may_match(self, namespace: str, object_labels: Mapping[str, str], kinds: frozenset[str]) -> bool:
-        """Tell whether an object is in scope but for the labels of its namespace, see ``matches``."""
+        """Return whether an object is in scope but for the labels of its namespace, see ``matches``."""
         if self._kinds and self._kinds.isdisjoint(kinds):
             return False
         if namespace in self._excluded or (self.namespaces and namespace not in self._included):

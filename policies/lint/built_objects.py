@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from policies.config.workload_loader import text_member
 from policies.manifests.documents import ManifestObject
 from policies.manifests.edits import Edit
+from policies.manifests.fields import text_member
 from policies.manifests.findings import Build, Finding, Location
 from policies.manifests.kustomize_layers import Layer
 from policies.manifests.origins import BuiltObject
@@ -19,7 +19,7 @@ def at_origin(finding: Finding, manifest: ManifestObject, edits: Sequence[Edit] 
     Args:
         finding: The finding, in the object.
         manifest: The object.
-        edits: What would mend it.
+        edits: What would fix it.
     """
     if not isinstance(manifest, BuiltObject):
         return finding

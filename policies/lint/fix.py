@@ -1,4 +1,4 @@
-"""Mend what rules find and know how to mend, in the texts of files. Opens and writes none itself."""
+"""Fix what rules find and know how to fix, in the texts of files. Opens and writes none itself."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from policies.admission.injection import Injection, Skip, plan_injection
+from policies.admission.injection import injection_patch
 from policies.config.context import AdmissionContext
-from policies.config.enforcement import rule_settings
-from policies.config.exemptions import read_exemptions
+from policies.config.default_constraints import Injection, Skip, plan_injection
+from policies.config.enforcement import read_exemptions, rule_settings
 from policies.config.spread_policy import InjectAt, SpreadPolicy
-from policies.config.subject import Subject
-from policies.config.workload_loader import Declared, Gathered, gather
 from policies.lint.fix_edits import Fix, TextFixes, compatible_fixes
 from policies.lint.fix_targets import INJECTION, Fixable, fixes_of
 from policies.lint.merge_builds import merge_builds
-from policies.lint.run import LintResult, Selection, lint_gathered, problems_of
+from policies.lint.run import LintResult, Selection, lint_loaded
+from policies.lint.workload_loader import LoadedManifests, ManifestWorkload, load_manifests
 from policies.lint.workspace import Workspace
 from policies.manifests.documents import ManifestObject
 from policies.manifests.edits import Edit
@@ -25,6 +24,7 @@ from policies.manifests.json_patch import segments_of
 from policies.manifests.kustomize_layers import TextKey
 from policies.manifests.rewrite import RewriteRefusal
 from policies.model.topology import ClusterTopology
+from policies.model.workload import Workload
 from policies.rules import base
 from policies.rules.base import Context, Rule
 
@@ -41,8 +41,8 @@ class FixResult:
 
     Attributes:
         texts: The files that changed, with their new content.
-        made: What was mended.
-        refused: What could be mended but not written safely, and why.
+        made: What was fixed.
+        refused: What could be fixed but not written safely, and why.
         skipped: Workloads that got no defaults, and why, a line each.
         unreadable: What is wrong with files that cannot be read; they are left alone.
         left: What lint finds afterwards.
@@ -58,13 +58,13 @@ class FixResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixing:
-    """What files are mended by.
+    """What files are fixed by.
 
     Attributes:
         context: Policies, the release, the kinds.
         selection: The rules that are asked.
         inventory: What is known of the cluster's nodes and domains.
-        today: The day by which the expiry of exemptions is judged; None to let every exemption hold.
+        today: The day for the expiry of exemptions; None lets every exemption hold.
         inject: Whether workloads without constraints get the policies' defaults.
     """
 
@@ -80,24 +80,24 @@ class Fixing:
         built: Sequence[ManifestObject] = (),
         read: Callable[[str], bytes] = lambda _file: b"",
     ) -> FixResult:
-        """Mend files that are applied together, round after round until nothing is left to mend.
+        """Fix files that are applied together, round after round until nothing is left to fix.
 
         Args:
-            files: The files that are applied as they stand.
+            files: The files that are applied as they are.
             built: The objects that kustomize built of others.
             read: Returns the content of one of those.
         """
         space = Workspace(files, list(built), read)
         result = FixResult(texts=space.changed, unreadable=space.problems)
         for _ in range(MAX_ROUNDS):
-            gathered = gather(space.manifests(), self.context)
+            loaded = load_manifests(space.manifests(), self.context)
             result.refused, result.skipped = [], []
-            if not self._one_round(gathered, space, result):
+            if not self._one_round(loaded, space, result):
                 break
-        gathered = gather(space.manifests(), self.context)
-        result.left = lint_gathered(
-            gathered,
-            gathered.repository,
+        loaded = load_manifests(space.manifests(), self.context)
+        result.left = lint_loaded(
+            loaded,
+            loaded.repository,
             self.context,
             selection=self.selection,
             inventory=self.inventory,
@@ -106,11 +106,11 @@ class Fixing:
         merge_builds(result.left)
         return result
 
-    def _one_round(self, gathered: Gathered, space: Workspace, result: FixResult) -> bool:
-        """Mend what can be mended at once; return whether anything was."""
+    def _one_round(self, loaded: LoadedManifests, space: Workspace, result: FixResult) -> bool:
+        """Fix what can be fixed at once; return whether anything was."""
         wanted: dict[TextKey, list[Fix]] = {}
-        found = self._found(gathered, result)
-        for repair in fixes_of(found, gathered.declared, result.refused, today=self.today):
+        found = self._found(loaded, result)
+        for repair in fixes_of(found, loaded.workloads, result.refused, today=self.today):
             wanted.setdefault(repair.text, []).append(repair)
         made: list[Fix] = []
         changed: dict[int, tuple[Edit, ...]] = {}
@@ -131,8 +131,8 @@ class Fixing:
         result.made += made
         return bool(made)
 
-    def _found(self, gathered: Gathered, result: FixResult) -> Iterator[Fixable]:
-        """Yield what there is to mend, workload after workload."""
+    def _found(self, loaded: LoadedManifests, result: FixResult) -> Iterator[Fixable]:
+        """Yield what there is to fix, workload after workload."""
         rules = [
             rule
             for rule in self.selection.rules()
@@ -141,60 +141,60 @@ class Fixing:
             and not (rule.needs_inventory and self.inventory is None)
         ]
         version = self.context.kubernetes_version
-        around = Context(version=version, repository=gathered.repository, inventory=self.inventory)
-        for entry in gathered.declared:
-            policies = self.context.policies_for(entry.subject)
+        given = Context(version=version, repository=loaded.repository, inventory=self.inventory)
+        for entry in loaded.workloads:
+            policies = self.context.policies_for(entry)
             if self.context.policies and not policies:
-                continue  # In nobody's scope, as at admission.
-            yield from self._of_rules(entry, rules, around, policies)
+                continue  # In no policy's scope, as at admission.
+            yield from self._of_rules(entry, rules, given, policies)
             if self.inject:
                 yield from self._injection(entry, policies, result)
 
     def _of_rules(
-        self, entry: Declared, rules: list[Rule], around: Context, policies: list[SpreadPolicy]
+        self, entry: ManifestWorkload, rules: list[Rule], given: Context, policies: list[SpreadPolicy]
     ) -> Iterator[Fixable]:
-        own, template = entry.subject.annotations, entry.subject.pod.annotations
+        own, template = entry.annotations, entry.template.annotations
         exempt = read_exemptions(own, template, today=self.today).reasons
         for rule in rules:
             if rule.id in exempt:
                 continue
-            for problem in problems_of(entry.workload, rule, around, rule_settings(policies, rule.id).params):
+            for problem in rule.run(entry, given, rule_settings(policies, rule.id).params):
                 if problem.edits:
                     yield Fixable(entry, rule.id, problem.path, problem.message, problem.edits)
 
     def _injection(
-        self, entry: Declared, policies: list[SpreadPolicy], result: FixResult
+        self, entry: ManifestWorkload, policies: list[SpreadPolicy], result: FixResult
     ) -> Iterator[Fixable]:
-        plan = plan_for_file(entry.subject, policies, self.context)
+        plan = plan_for_file(entry, policies, self.context)
         location = entry.manifest.location(FieldPath())
         if isinstance(plan, Skip) and plan in _WORTH_A_WORD:
-            result.skipped.append(f"{location}: {entry.workload.title} gets no default constraints: {plan}")
+            result.skipped.append(f"{location}: {entry.title} gets no default constraints: {plan}")
         if isinstance(plan, Injection):
             message = f"gets the {len(plan.constraints)} default constraint(s) of policy {plan.policy}"
-            edits = injection_edits(plan, entry.subject)
+            edits = injection_edits(plan, entry)
             yield Fixable(entry, INJECTION, FieldPath(), message, edits)
 
 
 def _further(refusal: RewriteRefusal, lines: int) -> RewriteRefusal:
-    """Return a refusal by the lines of the file that its text stands in."""
+    """Return a refusal by the lines of the file that its text is in."""
     return replace(refusal, line=refusal.line + lines) if refusal.line and lines else refusal
 
 
 def plan_for_file(
-    subject: Subject, policies: list[SpreadPolicy], context: AdmissionContext
+    workload: Workload, policies: list[SpreadPolicy], context: AdmissionContext
 ) -> Injection | Skip | None:
     """Return what a workload in a file gets: what admission would give it, or its pods.
 
     A pod gets nothing: which pods its constraints should count is known in the cluster only.
     """
-    if subject.kind.is_pod:
+    if workload.kind.is_pod:
         return None
-    return plan_injection(subject, [_at_workloads(policy) for policy in policies], context)
+    return plan_injection(workload, [_at_workloads(policy) for policy in policies], context)
 
 
-def injection_edits(plan: Injection, subject: Subject) -> tuple[Edit, ...]:
+def injection_edits(plan: Injection, workload: Workload) -> tuple[Edit, ...]:
     """Return the very patch of admission as edits."""
-    operations = plan.patch(subject)
+    operations = injection_patch(plan, workload)
     return tuple(
         Edit(FieldPath(segments_of(operation["path"])), None, operation["value"]) for operation in operations
     )

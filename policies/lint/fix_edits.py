@@ -7,28 +7,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from policies.config.context import AdmissionContext
-from policies.config.subject import Subject
-from policies.config.workload_loader import Declared
+from policies.lint.workload_loader import ManifestWorkload
 from policies.manifests.documents import Document
 from policies.manifests.edits import Edit, apply_edits, merge_edits
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Location
 from policies.manifests.kustomize_layers import TextKey
 from policies.manifests.rewrite import RewriteRefusal, rewrite
+from policies.model.workload import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fix:
-    """One thing to mend.
+    """One thing to fix.
 
     Attributes:
-        location: Where the problem stands, in the text of its round.
+        location: Where the problem is, in the text of its round.
         title: Kind and name of the object.
         path: The field, in the object.
         rule: The rule that found it, or ``inject``.
         message: What is wrong.
-        text: The text in which it is mended.
-        edits: What mends it, by the index of the text's document; paths start at the document.
+        text: The text in which it is fixed.
+        edits: What fixes it, by the index of the text's document; paths start at the document.
         objects: The workloads that change by it, each with its own edits: one, or those of several builds.
     """
 
@@ -39,7 +39,7 @@ class Fix:
     message: str
     text: TextKey
     edits: tuple[tuple[int, Edit], ...]
-    objects: tuple[tuple[Declared, tuple[Edit, ...]], ...]
+    objects: tuple[tuple[ManifestWorkload, tuple[Edit, ...]], ...]
 
     @property
     def first_document(self) -> int:
@@ -55,8 +55,8 @@ class TextFixes:
     """One text in one round.
 
     Attributes:
-        content: It, with what was mended.
-        made: What was mended.
+        content: It, with what was fixed.
+        made: What was fixed.
         refused: What could not be, and why.
     """
 
@@ -69,7 +69,7 @@ class TextFixes:
         self._values = _values_of(documents)
 
     def make(self, repairs: list[Fix]) -> None:
-        """Mend all at once if possible; otherwise parts of them, so that one in the way stops no other."""
+        """Fix all at once if possible; otherwise parts of them, so that one in the way stops no other."""
         together = [*self.made, *repairs]
         outcome = rewrite(self._source, self._documents, self._by_document(together))
         if isinstance(outcome, bytes):
@@ -177,11 +177,10 @@ def _merged_objects(
     return merged
 
 
-def worse_for(entry: Declared, edits: tuple[Edit, ...], context: AdmissionContext) -> str:
+def worse_for(entry: ManifestWorkload, edits: tuple[Edit, ...], context: AdmissionContext) -> str:
     """Return what would be wrong with an edited object that is not wrong with it now; empty for nothing."""
-    subject = Subject.read(
-        apply_edits(entry.manifest.value, edits), entry.subject.kind, entry.subject.namespace
+    edited = Workload.read(
+        apply_edits(entry.obj, edits), entry.kind, entry.namespace, release=context.release
     )
-    known = {(error.path, error.rule) for error in entry.workload.errors}
-    errors = subject.errors(subject.merge_state(subject), strict=context.strict)
-    return next((str(error) for error in errors if (error.path, error.rule) not in known), "")
+    known = {(error.path, error.rule) for error in entry.errors}
+    return next((str(error) for error in edited.errors if (error.path, error.rule) not in known), "")

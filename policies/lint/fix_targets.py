@@ -1,4 +1,4 @@
-"""In which text a problem is mended: that of its object, or one that kustomize built the object from."""
+"""In which text a problem is fixed: that of its object, or one that kustomize built the object from."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final, TypeAlias
 
-from policies.config.exemptions import opts_out, read_exemptions
-from policies.config.workload_loader import Declared
+from policies.config.default_constraints import opts_out
+from policies.config.enforcement import read_exemptions
 from policies.lint.built_objects import title_of
 from policies.lint.fix_edits import Fix
 from policies.lint.merge_builds import common_message
+from policies.lint.workload_loader import ManifestWorkload
 from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Location
@@ -22,17 +23,17 @@ from policies.manifests.rewrite import RewriteRefusal
 
 @dataclass(frozen=True, slots=True)
 class Fixable:
-    """A problem of one object that edits of the object would mend.
+    """A problem of one object that edits of the object would fix.
 
     Attributes:
-        entry: The object.
+        workload: The object.
         rule: The rule that found it, or ``inject``.
         path: The field, in the object.
         message: What is wrong.
-        edits: What would mend it.
+        edits: What would fix it.
     """
 
-    entry: Declared
+    workload: ManifestWorkload
     rule: str
     path: FieldPath
     message: str
@@ -51,19 +52,19 @@ _NOWHERE = "no single source file has this value: fix it by hand"
 
 
 def fixes_of(
-    found: Iterable[Fixable], declared: list[Declared], refused: _Refused, *, today: date | None
+    found: Iterable[Fixable], workloads: list[ManifestWorkload], refused: _Refused, *, today: date | None
 ) -> Iterator[Fix]:
-    """Yield what is mended in which text; what several builds have of one line is mended once.
+    """Yield what is fixed in which text; what several builds have of one line is fixed once.
 
     Args:
-        found: What there is to mend.
-        declared: Every workload.
-        refused: Takes what cannot be mended in what it was built from.
+        found: What there is to fix.
+        workloads: Every workload.
+        refused: Takes what cannot be fixed in what it was built from.
         today: The day by which the expiry of exemptions is judged.
     """
     wishes: dict[_Wish, list[tuple[Fixable, Placed]]] = {}
     for each in found:
-        manifest = each.entry.manifest
+        manifest = each.workload.manifest
         if not isinstance(manifest, BuiltObject):
             yield _in_file(each)
         elif placed := manifest.origin.placed(each.edits):
@@ -72,7 +73,7 @@ def fixes_of(
             wishes.setdefault(key, []).append((each, placed))
         else:
             refused.append((_at_origin(each, manifest.origin), RewriteRefusal(0, _NOWHERE)))
-    users = _users(declared) if wishes else {}
+    users = _users(workloads) if wishes else {}
     for group in wishes.values():
         repair, problem = _together(group, users, today)
         if problem:
@@ -82,16 +83,16 @@ def fixes_of(
 
 
 def _in_file(each: Fixable) -> Fix:
-    manifest, index = each.entry.manifest, each.entry.manifest.document.index
+    manifest, index = each.workload.manifest, each.workload.manifest.document.index
     return Fix(
         location=manifest.location(each.path),
-        title=each.entry.workload.title,
+        title=each.workload.title,
         path=each.path,
         rule=each.rule,
         message=each.message,
         text=TextKey(manifest.document.file),
         edits=tuple((index, Edit(manifest.path + edit.path, edit.old, edit.new)) for edit in each.edits),
-        objects=((each.entry, each.edits),),
+        objects=((each.workload, each.edits),),
     )
 
 
@@ -104,29 +105,29 @@ def _at_origin(each: Fixable, origin: Origin, placed: Placed | None = None) -> F
         else layer.document.location(layer.path)
         if layer
         else Location(origin.build),
-        title=(title_of(written.layer) if written else "") or each.entry.workload.title,
+        title=(title_of(written.layer) if written else "") or each.workload.title,
         path=written.path if written else each.path,
         rule=each.rule,
         message=each.message,
         text=layer.text if layer else TextKey(origin.build),
         edits=tuple((layer.document.index, edit) for edit in placed.edits) if layer and placed else (),
-        objects=((each.entry, each.edits),),
+        objects=((each.workload, each.edits),),
     )
 
 
 def _together(
-    group: list[tuple[Fixable, Placed]], users: Mapping[_Place, list[Declared]], today: date | None
+    group: list[tuple[Fixable, Placed]], users: Mapping[_Place, list[ManifestWorkload]], today: date | None
 ) -> tuple[Fix, str]:
     """Return the one repair of what builds have in common, and why it must not be made; empty if it may."""
     first, placed = group[0]
     repair = replace(
-        _at_origin(first, _origin(first.entry), placed),
+        _at_origin(first, _origin(first.workload), placed),
         message=common_message([each.message for each, _ in group]),
-        objects=tuple({id(each.entry): (each.entry, each.edits) for each, _ in group}.values()),
+        objects=tuple({id(each.workload): (each.workload, each.edits) for each, _ in group}.values()),
     )
     if any(other.edits != placed.edits for _, other in group):
-        return repair, f"{_builds(each.entry for each, _ in group)} need different values here"
-    own = {id(each.entry) for each, _ in group}
+        return repair, f"{_builds(each.workload for each, _ in group)} need different values here"
+    own = {id(each.workload) for each, _ in group}
     others = [entry for entry in users[_place(placed.layer)] if id(entry) not in own]
     exempt = [entry for entry in others if _is_exempt(entry, first.rule, today)]
     if exempt:
@@ -136,12 +137,12 @@ def _together(
     return replace(repair, objects=(*repair.objects, *changed)), ""
 
 
-def _origin(entry: Declared) -> Origin:
+def _origin(entry: ManifestWorkload) -> Origin:
     assert isinstance(entry.manifest, BuiltObject)  # noqa: S101  # its callers have looked
     return entry.manifest.origin
 
 
-def _builds(entries: Iterable[Declared]) -> str:
+def _builds(entries: Iterable[ManifestWorkload]) -> str:
     return ", ".join(sorted({_origin(entry).build for entry in entries}))
 
 
@@ -149,28 +150,28 @@ def _place(layer: Layer) -> _Place:
     return layer.text, layer.document.index, layer.path
 
 
-def _users(declared: Iterable[Declared]) -> dict[_Place, list[Declared]]:
+def _users(workloads: Iterable[ManifestWorkload]) -> dict[_Place, list[ManifestWorkload]]:
     """Return which objects were built from each text."""
-    users: dict[_Place, list[Declared]] = {}
-    for entry in declared:
+    users: dict[_Place, list[ManifestWorkload]] = {}
+    for entry in workloads:
         if isinstance(entry.manifest, BuiltObject):
             for place in dict.fromkeys(map(_place, entry.manifest.origin.layers)):
                 users.setdefault(place, []).append(entry)
     return users
 
 
-def _is_exempt(entry: Declared, rule: str, today: date | None) -> bool:
-    annotations = entry.subject.annotations, entry.subject.pod.annotations
+def _is_exempt(entry: ManifestWorkload, rule: str, today: date | None) -> bool:
+    annotations = entry.annotations, entry.template.annotations
     if rule == INJECTION:
         return any(map(opts_out, annotations))
     return rule in read_exemptions(*annotations, today=today).reasons
 
 
-def _moved(each: Fixable, placed: Placed, entry: Declared) -> tuple[Edit, ...]:
+def _moved(each: Fixable, placed: Placed, entry: ManifestWorkload) -> tuple[Edit, ...]:
     """Return what edits of one object's text make of another object; nothing if that does not change."""
     origin, edits = _origin(entry), []
     for edit in each.edits:
-        path = translated(edit.path, each.entry.manifest.value, origin.value)
+        path = translated(edit.path, each.workload.manifest.value, origin.value)
         written = path and origin.written(path)
         if path is None or not written or written.layer.text != placed.layer.text:
             return ()

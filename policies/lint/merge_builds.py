@@ -21,7 +21,7 @@ def merge_builds(result: LintResult) -> None:
     """Make one finding of those that several builds have of one line, and of those that say the same."""
     exempt = {_key(entry.finding, 0) for entry in result.suppressed if entry.finding.builds}
     result.findings = [
-        # What one build is exempt from must not be mended where all are written.
+        # What one build is exempt from must not be fixed where all are written.
         replace(found, fixable=found.fixable and _key(found, 0) not in exempt)
         for found in _merged(result.findings)
     ]
@@ -37,7 +37,7 @@ _Key = tuple[str, Location, FieldPath, str, str, int]
 
 
 def _key(finding: Finding, number: int) -> _Key:
-    """Return what findings have in common that are told as one."""
+    """Return what findings have in common that are reported as one."""
     if finding.location.line and finding.builds:
         return finding.rule, finding.location, finding.path, finding.title, "", number
     return finding.rule, finding.location, finding.path, finding.title, finding.message, 0

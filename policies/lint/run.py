@@ -1,30 +1,29 @@
-"""Rules over the objects of a repository, or over one: which are asked, and what becomes of a finding."""
+"""Rules on the objects of a repository: which run, and what becomes of a finding."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, NamedTuple
 
 from policies.config.context import AdmissionContext
 from policies.config.enforcement import (
+    IGNORE_ANNOTATION,
     NO_SETTINGS,
     EnforcementTarget,
     Exempting,
     ExemptionSource,
     enforcement_at_admission,
+    read_exemptions,
     rule_settings,
 )
-from policies.config.exemptions import IGNORE_ANNOTATION, read_exemptions
-from policies.config.ownership import by_controller
-from policies.config.rule_params import build_params
 from policies.config.spread_policy import RuleSettings, SpreadPolicy
-from policies.config.workload_loader import Declared, Gathered, gather, text_member
 from policies.lint.built_objects import at_origin
+from policies.lint.workload_loader import LoadedManifests, ManifestWorkload, load_manifests
 from policies.manifests.documents import ManifestObject
-from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.fields import ErrorList, FieldPath, text_member
 from policies.manifests.findings import Finding
 from policies.model.embedded import embedded_errors, embedded_lists
 from policies.model.foreign_policies.detect import extract
@@ -36,12 +35,12 @@ from policies.rules.base import Context, Problem, Rule, all_rules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which rules are asked.
+    """Which rules run.
 
     Attributes:
-        select: The ids that are asked; None for all but the opt-in rules.
-        ignore: The ids that are not.
-        enable: The opt-in rules that are asked besides.
+        select: The ids of rules that run; None for all but the opt-in rules.
+        ignore: The ids of rules that do not.
+        enable: The opt-in rules that run besides.
     """
 
     select: frozenset[str] | None = None
@@ -58,7 +57,7 @@ class Selection:
         ]
 
     def runs_everywhere(self, rule: Rule) -> bool:
-        """Tell whether a rule runs on every object, not only in the scope of a policy that names it."""
+        """Return whether a rule runs on every object, not only in the scope of a policy that names it."""
         if rule.target is base.RuleTarget.FILE:
             return True
         if self.select is not None:
@@ -82,9 +81,9 @@ class LintResult:
     Attributes:
         findings: In the order of the files and lines.
         suppressed: What annotations, and exceptions of policies, took out of force.
-        skipped: Rules that could not be asked, and why, by id.
+        skipped: Rules that could not run, and why, by id.
         workloads: How many pods and workloads were looked at.
-        custom_resources: How many other custom resources have constraints, which only the API's rules judged.
+        custom_resources: How many other custom resources have constraints, on which only the API's rules ran.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -108,43 +107,43 @@ def lint(
     inventory: ClusterTopology | None = None,
     today: date | None = None,
 ) -> LintResult:
-    """Ask every selected rule of every workload.
+    """Run every selected rule on every workload.
 
     Args:
         manifests: What is applied together.
         context: Policies, which set severities and parameters in their scope; the release; the kinds.
-        selection: Which rules are asked; None for all.
+        selection: Which rules run; None for all.
         inventory: What is known of the cluster's nodes and domains.
-        today: The day by which the expiry of exemptions is judged; None to let every exemption hold.
+        today: The day for the expiry of exemptions; None lets every exemption hold.
     """
-    gathered = gather(manifests, context)
-    return lint_gathered(
-        gathered, gathered.repository, context, selection=selection, inventory=inventory, today=today
+    loaded = load_manifests(manifests, context)
+    return lint_loaded(
+        loaded, loaded.repository, context, selection=selection, inventory=inventory, today=today
     )
 
 
-def lint_gathered(
-    gathered: Gathered,
+def lint_loaded(
+    loaded: LoadedManifests,
     repository: Repository,
     context: AdmissionContext,
     *,
     selection: Selection | None = None,
     inventory: ClusterTopology | None = None,
     today: date | None = None,
-    judged: Callable[[], None] | None = None,
+    progress: Callable[[], None] | None = None,
 ) -> LintResult:
-    """Ask every selected rule of the workloads of a part of a repository; see ``lint``.
+    """Run every selected rule on the workloads of a part of a repository; see ``lint``.
 
     Args:
-        gathered: The part.
+        loaded: The part.
         repository: The whole.
         context: As for ``lint``.
         selection: As for ``lint``.
         inventory: As for ``lint``.
         today: As for ``lint``.
-        judged: Called after each workload.
+        progress: Called after each workload.
     """
-    result = LintResult(workloads=len(gathered.declared))
+    result = LintResult(workloads=len(loaded.workloads))
     rules, selection = [], selection or Selection()
     for rule in selection.rules(context.policies):
         if rule.target is base.RuleTarget.NEXT_POD:
@@ -153,92 +152,76 @@ def lint_gathered(
             result.skipped[rule.id] = NO_INVENTORY
         else:
             rules.append(rule)
-    around = Context(version=context.kubernetes_version, repository=repository, inventory=inventory)
+    given = Context(version=context.kubernetes_version, repository=repository, inventory=inventory)
     # Most workloads get no settings of a policy: what each rule is given then is made once.
     of_workloads, of_manifests = (
         [
-            (rule, _context_of(rule, around, {}) if selection.runs_everywhere(rule) else None)
+            (rule, rule.context_for(given, {}) if selection.runs_everywhere(rule) else None)
             for rule in rules
             if rule.target is subject
         ]
         for subject in (base.RuleTarget.WORKLOAD, base.RuleTarget.MANIFEST)
     )
-    for entry in gathered.declared:
-        asked: list[tuple[object, list[tuple[Rule, Context | None]]]] = [(entry.workload, of_workloads)]
-        if entry.manifest.document.repeated:
-            asked.append((entry.manifest, of_manifests))
-        _lint_one(entry, asked, around, context, result, today=today)
-        if judged is not None:
-            judged()
-    for manifest in gathered.others:
-        _lint_other(manifest, rules, around, context, result, today=today)
+    for workload in loaded.workloads:
+        runs: list[tuple[object, list[tuple[Rule, Context | None]]]] = [(workload, of_workloads)]
+        if workload.manifest.document.repeated:
+            runs.append((workload.manifest, of_manifests))
+        _lint_one(workload, runs, given, context, result, today=today)
+        if progress is not None:
+            progress()
+    for manifest in loaded.others:
+        _lint_other(manifest, rules, given, context, result, today=today)
     if EXEMPTION_WITHOUT_EFFECT in selection.ignore:
         result.findings = [entry for entry in result.findings if entry.rule != EXEMPTION_WITHOUT_EFFECT]
     result.findings.sort(key=lambda finding: (finding.location.file, finding.location.line, finding.rule))
     return result
 
 
-def problems_of(subject: object, rule: Rule, around: Context, params: Mapping[str, Any]) -> list[Problem]:
-    """Return what one rule finds in one workload, or in another subject that it looks at.
-
-    Args:
-        subject: The workload, or what else the rule looks at.
-        rule: The rule.
-        around: What the rule is given besides.
-        params: The settings that a policy gives it.
-    """
-    return list(rule.check(subject, _context_of(rule, around, params)))
-
-
-def _context_of(rule: Rule, around: Context, params: Mapping[str, Any]) -> Context:
-    return around if rule.params is None else replace(around, params=build_params(rule.params, params))
-
-
 def _lint_one(
-    entry: Declared,
-    asked: Iterable[tuple[object, list[tuple[Rule, Context | None]]]],
-    around: Context,
+    workload: ManifestWorkload,
+    runs: Iterable[tuple[object, list[tuple[Rule, Context | None]]]],
+    given: Context,
     context: AdmissionContext,
     result: LintResult,
     *,
     today: date | None,
 ) -> None:
-    policies = context.policies_for(entry.subject)
+    policies = context.policies_for(workload)
     if context.policies and not policies:
-        return  # In nobody's scope, as at admission.
+        return  # In no policy's scope, as at admission.
     exempting = Exempting(
         policies=policies,
-        annotated=read_exemptions(entry.subject.annotations, entry.subject.pod.annotations, today=today),
-        target=EnforcementTarget.of(entry.subject, by_controller=by_controller(entry.subject, context.kinds)),
+        annotated=read_exemptions(workload.annotations, workload.template.annotations, today=today),
+        target=EnforcementTarget.of(workload, by_controller=context.made_by_controller(workload)),
         today=today,
     )
-    way = FieldPath() if IGNORE_ANNOTATION in entry.subject.annotations else entry.workload.pod_path
     found: list[Finding] = []
-    for subject, rules in asked:
+    for subject, rules in runs:
         for rule, plain in rules:
             settings = rule_settings(policies, rule.id) if policies else NO_SETTINGS
             if plain is None and settings is NO_SETTINGS:
                 continue  # An opt-in rule that no policy of this scope names.
-            given = plain if plain and not settings.params else _context_of(rule, around, settings.params)
+            own = plain if plain and not settings.params else rule.context_for(given, settings.params)
             found += (
-                _finding(problem, rule, settings, entry.manifest, title=entry.workload.title)
-                for problem in rule.check(subject, given)
+                _finding(problem, rule, settings, workload.manifest, title=workload.title)
+                for problem in rule.check(subject, own)
             )
-    _record(found, exempting, result, _Annotated(entry.manifest, way, entry.workload.title))
+    way = FieldPath() if IGNORE_ANNOTATION in workload.annotations else workload.pod_path
+    _record(found, exempting, result, _Annotated(workload.manifest, way, workload.title))
 
 
 def _lint_other(
     manifest: ManifestObject,
     rules: list[Rule],
-    around: Context,
+    given: Context,
     context: AdmissionContext,
     result: LintResult,
     *,
     today: date | None,
 ) -> None:
-    """Ask rules of an object that is no workload, if it is one that they look at.
+    """Run rules on an object that is no workload, if it is one that they look at.
 
-    It is for the whole cluster, so it is in everybody's scope; only settings depend on it.
+    It is for the whole cluster, so it is in every scope; only settings depend on it.
     """
     obj = manifest.value
     subjects: dict[base.RuleTarget, list[Any]] = {base.RuleTarget.INJECTION: list(extract(obj))}
@@ -268,7 +251,7 @@ def _lint_other(
     for rule in rules:
         settings, problems = rule_settings(policies, rule.id), list(of_rules.get(rule.id, ()))
         for subject in subjects.get(rule.target, ()):
-            problems += problems_of(subject, rule, around, settings.params)
+            problems += rule.run(subject, given, settings.params)
         found += (_finding(problem, rule, settings, manifest, title=title) for problem in problems)
     _record(found, exempting, result, _Annotated(manifest, FieldPath(), title))
 
@@ -296,7 +279,7 @@ def _finding(
         message=problem.message,
         rule=rule.id,
         title=title,
-        # What has no line was made by a tool: only what it was made from could be mended.
+        # What has no line was made by a tool: only what it was made from could be fixed.
         fixable=bool(problem.edits) and location.line > 0,
     )
     return at_origin(finding, manifest, problem.edits)

@@ -1,4 +1,4 @@
-"""The texts that are mended as they change, and the objects that they make."""
+"""The texts that are fixed as they change, and the objects that they make."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from policies.config.workload_loader import Declared
+from policies.lint.workload_loader import ManifestWorkload
 from policies.manifests.documents import Document, ManifestObject, load, objects
 from policies.manifests.edits import Edit, apply_edits
 from policies.manifests.errors import DocumentError
@@ -19,10 +19,10 @@ from policies.manifests.rewrite import RewriteRefusal
 
 @dataclass(slots=True)
 class Workspace:
-    """Texts and objects, as they are after what was mended so far.
+    """Texts and objects, as they are after what was fixed so far.
 
     Attributes:
-        files: The files that are applied as they stand, with their contents.
+        files: The files that are applied as they are, with their contents.
         built: The objects that kustomize built.
         read: Returns the content of a file that these were built from.
         changed: The files that changed, with their new contents.
@@ -86,8 +86,8 @@ class Workspace:
         self.changed[file] = content
         del self._documents[file]
 
-    def change(self, entries: Sequence[tuple[Declared, tuple[Edit, ...]]]) -> None:
-        """Take in what a round mended in texts that objects were built from."""
+    def change(self, entries: Sequence[tuple[ManifestWorkload, tuple[Edit, ...]]]) -> None:
+        """Take in what a round fixed in texts that objects were built from."""
         made: dict[int, list[Edit]] = {}
         for entry, edits in entries:
             made.setdefault(id(entry.manifest), []).extend(edits)

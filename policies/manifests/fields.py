@@ -342,3 +342,24 @@ class ErrorList:
         for name in mapping:
             if name not in known and not self.has_enough(UNKNOWN_FIELD):
                 self.add(unknown_field(path, name, known))
+
+
+def descend(obj: Mapping[str, Any], way: tuple[str, ...], found: ErrorList) -> dict[str, Any]:
+    """Follow names down to an object; anything of another type on the way is recorded and read as empty."""
+    node: Any = obj
+    for depth, name in enumerate(way):
+        value = node.get(name)
+        node = value if isinstance(value, dict) else found.mapping(value, FieldPath(way[: depth + 1]))
+    return node  # type: ignore[no-any-return]  # a dict: obj, or what the loop left
+
+
+def member(parent: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a field that is an object, empty where there is none or it is of another type."""
+    value = parent.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def text_member(parent: object, name: str) -> str:
+    """Return a field of an object, empty where there is none or it is no text."""
+    value = parent.get(name) if isinstance(parent, dict) else None
+    return value if isinstance(value, str) else ""

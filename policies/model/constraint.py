@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from policies.manifests.fields import field_names
 from policies.model.labels import LabelSelector
@@ -40,6 +40,29 @@ CONSTRAINT_FIELDS = field_names(
     "nodeTaintsPolicy",
     "matchLabelKeys",
 )
+
+
+class ReleaseFields(NamedTuple):
+    """What a release of Kubernetes does with the fields of constraints.
+
+    Attributes:
+        strict: Whether a field that is not known here is an error: a newer release may have brought it.
+        dropped: The fields that it drops.
+    """
+
+    strict: bool = True
+    dropped: frozenset[str] = frozenset()
+
+
+#: What the newest known release does.
+EVERY_FIELD = ReleaseFields()
+#: What an optional field means where a release drops it, by the attribute.
+_WITHOUT: Mapping[str, Mapping[str, Any]] = {
+    "minDomains": {"min_domains": 1},
+    "nodeAffinityPolicy": {"node_affinity_policy": NodeInclusionPolicy.HONOR},
+    "nodeTaintsPolicy": {"node_taints_policy": NodeInclusionPolicy.IGNORE},
+    "matchLabelKeys": {"match_label_keys": ()},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +108,11 @@ class Constraint:
             node_taints_policy=NodeInclusionPolicy(raw.get("nodeTaintsPolicy") or "Ignore"),
             match_label_keys=tuple(raw.get("matchLabelKeys") or ()),
         )
+
+    def without(self, dropped: Iterable[str]) -> Constraint:
+        """Return the constraint with every field that a release drops at its default."""
+        defaults = {name: value for field in dropped for name, value in _WITHOUT[field].items()}
+        return replace(self, **defaults) if defaults else self
 
     def to_dict(self) -> dict[str, Any]:
         """Return the constraint as the API writes it, leaving out what equals the default.

@@ -1,15 +1,29 @@
-"""Whether a selector selects the pods of the workload that has it, with the labels that controllers add."""
+"""The labels that controllers add to pods, and whether a selector selects the own pods of a workload.
+
+Sources, Kubernetes 1.36: the controllers of each kind below ``pkg/controller``, and ``generateSelector``
+(``pkg/registry/batch/job/strategy.go``).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from policies.manifests.fields import ErrorList
-from policies.model.declared import Workload
-from policies.model.labels import LabelSelector, Operator
-from policies.model.next_pod import controller_labels
-from policies.model.workload import descend
+from policies.manifests.edits import Edit
+from policies.manifests.fields import ErrorList, descend, member
+from policies.model.labels import NAME_LENGTH, LabelSelector, Operator
+from policies.model.validation import INT32_MAX
+from policies.model.workload import ConstraintEntry, Workload
+from policies.model.workload_kinds import WorkloadKind
 
+#: Stands where a controller writes a hash or a random suffix. Arbitrary; valid in names and label values.
+PLACEHOLDER = "next"
+#: Stands for the uid of an object that does not exist yet. Arbitrary; no object has it.
+PLACEHOLDER_UID = "00000000-0000-0000-0000-000000000000"
+#: The label with the name of a pod's revision: ``ControllerRevisionHashLabelKey``.
+REVISION_HASH = "controller-revision-hash"
+#: The label of applications that belong together: who selects by it means all of them.
+TOGETHER = "app.kubernetes.io/part-of"
 #: The groups whose controllers are known to add no labels but those of ``controller_labels``.
 KNOWN_GROUPS = frozenset({"", "apps", "batch", "argoproj.io"})
 #: Where a Rollout keeps the labels that its pods have for a while: ``spec.strategy``, Argo Rollouts 1.8.
@@ -21,17 +35,41 @@ PASSING_LABELS = (
 )
 
 
+def controller_labels(workload: Workload) -> dict[str, str]:
+    """Return the labels that the pods of a workload have besides, or instead of, those of its template.
+
+    None for a pod, and for a kind whose controller is not known here.
+    """
+    return _added_labels(workload.obj, workload.kind, workload.name or PLACEHOLDER)
+
+
 def own_mismatch(selector: LabelSelector, workload: Workload) -> str:
     """Return what a selector asks for that the workload's pods surely lack, in words; empty for nothing."""
-    if _surely_matches(selector, workload.labels):
+    if _surely_matches(selector, workload.template.labels):
         return ""
-    added = controller_labels(workload.obj, workload.kind)
+    added = controller_labels(workload)
     judged = _judged(selector, workload, added)
-    return judged.mismatch({**added, **workload.labels})
+    return judged.mismatch({**added, **workload.template.labels})
+
+
+def own_selector_edits(workload: Workload, declared: ConstraintEntry) -> tuple[Edit, ...]:
+    """Return the edit that gives a constraint the selector of its workload.
+
+    Returns:
+        Nothing where the workload has no selector of its own, where that does not select the template's
+        labels, or where it names a key that ``matchLabelKeys`` lists: the API server would refuse the pods.
+    """
+    selector = workload.selector
+    if selector is None or selector.empty or not selector.matches(workload.template.labels):
+        return ()
+    if not selector.keys.isdisjoint(declared.constraint.match_label_keys):
+        return ()
+    path = declared.path.child("labelSelector")
+    return (Edit(path, declared.raw.get("labelSelector"), selector.to_dict()),)
 
 
 def _surely_matches(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
-    """Tell whether a selector matches whatever labels are added: without looking at what that would be."""
+    """Return whether a selector matches whatever labels are added: without looking at what that would be."""
     return not selector.match_expressions and selector.matches(labels)
 
 
@@ -43,8 +81,8 @@ def _judged(selector: LabelSelector, workload: Workload, added: Mapping[str, str
     """
     open_keys = _passing_keys(workload)
     if workload.kind.group not in KNOWN_GROUPS or workload.kind.kind == "PodTemplate":
-        open_keys |= selector.keys - workload.labels.keys()
-    made = (added.keys() - workload.labels.keys()) | open_keys
+        open_keys |= selector.keys - workload.template.labels.keys()
+    made = (added.keys() - workload.template.labels.keys()) | open_keys
     by_presence = {Operator.EXISTS, Operator.DOES_NOT_EXIST}
     return LabelSelector(
         tuple(pair for pair in selector.match_labels if pair[0] not in made),
@@ -63,3 +101,49 @@ def _passing_keys(workload: Workload) -> set[str]:
     found = ErrorList()
     ways = (("spec", "strategy", *way, "labels") for way in PASSING_LABELS)
     return {key for way in ways for key in descend(workload.obj, way, found)}
+
+
+def pod_name(obj: Mapping[str, Any], kind: WorkloadKind, name: str) -> str:
+    """Return the name that a controller would give its next pod."""
+    if kind.kind != "StatefulSet":
+        return f"{name}-{PLACEHOLDER}"
+    start = member(member(obj, "spec"), "ordinals").get("start")
+    return f"{name}-{start if type(start) is int and 0 <= start <= INT32_MAX else 0}"
+
+
+def _added_labels(obj: Mapping[str, Any], kind: WorkloadKind, name: str) -> dict[str, str]:
+    """Return the labels that a controller, or for Jobs the API server, puts on the pods of a kind."""
+    if kind.revision_label is not None:
+        return {kind.revision_label: PLACEHOLDER}
+    match kind.group, kind.kind:
+        case (("apps" | "apps.kruise.io"), "StatefulSet"):
+            own = pod_name(obj, kind, name)
+            return {
+                REVISION_HASH: _label_value(f"{name}-{PLACEHOLDER}"),
+                "statefulset.kubernetes.io/pod-name": _label_value(own),
+                "apps.kubernetes.io/pod-index": own.rpartition("-")[2],
+            }
+        case (("apps" | "apps.kruise.io"), "DaemonSet"):
+            return {REVISION_HASH: PLACEHOLDER}
+        case "batch", "Job":
+            uid = member(obj, "metadata").get("uid")
+            return _job_labels(member(obj, "spec"), name, uid if isinstance(uid, str) else PLACEHOLDER_UID)
+        case "batch", "CronJob":
+            job = member(member(obj, "spec"), "jobTemplate")
+            return _job_labels(member(job, "spec"), f"{name}-{PLACEHOLDER}", PLACEHOLDER_UID)
+    return {}
+
+
+def _job_labels(spec: Mapping[str, Any], name: str, uid: str) -> dict[str, str]:
+    labels: dict[str, str] = {}
+    if spec.get("manualSelector") is not True:
+        for prefix in ("", "batch.kubernetes.io/"):
+            labels |= {f"{prefix}job-name": _label_value(name), f"{prefix}controller-uid": uid}
+    if spec.get("completionMode") == "Indexed":
+        labels["batch.kubernetes.io/job-completion-index"] = "0"
+    return labels
+
+
+def _label_value(text: str) -> str:
+    """Return a name cut to what a label can hold; a longer one makes no pods in a cluster."""
+    return text[:NAME_LENGTH].rstrip("-.")

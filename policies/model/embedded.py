@@ -70,7 +70,7 @@ def embedded_errors(path: FieldPath, entries: list[Any]) -> list[FieldError]:
     Fields that Kubernetes does not have pass: the API of the custom resource may have them.
 
     Args:
-        path: Where the list stands in the object.
+        path: Where the list is in the object.
         entries: The list.
     """
     errors = constraint_errors(entries, path, labels={}, of_template=True, strict=False)
@@ -78,7 +78,7 @@ def embedded_errors(path: FieldPath, entries: list[Any]) -> list[FieldError]:
 
 
 def _may_embed(obj: Mapping[str, Any]) -> bool:
-    """Tell whether an object is a custom resource that is not about other objects."""
+    """Return whether an object is a custom resource that is not about other objects."""
     group = str(obj.get("apiVersion")).rpartition("/")[0]
     if "." not in group or group.endswith(".k8s.io"):
         return False  # Kubernetes' own.
@@ -86,7 +86,7 @@ def _may_embed(obj: Mapping[str, Any]) -> bool:
 
 
 def _goes_on(name: str | int, child: object) -> bool:
-    """Tell whether constraints may stand below an entry."""
+    """Return whether constraints may stand below an entry."""
     if not isinstance(child, dict | list) or not child:
         return False
     return isinstance(name, int) or not name.lower().startswith(_OF_OTHERS)
@@ -99,7 +99,7 @@ def _is_list_of_constraints(value: object) -> bool:
 
 
 def _holds(error: FieldError, path: FieldPath, entries: list[Any]) -> bool:
-    """Tell whether an error stays one, whatever the controller adds to the constraint."""
+    """Return whether an error stays one, whatever the controller adds to the constraint."""
     if error.rule == ApiRule.MATCH_LABEL_KEYS_WITHOUT_SELECTOR:
         return False  # Many controllers add a selector of their own.
     position = error.path.segments[len(path.segments)]

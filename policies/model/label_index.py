@@ -1,4 +1,4 @@
-"""The distinct label sets of a repository's workloads, found by what selectors ask for.
+"""The workloads of a repository by labels, and the distinct label sets, found by what selectors ask for.
 
 The index of a cluster's pods (``engine/label_sets.py``) does the same with arrays for sets that come and go;
 a linter without a cluster does not load numpy.
@@ -6,10 +6,11 @@ a linter without a cluster does not load numpy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from policies.model.labels import LabelSelector, Operator
+from policies.model.workload import Workload
 
 
 class LabelIndex:
@@ -60,3 +61,21 @@ class LabelIndex:
             elif entry.operator is Operator.IN:
                 # A value may be listed twice.
                 yield [self._by_value.get((entry.key, value), []) for value in dict.fromkeys(entry.values)]
+
+
+class SelectedWorkloads:
+    """Workloads, each with labels; those with the same labels are looked at once."""
+
+    def __init__(self, workloads: Iterable[tuple[Mapping[str, str], Workload]]) -> None:
+        self.index = LabelIndex()
+        self._with_labels: list[list[Workload]] = []
+        for labels, workload in workloads:
+            number = self.index.add(labels)
+            if number == len(self._with_labels):
+                self._with_labels.append([])
+            self._with_labels[number].append(workload)
+
+    def matching(self, selector: LabelSelector) -> Iterator[Workload]:
+        """Yield the workloads that a selector selects, those with the same labels together."""
+        for number in self.index.matching(selector):
+            yield from self._with_labels[number]

@@ -22,7 +22,7 @@ def readable_constraint(
     """Return a constraint without what is of the wrong type, and the entry that would mean it.
 
     Numbers in quotes are numbers. A selector that cannot be read is taken to be right: it selects the pods
-    that carry it, so that no rule finds fault with what nobody knows.
+    that carry it, so that no rule finds fault with what is not known.
 
     Args:
         raw: The entry as it was written.
@@ -69,7 +69,7 @@ def _listed(value: object) -> list[object]:
 
 
 def _is_readable(selector: object, unreadable: Collection[str]) -> bool:
-    """Tell whether a selector is one, and asks for no label of the pods that cannot be read."""
+    """Return whether a selector is one, and asks for no label of the pods that cannot be read."""
     if not isinstance(selector, dict) or label_selector_errors(selector, FieldPath()):
         return False
     expressions = selector.get("matchExpressions") or ()

@@ -15,7 +15,7 @@ ENCLOSING = (("<", ">"), ("@", "@"))
 
 
 def has_placeholder(value: Any) -> bool:
-    """Tell whether a value holds a text that is still to be filled in.
+    """Return whether a value holds a text that is still to be filled in.
 
     >>> has_placeholder({"labelSelector": {"matchLabels": {"app": "${APP}"}}}), has_placeholder("web")
     (True, False)

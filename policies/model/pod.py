@@ -1,4 +1,4 @@
-"""Pods as far as spreading looks at them: templates, pods on nodes, and pods that wait for one."""
+"""Pods as the scheduler sees them: those of the cluster, and one that waits for a node."""
 
 from __future__ import annotations
 
@@ -12,17 +12,10 @@ from policies.model.interpod_terms import NO_TERMS, InterPodTerms, read_interpod
 from policies.model.node_affinity import NodeAffinity, read_node_affinity
 from policies.model.resources import Requests, assumed_requests, pod_requests
 from policies.model.taints import Toleration, read_tolerations
-from policies.model.workload import WorkloadKind, descend
+from policies.model.workload import DEFAULT_NAMESPACE
 
-#: The annotation of a static pod's mirror; the kubelet creates it, and nothing may change it.
-MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 #: The phases in which a pod holds nothing any more.
 FINISHED_PHASES = ("Succeeded", "Failed")
-#: The namespace of an object that names none, as kubectl has it.
-DEFAULT_NAMESPACE = "default"
-
-#: What tells which owner a reference means.
-_REFERENCE = ("apiVersion", "kind", "name")
 
 _METADATA = FieldPath(("metadata",))
 _NAMESPACE = _METADATA.child("namespace")
@@ -32,33 +25,6 @@ _SPEC = FieldPath(("spec",))
 _NODE_NAME = _SPEC.child("nodeName")
 _STATUS = FieldPath(("status",))
 _PHASE = _STATUS.child("phase")
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """The controller that an object belongs to."""
-
-    api_version: str
-    kind: str
-    name: str
-
-
-class PodPart(NamedTuple):
-    """A pod or a pod template, as it was read.
-
-    Attributes:
-        labels: Its labels.
-        annotations: Its annotations.
-        constraints: ``topologySpreadConstraints`` of any type, as it came; None if absent or null.
-        scheduler_name: Which profile schedules it.
-        exists: Whether there is a pod spec at all; a Rollout may refer to a Deployment instead.
-    """
-
-    labels: dict[str, str]
-    annotations: dict[str, str]
-    constraints: object
-    scheduler_name: str
-    exists: bool
 
 
 class BoundPod(NamedTuple):
@@ -90,7 +56,7 @@ class BoundPod(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PendingPod:
+class Pod:
     """A pod to place.
 
     Attributes:
@@ -99,7 +65,7 @@ class PendingPod:
         labels: Its labels.
         node_name: The only node that it accepts; empty for any.
         affinity: Which nodes it asks for.
-        tolerations: Which taints it puts up with.
+        tolerations: Which taints it tolerates.
         requests: What it takes of a node.
         gated: Whether scheduling gates hold it back.
         unmodeled: What else a scheduler would look at, as the API names it.
@@ -163,20 +129,20 @@ def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
     )
 
 
-def read_pending_pod(pod: Mapping[str, Any], at: FieldPath, found: ErrorList) -> PendingPod:
+def read_pod(pod: Mapping[str, Any], at: FieldPath, found: ErrorList) -> Pod:
     """Read a v1 Pod that is to be placed; what is of the wrong type is recorded and read as absent.
 
     Args:
         pod: The pod.
-        at: Where it stands, or the template that it was made from.
+        at: Where it is, or the template that it was made from.
         found: Takes what is wrong.
     """
     metadata_path, path = at.child("metadata"), at.child("spec")
     metadata = found.mapping(pod.get("metadata"), metadata_path)
     spec = found.mapping(pod.get("spec"), path)
     namespace = found.text(metadata.get("namespace"), metadata_path.child("namespace")) or DEFAULT_NAMESPACE
-    labels = _labels(metadata, "labels", at, found)
-    return PendingPod(
+    labels = found.labels(metadata.get("labels"), metadata_path.child("labels"))
+    return Pod(
         namespace=namespace,
         name=found.text(metadata.get("name"), metadata_path.child("name")),
         labels=labels,
@@ -194,37 +160,6 @@ def read_pending_pod(pod: Mapping[str, Any], at: FieldPath, found: ErrorList) ->
     )
 
 
-def read_pod_part(obj: Mapping[str, Any], kind: WorkloadKind, found: ErrorList) -> PodPart:
-    """Read the pod part of an object, recording what is of the wrong type."""
-    template = descend(obj, kind.template, found)
-    at = FieldPath(kind.template)
-    metadata = _member(template, "metadata", at, found)
-    spec = _member(template, "spec", at, found)
-    return PodPart(
-        labels=_labels(metadata, "labels", at, found),
-        annotations=_labels(metadata, "annotations", at, found),
-        constraints=spec.get("topologySpreadConstraints"),
-        scheduler_name=scheduler if isinstance(scheduler := spec.get("schedulerName"), str) else "",
-        exists=bool(spec),
-    )
-
-
-def controller_of(metadata: Mapping[str, Any]) -> Owner | None:
-    """Return the owner that controls an object; None if none does or the references are no such list."""
-    reference = controller_reference(metadata)
-    return None if reference is None else Owner(reference["apiVersion"], reference["kind"], reference["name"])
-
-
-def controller_reference(metadata: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the reference to the owner that controls an object; its type, kind and name are texts."""
-    references = metadata.get("ownerReferences")
-    for reference in references if isinstance(references, list) else ():
-        is_controller = isinstance(reference, dict) and reference.get("controller") is True
-        if is_controller and all(isinstance(reference.get(key), str) for key in _REFERENCE):
-            return reference  # type: ignore[no-any-return]  # a dict, as was just asked
-    return None
-
-
 def _unmodeled(spec: Mapping[str, Any]) -> Iterator[str]:
     """Yield what a scheduler looks at besides; what is of the wrong type asks for nothing."""
     volumes = _objects(spec.get("volumes"))
@@ -236,13 +171,3 @@ def _unmodeled(spec: Mapping[str, Any]) -> Iterator[str]:
 
 def _objects(raw: object) -> list[dict[str, Any]]:
     return [item for item in raw if isinstance(item, dict)] if isinstance(raw, list) else []
-
-
-def _member(parent: dict[str, Any], name: str, at: FieldPath, found: ErrorList) -> dict[str, Any]:
-    value = parent.get(name)
-    return value if isinstance(value, dict) else found.mapping(value, at.child(name))
-
-
-def _labels(metadata: dict[str, Any], name: str, at: FieldPath, found: ErrorList) -> dict[str, str]:
-    raw = metadata.get(name)
-    return {} if raw is None else found.labels(raw, at.child("metadata", name))

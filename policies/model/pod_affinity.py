@@ -22,9 +22,9 @@ from policies.manifests.fields import (
     invalid_value,
     required_value,
 )
-from policies.model.declared import Workload
 from policies.model.labels import LabelSelector, check_label_selector, is_usual_selector, label_key_errors
 from policies.model.placeholders import has_placeholder
+from policies.model.workload import Workload
 
 #: The rule that a term breaks which the API server refuses.
 TERM_INVALID: Final = "affinity-term-invalid"
@@ -154,7 +154,7 @@ def separates_replicas(term: AffinityTerm, workload: Workload) -> bool:
     """Tell whether a term is certain to keep, or prefer to keep, a workload's replicas apart."""
     if not term.anti or term.excludes_own_value or term.selector is None:
         return False
-    labels = workload.labels
+    labels = workload.template.labels
     return (
         term.is_about_namespace_of(workload)
         and term.selector.keys <= labels.keys()
@@ -182,10 +182,10 @@ class _Entry(NamedTuple):
 
 def _entries(workload: Workload, found: ErrorList) -> Iterator[_Entry]:
     """Yield the entries of the four lists, and record what is no list or no object."""
-    if not workload.spec.get("affinity"):
+    if not workload.template.spec.get("affinity"):
         return
     path = workload.pod_path.child("spec", "affinity")
-    affinity = found.mapping(workload.spec["affinity"], path)
+    affinity = found.mapping(workload.template.spec["affinity"], path)
     for kind in _KINDS:
         lists = found.mapping(affinity.get(kind), path.child(kind))
         for name in (_REQUIRED, _PREFERRED):

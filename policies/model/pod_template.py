@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from policies.model.quantity import BILLION, parse_quantity
-from policies.model.workload import REVISION_OWNERS
+from policies.model.workload_kinds import REVISION_OWNERS
 
 #: Marks an object that got constraints, with the name of the policy that gave them.
 INJECTED_ANNOTATION: Final = "evenkeel.dev/injected-by"
@@ -243,7 +243,7 @@ def _drop_pull_policy(parent: dict[str, Any], image: str, policy: str) -> None:
 
 
 def _is_latest(image: str) -> bool:
-    """Tell whether an image's tag is latest, as it is without a tag and a digest; never of an invalid name.
+    """Return whether an image's tag is latest, as it is without a tag and a digest; never of an invalid name.
 
     >>> [_is_latest(image) for image in ("web", "host:5000/web", "web:latest", "web:1", "web@sha256:0", "ko://x")]
     [True, True, True, False, False, False]

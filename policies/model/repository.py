@@ -7,22 +7,23 @@ from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any
 
-from policies.manifests.fields import ErrorList, FieldPath
-from policies.model.autoscalers import NODE_AUTOSCALERS, Tool, runs_cluster_autoscaler, tool_of_object
-from policies.model.declared import Workload
-from policies.model.folders import Copies, Place, Places, Sums
+from policies.manifests.fields import ErrorList, FieldPath, descend
+from policies.model.label_index import SelectedWorkloads
 from policies.model.labels import LabelSelector, label_selector_errors
+from policies.model.neighbors import AppKey, Copies, CopyScope, FolderIndex, FolderSums, Neighbors, by_object
 from policies.model.scaling import (
     MAX_BUDGETS,
+    NODE_AUTOSCALERS,
     Autoscaler,
     DisruptionBudget,
     DisruptionBudgets,
     LargestAutoscaler,
     ReplicaRange,
+    Tool,
+    runs_cluster_autoscaler,
+    tool_of_object,
 )
-from policies.model.selected_workloads import SelectedWorkloads
-from policies.model.selector_overlap import Kinship, Neighbors, by_object
-from policies.model.workload import descend
+from policies.model.workload import Workload
 
 #: The kinds that a repository understands besides workloads, by group and kind.
 AUTOSCALER, SCALED_OBJECT, BUDGET = (
@@ -59,14 +60,14 @@ class Repository:
     tools: set[Tool] = field(default_factory=set)
     scheduler_configs: list[Mapping[str, Any]] = field(default_factory=list)
     _copies: Copies = field(default_factory=Copies)
-    _lenders: dict[Hashable, Places[list[Workload]]] = field(default_factory=dict)
-    _autoscalers: dict[Hashable, Places[LargestAutoscaler]] = field(default_factory=dict)
-    _budgets: dict[str, dict[LabelSelector, Places[DisruptionBudgets]]] = field(default_factory=dict)
+    _lenders: dict[Hashable, FolderIndex[list[Workload]]] = field(default_factory=dict)
+    _autoscalers: dict[Hashable, FolderIndex[LargestAutoscaler]] = field(default_factory=dict)
+    _budgets: dict[str, dict[LabelSelector, FolderIndex[DisruptionBudgets]]] = field(default_factory=dict)
     _selectors: dict[str, dict[int | None, list[LabelSelector]]] = field(default_factory=dict)
     _selected: dict[str, SelectedWorkloads] = field(default_factory=dict)
     _labeled: SelectedWorkloads | None = None
     _neighbors: dict[Hashable, Neighbors] = field(default_factory=dict)
-    _pods: dict[tuple[str, LabelSelector], tuple[Sums, Sums]] = field(default_factory=dict)
+    _pods: dict[tuple[str, LabelSelector], tuple[FolderSums, FolderSums]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -125,7 +126,7 @@ class Repository:
         """Whether nodes are added for pods that are pending, as far as the objects tell."""
         return not self.tools.isdisjoint(NODE_AUTOSCALERS)
 
-    def place(self, workload: Workload) -> Place:
+    def place(self, workload: Workload) -> CopyScope:
         """Return where a workload is, which says what of the repository goes with it."""
         return self._copies.place(workload.identity, workload.folder)
 
@@ -145,7 +146,7 @@ class Repository:
         return ReplicaRange(workload.replicas, workload.replicas)
 
     def lends_template(self, workload: Workload) -> bool:
-        """Tell whether a Rollout makes the pods of a workload's template: its labels are on them then."""
+        """Return whether a Rollout makes the pods of a workload's template: its labels are on them then."""
         found = self._lenders.get(workload.identity)
         return found is not None and any(found.near(self.place(workload)))
 
@@ -153,27 +154,27 @@ class Repository:
         self,
         workload: Workload,
         selector: LabelSelector,
-        kinship: Callable[[Workload], Kinship] = by_object,
+        key_of: Callable[[Workload], AppKey] = by_object,
     ) -> list[Workload]:
         """Return the first few other workloads that go with a workload and whose pods a selector selects.
 
         Args:
             workload: The workload.
             selector: Which pods.
-            kinship: What makes two workloads others to each other; by default that they are not one object.
+            key_of: What makes two workloads others to each other; by default that they are not one object.
         """
-        asked = workload.namespace, selector, kinship
+        asked = workload.namespace, selector, key_of
         neighbors = self._neighbors.get(asked)
         if neighbors is None:
             selected = self._of_namespace(workload.namespace).matching(selector)
-            neighbors = self._neighbors[asked] = Neighbors((other, kinship(other)) for other in selected)
-        return neighbors.others(kinship(workload), self.place(workload))
+            neighbors = self._neighbors[asked] = Neighbors((other, key_of(other)) for other in selected)
+        return neighbors.others(key_of(workload), self.place(workload))
 
     def labeled(self, selector: LabelSelector) -> Iterator[Workload]:
         """Yield the workloads of all namespaces whose own labels a selector selects."""
         if self._labeled is None:
             every = chain.from_iterable(self.workloads.values())
-            self._labeled = SelectedWorkloads((own_labels(workload), workload) for workload in every)
+            self._labeled = SelectedWorkloads((workload.template.labels, workload) for workload in every)
         return self._labeled.matching(selector)
 
     def budgets(self, workload: Workload) -> list[DisruptionBudget]:
@@ -181,7 +182,7 @@ class Repository:
 
         Of many only a few: the API server evicts no pod that two select.
         """
-        number = self._of_namespace(workload.namespace).index.find(workload.labels)
+        number = self._of_namespace(workload.namespace).index.find(workload.template.labels)
         found: dict[int, DisruptionBudget] = {}
         for selector in self._budget_selectors(workload.namespace).get(number, ()):
             for few in self._budgets[workload.namespace][selector].near(self.place(workload)):
@@ -189,14 +190,14 @@ class Repository:
         return list(found.values())[:MAX_BUDGETS]
 
     def selects_any(self, selector: LabelSelector, namespace: str) -> bool:
-        """Tell whether a selector selects the pods of any workload of a namespace."""
+        """Return whether a selector selects the pods of any workload of a namespace."""
         return any(True for _ in self._of_namespace(namespace).matching(selector))
 
     def pods(self, namespace: str, budget: DisruptionBudget) -> int | None:
         """Return how many pods at most a disruption budget selects; None where that is not known, or none."""
         asked = namespace, budget.selector
         if asked not in self._pods:
-            pods, unknown = self._pods[asked] = Sums(), Sums()
+            pods, unknown = self._pods[asked] = FolderSums(), FolderSums()
             for workload in self._of_namespace(namespace).matching(budget.selector):
                 replicas, place = self.replicas(workload), self.place(workload)
                 pods.add(place, 0 if replicas is None else replicas.most)
@@ -208,7 +209,7 @@ class Repository:
         found = self._selected.get(namespace)
         if found is None:
             workloads = self.workloads.get(namespace, ())
-            found = SelectedWorkloads((workload.labels, workload) for workload in workloads)
+            found = SelectedWorkloads((workload.template.labels, workload) for workload in workloads)
             self._selected[namespace] = found
         return found
 
@@ -227,7 +228,7 @@ class Repository:
     def _take_rollout(self, workload: Workload) -> None:
         named = descend(workload.obj, ("spec", "workloadRef"), ErrorList())
         key = (workload.namespace, str(named.get("kind")), str(named.get("name")))
-        for bucket in self._lenders.setdefault(key, Places(list)).buckets_for(workload.folder):
+        for bucket in self._lenders.setdefault(key, FolderIndex(list)).buckets_for(workload.folder):
             bucket.append(workload)
 
     def _take_autoscaler(
@@ -239,7 +240,7 @@ class Repository:
         # Only a ScaledObject may leave the kind out.
         key = (namespace, str(target.get("kind", "Deployment")), str(target.get("name")))
         scaler = Autoscaler(name, least, max(least, most), folder)
-        for bucket in self._autoscalers.setdefault(key, Places(LargestAutoscaler)).buckets_for(folder):
+        for bucket in self._autoscalers.setdefault(key, FolderIndex(LargestAutoscaler)).buckets_for(folder):
             bucket.add(scaler)
 
     def _take_budget(self, namespace: str, spec: Mapping[str, Any], *, named: tuple[str, str]) -> None:
@@ -250,19 +251,13 @@ class Repository:
         limits = spec.get("minAvailable"), spec.get("maxUnavailable")
         budget = DisruptionBudget(name, LabelSelector.parse(selector), *limits, folder)
         places = self._budgets.setdefault(namespace, {}).setdefault(
-            budget.selector, Places(DisruptionBudgets)
+            budget.selector, FolderIndex(DisruptionBudgets)
         )
         for few in places.buckets_for(folder):
             few.add(budget)
 
 
-def own_labels(workload: Workload) -> Mapping[str, str]:
-    """Return a workload's own labels, those of its metadata."""
-    metadata = descend(workload.obj, ("metadata",), ErrorList())
-    return ErrorList().labels(metadata.get("labels"), FieldPath())
-
-
 def is_scheduler_config(obj: Mapping[str, Any]) -> bool:
-    """Tell whether an object is a KubeSchedulerConfiguration of some version."""
+    """Return whether an object is a KubeSchedulerConfiguration of some version."""
     version, kind = obj.get("apiVersion"), obj.get("kind")
     return isinstance(version, str) and (version.rpartition("/")[0], kind) == SCHEDULER_CONFIG

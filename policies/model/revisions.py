@@ -12,10 +12,10 @@ import sys
 from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
-from policies.manifests.fields import ErrorList
-from policies.model.pod import controller_reference
+from policies.manifests.fields import ErrorList, descend, member
 from policies.model.pod_template import INJECTED_ANNOTATION, TemplateKey, template_key
-from policies.model.workload import KNOWN_KINDS, WorkloadKind, descend
+from policies.model.workload import Workload, controller_reference
+from policies.model.workload_kinds import KNOWN_KINDS
 
 #: In a snapshot file: the digest of a template whose containers are not written in full.
 TEMPLATE_DIGEST_ANNOTATION: Final = "evenkeel.dev/template-digest"
@@ -60,13 +60,13 @@ class Revision(NamedTuple):
 
 def read_revision(obj: Mapping[str, Any]) -> Revision | None:
     """Return the revision that a ReplicaSet or StatefulSet of the cluster holds; None if it has none."""
-    metadata, spec = _member(obj, "metadata"), _member(obj, "spec")
-    template, name = _member(spec, "template"), _text(metadata.get("name"))
+    metadata, spec = member(obj, "metadata"), member(obj, "spec")
+    template, name = member(spec, "template"), _text(metadata.get("name"))
     key = _stored_key(metadata, template)
     if not key.digest:
         return None
     if obj.get("kind") == _STATEFUL_SET.kind:
-        status = _member(obj, "status")
+        status = member(obj, "status")
         update = _text(status.get("updateRevision"))
         # Until the controller has observed the template, this is the revision before it.
         if not update or status.get("observedGeneration") != metadata.get("generation"):
@@ -79,7 +79,7 @@ def read_revision(obj: Mapping[str, Any]) -> Revision | None:
     ):
         return None
     kind_name, revision_label = _OWNERS[group_kind]
-    labels, own_labels = _member(_member(template, "metadata"), "labels"), _member(metadata, "labels")
+    labels, own_labels = member(member(template, "metadata"), "labels"), member(metadata, "labels")
     marked = _text(labels.get(revision_label))
     if not marked:
         return None
@@ -92,26 +92,22 @@ def read_revision(obj: Mapping[str, Any]) -> Revision | None:
         marked,
         key,
         _text(metadata.get("creationTimestamp")),
-        _number(_member(metadata, "annotations")),
+        _number(member(metadata, "annotations")),
         None if own_labels == labels else {k: v for k, v in own_labels.items() if isinstance(v, str)},
     )
 
 
-def find_revision(
-    obj: Mapping[str, Any], kind: WorkloadKind, revisions: Collection[Revision]
-) -> Revision | None:
+def find_revision(workload: Workload, revisions: Collection[Revision]) -> Revision | None:
     """Return the revision to which the next pod of a workload would belong; None if that is a new one.
 
     Args:
-        obj: The workload, from the API server or from a file. A file is taken as ``kubectl apply`` would: the
-            time of the last restart, which it does not state, stays.
-        kind: Its kind.
+        workload: The workload, from the API server or from a file. A file is taken as ``kubectl apply``
+            would: the time of the last restart, which it does not state, stays.
         revisions: Those that the cluster has of a workload of this name.
     """
     if not revisions:
         return None
-    metadata = _member(obj, "metadata")
-    uid, selector = _text(metadata.get("uid")), kind.read_selector(obj)
+    uid, selector = _text(workload.metadata.get("uid")), workload.selector
     own = [
         revision
         for revision in revisions
@@ -120,7 +116,8 @@ def find_revision(
     ]
     if not own:
         return None
-    wanted = template_key(descend(obj, kind.template, ErrorList()), injected=_is_injected(metadata))
+    template = descend(workload.obj, workload.kind.template, ErrorList())
+    wanted = template_key(template, injected=_is_injected(workload.metadata))
     if not uid and not wanted.restarted_at:
         wanted = wanted._replace(restarted_at=max(own, key=_newest).template.restarted_at)
     equal = [revision for revision in own if revision.template == wanted]
@@ -129,13 +126,13 @@ def find_revision(
 
 def written_digest(obj: Mapping[str, Any]) -> dict[str, str]:
     """Return the annotation for an object of a snapshot file, which keeps only parts of its template."""
-    key = _stored_key(_member(obj, "metadata"), _member(_member(obj, "spec"), "template"))
+    key = _stored_key(member(obj, "metadata"), member(member(obj, "spec"), "template"))
     return {TEMPLATE_DIGEST_ANNOTATION: key.digest.hex()} if key.digest else {}
 
 
 def _stored_key(metadata: Mapping[str, Any], template: Mapping[str, Any]) -> TemplateKey:
     key = template_key(template, injected=_is_injected(metadata))
-    written = _text(_member(metadata, "annotations").get(TEMPLATE_DIGEST_ANNOTATION))
+    written = _text(member(metadata, "annotations").get(TEMPLATE_DIGEST_ANNOTATION))
     try:
         return key._replace(digest=bytes.fromhex(written)) if written else key
     except ValueError:
@@ -143,7 +140,7 @@ def _stored_key(metadata: Mapping[str, Any], template: Mapping[str, Any]) -> Tem
 
 
 def _is_injected(metadata: Mapping[str, Any]) -> bool:
-    return INJECTED_ANNOTATION in _member(metadata, "annotations")
+    return INJECTED_ANNOTATION in member(metadata, "annotations")
 
 
 def _newest(revision: Revision) -> tuple[int, str, str]:
@@ -156,11 +153,6 @@ def _number(annotations: Mapping[str, Any]) -> int:
         if text.isascii() and text.isdecimal():
             return int(text[:18])
     return 0
-
-
-def _member(parent: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = parent.get(name)
-    return value if isinstance(value, dict) else {}
 
 
 def _text(value: object) -> str:

@@ -1,15 +1,113 @@
-"""Autoscalers and disruption budgets, as far as they matter to the workloads that they are for."""
+"""What changes how many pods and nodes there are: autoscalers, rolling updates, disruption budgets."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from enum import StrEnum
+from typing import Any, NamedTuple
 
-from policies.model.declared import Workload
 from policies.model.labels import LabelSelector
+from policies.model.workload import Workload
 
 #: Disruption budgets of a workload that are looked at. Arbitrary; more than one is a mistake already.
 MAX_BUDGETS = 10
+#: What both ends are where a Deployment does not say: ``SetDefaults_Deployment``, ``apis/apps/v1``.
+DEFAULT_SHARE = "25%"
+_PERCENT = re.compile(r"(\d{1,6})%")
+
+
+class Tool(StrEnum):
+    """A tool that moves pods or adds nodes."""
+
+    CLUSTER_AUTOSCALER = "Cluster Autoscaler"
+    KARPENTER = "Karpenter"
+    DESCHEDULER = "descheduler"
+
+
+#: The tools that add nodes for pending pods.
+NODE_AUTOSCALERS = (Tool.CLUSTER_AUTOSCALER, Tool.KARPENTER)
+#: The group of Karpenter's objects.
+KARPENTER_GROUP = "karpenter.sh"
+#: How the labels start that Karpenter itself puts on the nodes that it adds, those of its providers too.
+KARPENTER_LABELS = ("karpenter.sh/", "karpenter.k8s.")
+#: The label of the nodes that Karpenter adds.
+KARPENTER_NODE_LABEL = "karpenter.sh/nodepool"
+#: The plugin of the descheduler that evicts pods by their constraints, in policies of v1alpha1 and v1alpha2.
+SPREAD_PLUGIN = "RemovePodsViolatingTopologySpreadConstraint"
+#: The option with which Cluster Autoscaler reads the scheduler's configuration.
+SCHEDULER_CONFIG_OPTION = "--scheduler-config-file"
+
+_AUTOSCALER_IMAGE = "cluster-autoscaler"
+_POLICY_KIND = "DeschedulerPolicy"
+
+
+def tool_of_object(obj: Mapping[str, Any]) -> Tool | None:
+    """Return the tool that an object sets up: a NodePool of Karpenter, a policy of the descheduler."""
+    version, kind = obj.get("apiVersion"), obj.get("kind")
+    if not isinstance(version, str):
+        return None
+    if version.partition("/")[0] == KARPENTER_GROUP and "/" in version:
+        return Tool.KARPENTER
+    if kind == _POLICY_KIND and _mentions(obj, SPREAD_PLUGIN):
+        return Tool.DESCHEDULER
+    if kind == "ConfigMap" and version == "v1":
+        texts = obj.get("data")
+        for text in texts.values() if isinstance(texts, dict) else ():
+            if isinstance(text, str) and _POLICY_KIND in text and SPREAD_PLUGIN in text:
+                return Tool.DESCHEDULER
+    return None
+
+
+def runs_cluster_autoscaler(workload: Workload) -> bool:
+    """Return whether a workload is Cluster Autoscaler, by its image."""
+    return any(_name_of(container.get("image")) == _AUTOSCALER_IMAGE for container in _containers(workload))
+
+
+def reads_scheduler_config(workload: Workload) -> bool:
+    """Return whether a Cluster Autoscaler is given the scheduler's configuration."""
+    return any(
+        isinstance(word, str) and word.startswith(SCHEDULER_CONFIG_OPTION)
+        for container in _containers(workload)
+        for field in ("command", "args")
+        for word in _list(container.get(field))
+    )
+
+
+def _containers(workload: Workload) -> Iterator[dict[str, Any]]:
+    for entry in _list(workload.template.spec.get("containers")):
+        if isinstance(entry, dict):
+            yield entry
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _name_of(image: object) -> str:
+    """Return the last part of an image's name, without tag and digest.
+
+    >>> _name_of("registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.2")
+    'cluster-autoscaler'
+    """
+    if not isinstance(image, str):
+        return ""
+    return image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+
+
+def _mentions(node: object, text: str) -> bool:
+    """Return whether a text is a key or a value anywhere below a node."""
+    pending = [node]
+    while pending:
+        found = pending.pop()
+        if found == text:
+            return True
+        if isinstance(found, dict):
+            pending += [*found, *found.values()]
+        elif isinstance(found, list):
+            pending += found
+    return False
 
 
 class ReplicaRange(NamedTuple):
@@ -82,3 +180,48 @@ class DisruptionBudgets:
         """Take a budget in."""
         if len(self.budgets) < MAX_BUDGETS:
             self.budgets.append(budget)
+
+
+class RollingUpdate(NamedTuple):
+    """How far the number of pods may stray while revisions change."""
+
+    unavailable: int
+    surge: int
+
+
+def rolling_update(workload: Workload, replicas: int) -> RollingUpdate | None:
+    """Return the limits of a Deployment's rolling update; None for other kinds and ways, and broken values.
+
+    Source: ``ResolveFenceposts``, ``pkg/controller/deployment/util/deployment_util.go``, Kubernetes 1.36.
+    """
+    if (workload.kind.group, workload.kind.kind) != ("apps", "Deployment"):
+        return None
+    spec = workload.obj.get("spec")
+    strategy: Any = (spec.get("strategy") if isinstance(spec, dict) else None) or {}
+    if not isinstance(strategy, dict) or strategy.get("type", "RollingUpdate") != "RollingUpdate":
+        return None
+    limits = strategy.get("rollingUpdate") or {}
+    if not isinstance(limits, dict):
+        return None
+    unavailable = _resolved(limits.get("maxUnavailable"), replicas, up=False)
+    surge = _resolved(limits.get("maxSurge"), replicas, up=True)
+    if unavailable is None or surge is None:
+        return None
+    return RollingUpdate(unavailable or int(surge == 0), surge)
+
+
+def _resolved(value: object, replicas: int, *, up: bool) -> int | None:
+    """Return a number of pods, or a share of the replicas rounded up or down.
+
+    >>> _resolved("25%", 3, up=False), _resolved("25%", 3, up=True), _resolved(2, 3, up=True)
+    (0, 1, 2)
+    """
+    if value is None:
+        value = DEFAULT_SHARE
+    if type(value) is int:
+        return value
+    percent = _PERCENT.fullmatch(value) if isinstance(value, str) else None
+    if percent is None:
+        return None
+    hundredths = int(percent[1]) * replicas
+    return -(-hundredths // 100) if up else hundredths // 100

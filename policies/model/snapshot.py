@@ -8,8 +8,8 @@ from typing import Any
 
 from policies.manifests.fields import ErrorList, FieldPath, wrong_type
 from policies.model.labels import LabelSelector, check_label_selector
-from policies.model.pod import DEFAULT_NAMESPACE, Owner
 from policies.model.revisions import REVISION_KINDS, TEMPLATE_DIGEST_ANNOTATION, Revision, read_revision
+from policies.model.workload import DEFAULT_NAMESPACE, Owner
 
 #: The controllers whose selector kube-scheduler adds, by apiVersion and kind; True for a plain label map.
 #: Source: ``DefaultSelector``, ``pkg/scheduler/framework/plugins/helper/spread.go``, Kubernetes 1.36.
@@ -33,7 +33,7 @@ _SELECTOR = _SPEC.child("selector")
 
 
 @dataclass(frozen=True, slots=True)
-class Controller:
+class PodController:
     """A controller that pods belong to.
 
     Attributes:
@@ -57,10 +57,10 @@ class Namespace:
 
 @dataclass(slots=True)
 class Snapshot:
-    """What is known of a cluster, one object after the other. Whoever shares it among threads guards it.
+    """What is known of a cluster, one object after the other. Threads that share it need a lock.
 
     Services stand under one pair of their selector, so that a pod finds those that match it without
-    looking at every service of its namespace. An object without a namespace stands in ``default``.
+    looking at every service of its namespace. An object without a namespace is in ``default``.
 
     Attributes:
         namespaces: The namespaces by name; look only.
@@ -68,7 +68,7 @@ class Snapshot:
 
     namespaces: dict[str, Namespace] = field(default_factory=dict)
     # By apiVersion and kind, and there by namespace and name.
-    _controllers: dict[tuple[str, str], dict[tuple[str, str], Controller]] = field(
+    _controllers: dict[tuple[str, str], dict[tuple[str, str], PodController]] = field(
         default_factory=lambda: {kind: {} for kind in SELECTING_OWNERS}
     )
     # By the workload's kind, namespace and name, and there by the controller's name.
@@ -81,7 +81,7 @@ class Snapshot:
     def apply(self, obj: Mapping[str, Any], found: ErrorList) -> None:
         """Take an object in, in place of the one of its kind, namespace and name.
 
-        An object with errors is left out, and what stood in its place is gone as well: nobody knows what
+        An object with errors is left out, and what was in its place is gone as well: it is not known what
         became of it. Objects of other kinds are passed over.
         """
         kind = kind_of(obj)
@@ -101,7 +101,7 @@ class Snapshot:
         match entry:
             case Namespace():
                 self.namespaces[name] = entry
-            case Controller():
+            case PodController():
                 self._controllers[kind][namespace, name] = entry
                 if (revision := entry.revision) is not None:
                     place = (revision.kind, namespace, revision.workload)
@@ -130,7 +130,7 @@ class Snapshot:
             if selector.items() <= labels.items()
         ]
 
-    def controller(self, owner: Owner, namespace: str) -> Controller | None:
+    def controller(self, owner: Owner, namespace: str) -> PodController | None:
         """Return the controller that an owner reference names, or None if the cluster has none such."""
         namespace = namespace or DEFAULT_NAMESPACE
         return self._controllers.get((owner.api_version, owner.kind), {}).get((namespace, owner.name))
@@ -177,7 +177,7 @@ class Snapshot:
         # A service without a selector matches no pod; an empty one matches all and adds nothing.
         if not selector:
             return
-        # The pair that the fewest share: one such as part-of=shop may stand in every service.
+        # The pair that the fewest share: one such as part-of=shop may are in every service.
         places = [(namespace, *pair) for pair in selector.items()]
         place = min(places, key=lambda place: len(self._selectors.get(place, ())))
         self._selectors.setdefault(place, {})[name] = selector
@@ -204,7 +204,7 @@ def kind_of(obj: Mapping[str, Any]) -> tuple[str, str]:
 
 def _read(
     kind: tuple[str, str], obj: Mapping[str, Any], metadata: Mapping[str, Any], *, found: ErrorList
-) -> Namespace | Controller | dict[str, str]:
+) -> Namespace | PodController | dict[str, str]:
     """Read what is kept of an object: of a service, its selector."""
     annotations = found.labels(metadata.get("annotations"), _METADATA.child("annotations"))
     annotations = {key: text for key, text in annotations.items() if key.startswith(_KEPT_ANNOTATIONS)}
@@ -221,4 +221,4 @@ def _read(
         return {} if raw is None else raw["matchLabels"]
     selector = None if raw is None or found.count > before else LabelSelector.parse(raw)
     annotations.pop(TEMPLATE_DIGEST_ANNOTATION, None)
-    return Controller(selector, annotations, read_revision(obj) if kind in REVISION_KINDS else None)
+    return PodController(selector, annotations, read_revision(obj) if kind in REVISION_KINDS else None)

@@ -12,7 +12,7 @@ from policies.model.node import Node, without_transient
 
 @dataclass(frozen=True)
 class ClusterTopology:
-    """The nodes of a cluster, or only the domains that somebody wrote down.
+    """The nodes of a cluster, or only the domains that a policy lists.
 
     Rules judge manifests, which outlive a drain: cordons and taints for a condition that passes are left out.
 

@@ -8,6 +8,7 @@ those of ``validateTopologySpreadConstraints`` (``pkg/apis/core/validation/valid
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any, Final
 
 from policies.manifests.fields import (
     SHOWN_VALUE_LENGTH,
@@ -26,7 +27,6 @@ from policies.manifests.fields import (
 from policies.manifests.sanitize import one_line
 from policies.model.api_rules import ApiRule
 from policies.model.constraint import ACTIONS, CONSTRAINT_FIELDS, INCLUSION_POLICIES, WhenUnsatisfiable
-from policies.model.json_size import MAX_SIZE, size_of
 from policies.model.labels import (
     check_label_selector,
     is_usual_selector,
@@ -35,6 +35,13 @@ from policies.model.labels import (
 )
 from policies.model.match_label_keys import Merge, check_merge
 
+#: Characters that count as much as an entry: reading an entry costs what reading so many characters does.
+CHARACTERS: Final = 256
+#: Keys of an object up to which it does not count how long they are: nearly every review has many such.
+FEW_KEYS: Final = 8
+#: The size up to which a list of constraints, or a selector, is read: it bounds what each rule costs that
+#: looks at it. Arbitrary; people write 20 entries, and 200 constraints of the usual form fit.
+MAX_SIZE: Final = 2000
 #: The largest value of the API's int32 fields.
 INT32_MAX = 2**31 - 1
 #: The smallest value of the API's int32 fields.
@@ -43,6 +50,36 @@ INT32_MIN = -(2**31)
 INCLUSION_FIELDS = ("nodeAffinityPolicy", "nodeTaintsPolicy")
 #: What ``defaultingType`` may be: ``PodTopologySpreadArgs``, Kubernetes 1.36.
 DEFAULTING_TYPES = ("System", "List")
+
+
+def size_of(value: Any, most: int) -> int:
+    """Return how many entries a value has on all levels, and ``CHARACTERS`` characters count as one more.
+
+    Args:
+        value: Of JSON.
+        most: Beyond this nothing more is looked at, and a number above it is returned.
+
+    >>> size_of([{"key": "app", "values": ["a", "b"]}], 100), size_of(["a"] * 1_000_000, 100) > 100
+    (5, True)
+    """
+    size = 0
+    nodes = [value]
+    for node in nodes:
+        kind = type(node)
+        if kind is str:
+            if (length := len(node)) < CHARACTERS:
+                continue
+            size += length // CHARACTERS
+        elif kind is dict or kind is list:
+            size += len(node)
+            # What a level brings is only looked at if there is room for it.
+            if size <= most:
+                nodes += node.values() if kind is dict else node
+                if kind is dict and len(node) > FEW_KEYS:
+                    size += sum(map(len, node)) // CHARACTERS
+        if size > most:
+            break
+    return size
 
 
 def constraint_errors(

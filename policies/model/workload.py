@@ -1,159 +1,336 @@
-"""Workload kinds: where each keeps its pod template, its selector and its replicas."""
+"""A pod, or an object whose controller makes pods of a template: read once, and passed on from there."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Self
 
-from policies.manifests.errors import UsageError
-from policies.manifests.fields import ErrorList, FieldPath, shown
-from policies.model.json_size import MAX_SIZE, size_of
+from policies.manifests.fields import (
+    WRONG_TYPE,
+    ErrorList,
+    FieldError,
+    FieldPath,
+    descend,
+    is_cut,
+    member,
+    text_member,
+)
+from policies.model.constraint import EVERY_FIELD, Constraint, ReleaseFields, WhenUnsatisfiable
 from policies.model.labels import LabelSelector, label_selector_errors
+from policies.model.match_label_keys import Merge
+from policies.model.node_affinity import NodeAffinity, read_node_affinity
+from policies.model.partial_constraint import readable_constraint
+from policies.model.taints import Toleration, read_tolerations
+from policies.model.validation import MAX_SIZE, constraint_errors, size_of
+from policies.model.workload_kinds import REVISION_OWNERS, WorkloadKind
 
-_PATH = re.compile(r"[A-Za-z][A-Za-z0-9]*(\.[A-Za-z][A-Za-z0-9]*)*")
-_GROUP_KIND = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?)/([A-Z][A-Za-z0-9]*)")
+#: The namespace of an object that names none, as kubectl has it.
+DEFAULT_NAMESPACE = "default"
+
+#: What a reference to an owner is recognized by.
+_REFERENCE = ("apiVersion", "kind", "name")
+_METADATA = FieldPath(("metadata",))
+_LABELS = _METADATA.child("labels")
+_ANNOTATIONS = _METADATA.child("annotations")
 
 
 @dataclass(frozen=True, slots=True)
-class WorkloadKind:
-    """One kind of object that is a pod or holds a pod template.
+class Owner:
+    """The controller that an object belongs to."""
+
+    api_version: str
+    kind: str
+    name: str
+
+
+class PodTemplate(NamedTuple):
+    """The pod template of a workload; a pod is its own.
 
     Attributes:
-        group: The API group, empty for the core group.
-        kind: The kind's name.
-        template: The way to the pod template; empty for a pod, which is its own.
-        selector: The way to the selector of the workload's pods; None where it has none of its own.
-        selector_is_map: Whether that selector is a plain map of labels, as a ReplicationController's.
-        replicas: The way to the number of replicas; None where there is none.
-        revision_label: The label with which its controller tells revisions apart.
-        spreads: Whether default constraints make sense for its pods.
+        labels: The labels of its pods.
+        annotations: Their annotations.
+        spec: Their spec; empty if there is none, as in a Rollout that refers to a Deployment.
+        constraints: ``topologySpreadConstraints`` of any type, as it came; None if absent or null.
     """
 
-    group: str
-    kind: str
-    template: tuple[str, ...]
-    selector: tuple[str, ...] | None = None
-    selector_is_map: bool = False
-    replicas: tuple[str, ...] | None = None
-    revision_label: str | None = None
-    spreads: bool = True
-    constraints_path: FieldPath = field(init=False, compare=False)
-
-    def __post_init__(self) -> None:
-        path = FieldPath(self.template).child("spec", "topologySpreadConstraints")
-        object.__setattr__(self, "constraints_path", path)
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    spec: dict[str, Any]
+    constraints: object
 
     @property
-    def is_pod(self) -> bool:
-        """Whether objects of this kind are pods themselves."""
-        return not self.template
+    def scheduler_name(self) -> str:
+        """Which profile schedules its pods; empty for the default."""
+        return text_member(self.spec, "schedulerName")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ConstraintEntry:
+    """A valid entry of ``topologySpreadConstraints``.
+
+    Attributes:
+        constraint: The constraint, with every field that the release drops at its default.
+        path: Its path in the object.
+        raw: As it was written.
+    """
+
+    constraint: Constraint
+    path: FieldPath
+    raw: Mapping[str, Any]
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether it keeps pods pending (DoNotSchedule)."""
+        return self.constraint.when_unsatisfiable is WhenUnsatisfiable.DO_NOT_SCHEDULE
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Workload:
+    """A pod or workload as it was read; what is not needed by everything is read when it is requested.
+
+    Attributes:
+        obj: The object as it came.
+        kind: Where its kind keeps things.
+        namespace: Its namespace; empty where a manifest names none.
+        metadata: Its metadata, empty where that is of the wrong type.
+        labels: Its own labels, which scopes select by.
+        annotations: Its own annotations.
+        template: Its pod template, or the pod itself.
+        owner: The controller that it belongs to.
+        shape_errors: What is of the wrong type in the parts above.
+        release: What the release of Kubernetes does with the fields of constraints.
+        stored: Whether the API server has stored it before; False for what is being created.
+        user: Who sends it to the API server; None for an object of a file.
+        owner_selector: The owner's selector, where it is known but the owner is not in the cluster.
+        folder: The folder of its file; empty where it has none.
+    """
+
+    obj: Mapping[str, Any]
+    kind: WorkloadKind
+    namespace: str
+    metadata: Mapping[str, Any]
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    template: PodTemplate
+    owner: Owner | None
+    shape_errors: tuple[FieldError, ...]
+    release: ReleaseFields = EVERY_FIELD
+    stored: bool = True
+    user: str | None = None
+    owner_selector: LabelSelector | None = None
+    folder: str = ""
+
+    @classmethod
+    def read(cls, obj: Mapping[str, Any], kind: WorkloadKind, namespace: str, **fields: Any) -> Self:
+        """Read an object of any shape.
+
+        Args:
+            obj: The object.
+            kind: Its kind.
+            namespace: The namespace that it belongs to.
+            **fields: What else is known of it, by the names of the attributes.
+        """
+        found = ErrorList()
+        template = _read_template(obj, kind, found)
+        if kind.is_pod:
+            # Its type was checked when the template was read.
+            metadata, labels, annotations = member(obj, "metadata"), template.labels, template.annotations
+        else:
+            metadata = found.mapping(obj.get("metadata"), _METADATA)
+            labels = found.labels(metadata.get("labels"), _LABELS)
+            annotations = found.labels(metadata.get("annotations"), _ANNOTATIONS)
+        workload = object.__new__(cls)
+        # At once: a frozen dataclass sets one field after the other, which took a microsecond of each review.
+        vars(workload).update(
+            obj=obj,
+            kind=kind,
+            namespace=namespace,
+            metadata=metadata,
+            labels=labels,
+            annotations=annotations,
+            template=template,
+            owner=controller_of(metadata),
+            shape_errors=tuple(found.errors),
+            **fields,
+        )
+        return workload
 
     @property
     def name(self) -> str:
-        """The kind with its group, as kubectl writes it.
+        """Its name; empty where it has none."""
+        return text_member(self.metadata, "name")
 
-        >>> WorkloadKind("apps", "Deployment", ("spec", "template")).name
-        'Deployment.apps'
+    @property
+    def title(self) -> str:
+        """Kind and name, as messages use them."""
+        return f"{self.kind.kind} {self.name}" if self.name else self.kind.kind
+
+    @cached_property
+    def identity(self) -> Hashable:
+        """What two manifests of one object have in common: namespace, kind and name.
+
+        In whatever folder or build a second one is, it is another copy of the same object and never another
+        application. Without a name each is an object of its own.
         """
-        return f"{self.kind}.{self.group}" if self.group else self.kind
+        return (self.namespace, self.kind.kind, self.name or id(self))
 
-    def read_selector(self, obj: Mapping[str, Any]) -> LabelSelector | None:
-        """Return the selector of the workload's own pods; None where there is none, or none that is valid.
+    @property
+    def all_kinds(self) -> frozenset[str]:
+        """The kinds that it belongs to: its own, its owner's, and the owner's owner's if a label tells it."""
+        if self.owner is None:
+            return self.kind.only_itself
+        kinds = {self.kind.kind, self.owner.kind}
+        if self.owner.kind == "ReplicaSet":
+            kinds.update(kind for label, kind in REVISION_OWNERS.items() if label in self.template.labels)
+        return frozenset(kinds)
 
-        One that is too large to be checked is none: nobody waits until it has been matched with anything.
-        """
-        if self.selector is None:
+    @cached_property
+    def pod_path(self) -> FieldPath:
+        """The path of its pod template, empty for a pod."""
+        return FieldPath(self.kind.template)
+
+    @cached_property
+    def selector(self) -> LabelSelector | None:
+        """The selector of its own pods; None where it has none that is valid, or one too large to check."""
+        way = self.kind.selector
+        if way is None:
             return None
-        raw = descend(obj, self.selector, ErrorList())
-        if self.selector_is_map:
+        raw = descend(self.obj, way, ErrorList())
+        if self.kind.selector_is_map:
             raw = {"matchLabels": raw} if raw else {}
         if not raw or size_of(raw, MAX_SIZE) > MAX_SIZE or label_selector_errors(raw, FieldPath()):
             return None
         return LabelSelector.parse(raw)
 
+    @cached_property
+    def replicas(self) -> int | None:
+        """How many pods it asks for, 1 where it does not say; None for kinds without, and for no number."""
+        way = self.kind.replicas
+        if way is None:
+            return None
+        value = descend(self.obj, way[:-1], ErrorList()).get(way[-1])
+        if value is None:
+            return 1
+        return value if type(value) is int else None
 
-def descend(obj: Mapping[str, Any], way: tuple[str, ...], found: ErrorList) -> dict[str, Any]:
-    """Follow names down to an object; anything of another type on the way is recorded and read as empty."""
-    node: Any = obj
-    for depth, name in enumerate(way):
-        value = node.get(name)
-        node = value if isinstance(value, dict) else found.mapping(value, FieldPath(way[: depth + 1]))
-    return node  # type: ignore[no-any-return]  # a dict: obj, or what the loop left
+    @cached_property
+    def affinity(self) -> NodeAffinity:
+        """Which nodes its pods ask for."""
+        return read_node_affinity(self.template.spec, FieldPath(), ErrorList())
 
+    @cached_property
+    def tolerations(self) -> tuple[Toleration, ...]:
+        """Which taints its pods tolerate."""
+        return read_tolerations(self.template.spec.get("tolerations"), FieldPath(), ErrorList())
 
-_TEMPLATE, _SELECTOR, _REPLICAS = ("spec", "template"), ("spec", "selector"), ("spec", "replicas")
+    @property
+    def is_patch(self) -> bool:
+        """Whether it is only a part of a workload, as Kustomize's patches are.
 
-#: Every kind that Evenkeel knows without being told: Kubernetes' own, then the custom resources that embed
-#: a pod template most often.
-KNOWN_KINDS = (
-    WorkloadKind("", "Pod", ()),
-    WorkloadKind("", "PodTemplate", ("template",), spreads=False),
-    WorkloadKind("", "ReplicationController", _TEMPLATE, _SELECTOR, selector_is_map=True, replicas=_REPLICAS),
-    WorkloadKind(
-        "apps", "Deployment", _TEMPLATE, _SELECTOR, replicas=_REPLICAS, revision_label="pod-template-hash"
-    ),
-    WorkloadKind("apps", "ReplicaSet", _TEMPLATE, _SELECTOR, replicas=_REPLICAS),
-    WorkloadKind("apps", "StatefulSet", _TEMPLATE, _SELECTOR, replicas=_REPLICAS),
-    WorkloadKind("apps", "DaemonSet", _TEMPLATE, _SELECTOR, spreads=False),
-    WorkloadKind("batch", "Job", _TEMPLATE, spreads=False),
-    WorkloadKind("batch", "CronJob", ("spec", "jobTemplate", "spec", "template"), spreads=False),
-    WorkloadKind(
-        "argoproj.io",
-        "Rollout",
-        _TEMPLATE,
-        _SELECTOR,
-        replicas=_REPLICAS,
-        revision_label="rollouts-pod-template-hash",
-    ),
-    WorkloadKind("apps.kruise.io", "CloneSet", _TEMPLATE, _SELECTOR, replicas=_REPLICAS),
-    WorkloadKind("apps.kruise.io", "StatefulSet", _TEMPLATE, _SELECTOR, replicas=_REPLICAS),
-    WorkloadKind("apps.kruise.io", "DaemonSet", _TEMPLATE, _SELECTOR, spreads=False),
-    WorkloadKind("serving.knative.dev", "Service", _TEMPLATE),
-)
+        It says nothing of the labels of the pods then: the API demands labels where a kind has a selector,
+        and containers of every pod.
+        """
+        template = self.template
+        return not template.labels and (self.kind.selector is not None or "containers" not in template.spec)
 
-#: The labels with which a ReplicaSet's owner marks the pods, and the kind of that owner.
-REVISION_OWNERS = {kind.revision_label: kind.kind for kind in KNOWN_KINDS if kind.revision_label is not None}
+    @cached_property
+    def errors(self) -> tuple[FieldError, ...]:
+        """What is wrong with its constraints, and with the shape of what surrounds them."""
+        return api_errors(self)
+
+    @cached_property
+    def constraints(self) -> tuple[ConstraintEntry, ...]:
+        """Its valid constraints; of one with values of the wrong type, what can be read of it."""
+        return tuple(constraint_entries(self, self.errors))
 
 
-class WorkloadKinds:
-    """The kinds that are looked at, by group and name; versions share their layout."""
-
-    def __init__(self, extra: Iterable[WorkloadKind] = ()) -> None:
-        self._by_name = {(kind.group, kind.kind): kind for kind in (*KNOWN_KINDS, *extra)}
-
-    def find(self, group: str, kind: str) -> WorkloadKind | None:
-        """Return a kind, or None for one that holds no pod template as far as is known."""
-        return self._by_name.get((group, kind))
-
-    def known(self) -> Iterable[WorkloadKind]:
-        """Return every kind that is looked at."""
-        return self._by_name.values()
+def controller_of(metadata: Mapping[str, Any]) -> Owner | None:
+    """Return the owner that controls an object; None if none does or the references are no such list."""
+    reference = controller_reference(metadata)
+    return None if reference is None else Owner(*map(reference.__getitem__, _REFERENCE))
 
 
-def parse_workload_kind(text: str) -> WorkloadKind:
-    """Read the setting that adds a kind: ``GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]]``, paths with dots.
+def controller_reference(metadata: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the reference to the owner that controls an object; its type, kind and name are texts."""
+    references = metadata.get("ownerReferences")
+    for reference in references if isinstance(references, list) else ():
+        if not isinstance(reference, dict) or reference.get("controller") is not True:
+            continue
+        named = [value for key in _REFERENCE if isinstance(value := reference.get(key), str)]
+        if len(named) == len(_REFERENCE):
+            return reference
+    return None
 
-    Raises:
-        UsageError: The text is not of that form.
 
-    >>> parse_workload_kind("acme.io/Widget=spec.pod,spec.selector").template
-    ('spec', 'pod')
+def api_errors(workload: Workload) -> tuple[FieldError, ...]:
+    """Return what the API server would refuse in the constraints of a workload and around them."""
+    template, kind = workload.template, workload.kind
+    if template.constraints is None:
+        return workload.shape_errors
+    merge = Merge.BEFORE
+    # The API server stamps a uid on an object before it merges.
+    if kind.is_pod and workload.metadata.get("uid"):
+        merge = Merge.FROZEN if workload.stored else Merge.CREATED
+    found = constraint_errors(
+        template.constraints,
+        kind.constraints_path,
+        labels=template.labels,
+        merge=merge,
+        of_template=not kind.is_pod,
+        strict=workload.release.strict,
+    )
+    return (*workload.shape_errors, *found)
+
+
+def constraint_entries(workload: Workload, errors: tuple[FieldError, ...]) -> Iterator[ConstraintEntry]:
+    """Yield the constraints of a workload that can be read.
+
+    Args:
+        workload: The workload.
+        errors: Everything that is wrong with them.
     """
-    name, equals, rest = text.partition("=")
-    group_kind = _GROUP_KIND.fullmatch(name)
-    paths = rest.split(",")
-    if not equals or group_kind is None or len(paths) > 3 or not all(map(_PATH.fullmatch, paths)):
-        raise UsageError(
-            f"Invalid value: {shown(text)}: must be GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]], "
-            "such as acme.io/Widget=spec.template,spec.selector"
-        )
-    ways = [tuple(path.split(".")) for path in paths]
-    return WorkloadKind(
-        group_kind[1],
-        group_kind[3],
-        ways[0],
-        ways[1] if len(ways) > 1 else None,
-        replicas=ways[2] if len(ways) > 2 else None,
+    path, raw, labels = (
+        workload.kind.constraints_path,
+        workload.template.constraints,
+        workload.template.labels,
+    )
+    # Where errors were left out, it is not known which entries are good.
+    if not isinstance(raw, list) or is_cut(errors):
+        return
+    broken: dict[tuple[str | int, ...], set[str]] = {}
+    for error in errors:
+        broken.setdefault(error.path.segments[: len(path.segments) + 1], set()).add(error.rule)
+    if path.segments in broken:
+        return
+    unreadable = {str(way[-1]) for way in broken if way[:-1] == workload.kind.labels_path.segments}
+    for position, entry in enumerate(raw):
+        where = path.index(position)
+        rules = broken.get(where.segments, set())
+        constraint, readable = None, entry
+        if not rules and not unreadable:
+            constraint = Constraint.parse(entry)
+        elif rules <= {WRONG_TYPE} and isinstance(entry, dict):
+            constraint, readable = readable_constraint(entry, labels, unreadable) or (None, entry)
+        if constraint is not None:
+            constraint = constraint.without(workload.release.dropped)
+            yield ConstraintEntry(constraint=constraint, path=where, raw=readable)
+
+
+def _read_template(obj: Mapping[str, Any], kind: WorkloadKind, found: ErrorList) -> PodTemplate:
+    """Read the pod template of an object, recording what is of the wrong type."""
+    template = descend(obj, kind.template, found)
+    metadata, spec = template.get("metadata"), template.get("spec")
+    # Most are objects; a path is built for the others alone.
+    if type(metadata) is not dict:
+        metadata = found.mapping(metadata, FieldPath(kind.template).child("metadata"))
+    if type(spec) is not dict:
+        spec = found.mapping(spec, FieldPath(kind.template).child("spec"))
+    labels, annotations = metadata.get("labels"), metadata.get("annotations")
+    return PodTemplate(
+        {} if labels is None else found.labels(labels, kind.labels_path),
+        {} if annotations is None else found.labels(annotations, kind.annotations_path),
+        spec,
+        spec.get("topologySpreadConstraints"),
     )

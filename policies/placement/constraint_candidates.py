@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from policies.model.controller_labels import TOGETHER
 from policies.model.labels import LabelSelector, Operator, Requirement
-from policies.model.suggested_selector import TOGETHER
 from policies.placement.placement import Placement
 from policies.scheduler.changes import Change, ChangeKind
 from policies.scheduler.result import FilterResult
@@ -17,12 +17,11 @@ def constraint_candidates(placement: Placement) -> Iterator[Change]:
 
     Left alone are constraints that stand in no manifest, and those that spread applications together.
     """
-    subject = placement.subject
-    kind, labels = subject.kind, subject.pod.labels
-    own = kind.read_selector(subject.obj)
-    if own is None or not own.matches(labels) or not subject.pod.constraints:
+    workload = placement.workload
+    own = workload.selector
+    if own is None or not own.matches(workload.template.labels) or not workload.template.constraints:
         return
-    label = kind.revision_label if _earlier_revisions(placement, own) else None
+    label = workload.kind.revision_label if _earlier_revisions(placement, own) else None
     for position, result in enumerate(placement.verdict.results):
         constraint = result.applied.constraint
         selector, keys = constraint.selector, constraint.match_label_keys
@@ -38,10 +37,10 @@ def constraint_candidates(placement: Placement) -> Iterator[Change]:
 
 def _earlier_revisions(placement: Placement, own: LabelSelector) -> bool:
     """Tell whether pods of other revisions run, and the release can tell them apart."""
-    label = placement.subject.kind.revision_label
+    label = placement.workload.kind.revision_label
     if label is None or not placement.verdict.request.behavior.match_label_keys:
         return False
-    current = placement.identity.labels.get(label, "")
+    current = placement.pod.template.labels.get(label, "")
     others = (Requirement(label, Operator.EXISTS), Requirement(label, Operator.NOT_IN, (current,)))
     selector = replace(own, match_expressions=(*own.match_expressions, *others))
-    return placement.cluster.count_pods(placement.subject.namespace, selector) > 0
+    return placement.cluster.count_pods(placement.workload.namespace, selector) > 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from policies.config.context import AdmissionContext
-from policies.placement.placement import Placement, namespace_of, place
+from policies.placement.placement import Placement, place, read_workload
 from policies.placement.replicas import Replicas, count_replicas
 from policies.placement.suggestions import Suggestions, find_suggestions
 from policies.scheduler.explanation import Explanation, explain
@@ -49,10 +49,11 @@ def explain_object(
     """
     if context.cluster is None:
         raise ValueError("there is no cluster to place anything in")
-    # Counting replicas may take seconds, for which nobody else should wait.
-    fork = context.cluster.fork(namespace_of(obj, namespace))
+    workload = read_workload(obj, context, namespace=namespace)
+    # Counting replicas may take seconds, for which no other request should wait.
+    fork = context.cluster.fork(workload.namespace)
     context = replace(context, cluster=fork)
-    placement = place(obj, context, namespace=namespace)
+    placement = place(workload, context)
     counted = count_replicas(placement)
     replicas, stuck = None, placement
     if counted is not None:
@@ -60,7 +61,7 @@ def explain_object(
         if placement.verdict.feasible_count and not replicas.enough:
             # The next pod fits, but a later one will not: what helps is judged beside those that fit.
             context = replace(context, cluster=fork)
-            stuck = place(obj, context, namespace=namespace, revision_of=placement)
+            stuck = place(workload, context, revision_of=placement)
     return Explained(
         placement=placement,
         explanation=explain(placement.verdict, placement.cluster, examples=examples),

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from policies.manifests.fields import ErrorList
 from policies.model.labels import LabelSelector, Operator, Requirement
-from policies.model.workload import descend
 from policies.placement.placement import Placement
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.replicas import place_replicas
@@ -49,10 +47,10 @@ def count_replicas(placement: Placement) -> tuple[Replicas, ClusterIndex] | None
     Returns:
         None for an object without a number of replicas, or whose pods cannot be told.
     """
-    selector, wanted = _selector(placement), _wanted(placement)
-    if wanted is None or selector is None:
+    selector, wanted = _selector(placement), placement.workload.replicas
+    if wanted is None or wanted < 0 or selector is None:
         return None
-    placed = placement.cluster.count_pods(placement.subject.namespace, selector)
+    placed = placement.cluster.count_pods(placement.workload.namespace, selector)
     start = Replicas(wanted=wanted, placed=placed, fitting=placed)
     return fill(start, placement.verdict.request, placement.cluster)
 
@@ -81,23 +79,10 @@ def fill(
 
 
 def _selector(placement: Placement) -> LabelSelector | None:
-    """Return what selects the workload's pods of the revision that was judged; None if nothing does."""
-    kind, labels = placement.subject.kind, placement.identity.labels
-    selector = kind.read_selector(placement.subject.obj)
-    label = kind.revision_label
+    """Return what selects the workload's pods of the revision that was placed; None if nothing does."""
+    workload, labels = placement.workload, placement.pod.template.labels
+    selector, label = workload.selector, workload.kind.revision_label
     if selector is None or label is None or label not in labels:
         return selector
     revision = Requirement(label, Operator.IN, (labels[label],))
     return replace(selector, match_expressions=(*selector.match_expressions, revision))
-
-
-def _wanted(placement: Placement) -> int | None:
-    """Return how many pods a workload asks for; 1 where it does not say, None where it has no such number."""
-    subject = placement.subject
-    if subject.kind.replicas is None:
-        return None
-    *way, name = subject.kind.replicas
-    wanted = descend(subject.obj, tuple(way), ErrorList()).get(name)
-    if wanted is None:
-        return 1
-    return wanted if type(wanted) is int and wanted >= 0 else None

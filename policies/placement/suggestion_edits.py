@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from policies.manifests.edits import Edit
-from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.fields import ErrorList, FieldPath, descend
 from policies.model.labels import LabelSelector
 from policies.model.taints import Taint
-from policies.model.workload import WorkloadKind, descend
+from policies.model.workload import Workload
 from policies.placement.request_reductions import reduce_requests
 from policies.scheduler.changes import Change, ChangeKind
 
@@ -17,18 +17,16 @@ from policies.scheduler.changes import Change, ChangeKind
 REQUIRED_AFFINITY: Final = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 
 
-def edits_of(change: Change, manifest: Mapping[str, Any], kind: WorkloadKind) -> tuple[Edit, ...] | None:
+def edits_of(change: Change, workload: Workload) -> tuple[Edit, ...] | None:
     """Return the edits for a change; None where there are none.
 
     Args:
-        change: The change; if it is one of a constraint, that stands in the manifest.
-        manifest: The pod or workload, valid.
-        kind: Its kind.
+        change: The change; if it is one of a constraint, that is in the manifest.
+        workload: The pod or workload, valid.
     """
-    path = FieldPath((*kind.template, "spec"))
-    spec = descend(manifest, (*kind.template, "spec"), ErrorList())
+    path, spec = workload.pod_path.child("spec"), workload.template.spec
     if change.constraint is not None:
-        return _constraint_edits(change, change.constraint, spec, path, kind.read_selector(manifest))
+        return _constraint_edits(change, change.constraint, spec, path, workload.selector)
     match change.what:
         case ChangeKind.REQUESTS:
             return reduce_requests(spec, path, change.requests)

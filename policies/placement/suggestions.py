@@ -17,7 +17,7 @@ from policies.manifests.fields import FieldPath
 from policies.model.constraint import Constraint
 from policies.placement.cluster_suggestions import Changed, cluster_suggestions
 from policies.placement.constraint_candidates import constraint_candidates
-from policies.placement.placement import Placement, PlacementError, place
+from policies.placement.placement import Placement, PlacementError, place, read_workload
 from policies.placement.replicas import Replicas, fill
 from policies.placement.suggestion_edits import edits_of
 from policies.scheduler.candidates import find_candidates, max_skew_change
@@ -40,7 +40,7 @@ MOST_PAIRS: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Elsewhere:
+class ExternalChange:
     """A change of a constraint that stands in no manifest: a policy, or the scheduler, gives it.
 
     Attributes:
@@ -67,7 +67,7 @@ class Suggestion:
 
     changes: tuple[Change | ClusterChange, ...]
     edits: tuple[Edit, ...] = ()
-    elsewhere: tuple[Elsewhere, ...] = ()
+    elsewhere: tuple[ExternalChange, ...] = ()
     feasible: int
     examples: tuple[str, ...]
     replicas: Replicas | None = None
@@ -119,7 +119,7 @@ class _State:
     verdict: SchedulingResult
     changes: tuple[Change, ...] = ()
     edits: tuple[Edit, ...] = ()
-    elsewhere: tuple[Elsewhere, ...] = ()
+    elsewhere: tuple[ExternalChange, ...] = ()
     taken: int | None = None
 
     @property
@@ -148,7 +148,7 @@ class _Search:
     """Tries changes, then pairs of them, those that give up least first."""
 
     def __init__(self, placement: Placement, context: AdmissionContext, replicas: Replicas | None) -> None:
-        self._manifest = placement.subject.obj
+        self._manifest = placement.workload.obj
         self._placed = placement
         self._start = _State(placement=placement, verdict=placement.verdict)
         self._context = context
@@ -228,7 +228,7 @@ class _Search:
         )
 
     def _fitting(self, states: Iterator[_State], most: int) -> list[_State]:
-        found: dict[tuple[frozenset[str], frozenset[Elsewhere]], _State] = {}
+        found: dict[tuple[frozenset[str], frozenset[ExternalChange]], _State] = {}
         for state in states:
             if state.fits:
                 # The same pair comes in both orders.
@@ -271,9 +271,8 @@ class _Search:
         self._verdicts += 1
         try:
             edited = apply_edits(self._manifest, after.edits)
-            placement = place(
-                edited, self._context, namespace=self._placed.subject.namespace, revision_of=self._placed
-            )
+            workload = read_workload(edited, self._context, namespace=self._placed.workload.namespace)
+            placement = place(workload, self._context, revision_of=self._placed)
         except PlacementError:
             return None  # Kubernetes would refuse it: with the same key and action twice, say.
         verdict = placement.verdict
@@ -285,18 +284,18 @@ class _Search:
         return replace(after, placement=placement, verdict=verdict)
 
     def _change(self, state: _State, change: Change) -> _State | None:
-        changes, subject = (*state.changes, change), state.placement.subject
-        if change.constraint is not None and not subject.pod.constraints:
+        changes, workload = (*state.changes, change), state.placement.workload
+        if change.constraint is not None and not workload.template.constraints:
             constraint = state.verdict.request.constraints[change.constraint].constraint
-            elsewhere = Elsewhere(change=change, constraint=constraint)
+            elsewhere = ExternalChange(change=change, constraint=constraint)
             return replace(state, changes=changes, elsewhere=(*state.elsewhere, elsewhere))
-        more = edits_of(change, subject.obj, subject.kind)
+        more = edits_of(change, workload)
         if more is None:
             return None
         taken = state.taken
         if change.constraint is not None and taken is not None:
             # The entries after it stand one further in the manifest as it was.
-            more = tuple(_moved(edit, len(subject.kind.constraints_path.segments), taken) for edit in more)
+            more = tuple(_moved(edit, len(workload.kind.constraints_path.segments), taken) for edit in more)
         if change.what is ChangeKind.CONSTRAINT:
             taken = change.constraint
         edits = merge_edits(self._manifest, state.edits, more)

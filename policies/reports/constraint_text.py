@@ -55,7 +55,7 @@ def _is_of_one_node(standing: ConstraintStats, placement: Placement) -> bool:
 
 
 def _selected(standing: ConstraintStats, placement: Placement) -> str:
-    applied, namespace = standing.applied, one_line(placement.subject.namespace)
+    applied, namespace = standing.applied, one_line(placement.workload.namespace)
     effect = "rejects no node that has the label" if applied.is_hard else "prefers no node that has the label"
     if applied.selector is None:
         return f"no labelSelector: it counts no pods, so it {effect}"

@@ -11,7 +11,7 @@ from policies.manifests.fields import shown
 from policies.placement.explain import Explained
 from policies.placement.placement import Placement
 from policies.placement.replicas import Replicas
-from policies.placement.suggestions import Elsewhere, Suggestion
+from policies.placement.suggestions import ExternalChange, Suggestion
 from policies.reports import explain_text
 from policies.reports.score_json import constraint_fields, revision_fields
 from policies.reports.suggestion_cost import cost_of, how_edited
@@ -55,11 +55,11 @@ def render(explained: Explained) -> bytes:
 
 
 def _object(placement: Placement) -> dict[str, Any]:
-    subject = placement.subject
-    name = subject.metadata.get("name")
+    workload = placement.workload
+    name = workload.metadata.get("name")
     return {
-        "kind": subject.kind.name,
-        "namespace": subject.namespace,
+        "kind": workload.kind.name,
+        "namespace": workload.namespace,
         "name": name if isinstance(name, str) else "",
     }
 
@@ -218,7 +218,7 @@ def _value(raw: object) -> object:
         return shown(raw)
 
 
-def _elsewhere(elsewhere: Elsewhere) -> dict[str, Any]:
+def _elsewhere(elsewhere: ExternalChange) -> dict[str, Any]:
     constraint, change = elsewhere.constraint, elsewhere.change
     return {
         "topologyKey": constraint.topology_key,

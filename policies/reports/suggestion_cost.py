@@ -68,8 +68,7 @@ def _key(change: Change, placement: Placement) -> str:
 
 def how_edited(placement: Placement) -> str:
     """Return what becomes of the pods that run when the manifest is edited."""
-    subject = placement.subject
-    kind, owner = subject.kind, subject.owner
+    kind, owner = placement.workload.kind, placement.workload.owner
     if kind.is_pod:
         text = "A Pod's constraints and requests cannot be edited"
         if owner is None:

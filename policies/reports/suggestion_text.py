@@ -14,7 +14,7 @@ from policies.manifests.fields import shown
 from policies.manifests.sanitize import one_line
 from policies.placement.placement import Placement
 from policies.placement.replicas import Replicas
-from policies.placement.suggestions import Elsewhere, Suggestion, Suggestions
+from policies.placement.suggestions import ExternalChange, Suggestion, Suggestions
 from policies.reports.suggestion_cost import cost_of, how_edited
 from policies.reports.wording import at_most, item, named, nodes
 from policies.scheduler.changes import ChangeKind, ClusterChange
@@ -51,7 +51,7 @@ def suggestions_text(
         yield Text(_enough(found, placement), "dim")
     if any(remedy.edits for remedy in found):
         # A pod that is in the cluster has no manifest to be edited.
-        hint = "" if placement.subject.owner else " With --diff N suggestion N is printed as a diff."
+        hint = "" if placement.workload.owner else " With --diff N suggestion N is printed as a diff."
         yield Text(f"{how_edited(placement)}{hint}", "dim")
     if not remedies.complete:
         yield Text(f"There may be more: the search ended after {remedies.verdicts:,} verdicts.")
@@ -130,7 +130,7 @@ def _edit(edit: Edit) -> str:
     return f"{path}: {_flow(edit.new)} (now {_flow(edit.old)})"
 
 
-def _elsewhere(elsewhere: Elsewhere, placement: Placement) -> str:
+def _elsewhere(elsewhere: ExternalChange, placement: Placement) -> str:
     constraint, change = elsewhere.constraint, elsewhere.change
     origin = placement.verdict.results[0].applied.origin
     where = "the scheduler's defaultConstraints"

@@ -65,9 +65,9 @@ def item(number: int, text: Text) -> Table:
 
 def headline(placement: Placement) -> Text:
     """Return whose pod fits how many nodes."""
-    verdict, subject = placement.verdict, placement.subject
-    name = subject.metadata.get("name") or subject.metadata.get("generateName") or "without a name"
-    whose = f"{subject.kind.name} {one_line(subject.namespace)}/{one_line(str(name))}"
+    verdict, workload = placement.verdict, placement.workload
+    name = workload.metadata.get("name") or workload.metadata.get("generateName") or "without a name"
+    whose = f"{workload.kind.name} {one_line(workload.namespace)}/{one_line(str(name))}"
     count, size = verdict.feasible_count, len(verdict.names)
     verb = "fits" if placement.running is None else "would run on"
     number = f"{at_most(placement)}{count:,}" if count else "none"
@@ -96,7 +96,7 @@ def replicas_text(placement: Placement, replicas: Replicas | None) -> Iterator[T
         yield Text(f"All {wanted} replicas have a node; this is about one more.")
         return
     more = replicas.fitting - replicas.placed
-    revision = " of this revision" if placement.subject.kind.revision_label else ""
+    revision = " of this revision" if placement.workload.kind.revision_label else ""
     so_far = "" if replicas.complete else f" (only {MOST_PLACED:,} were tried)"
     text = f"{at_most(placement)}{replicas.fitting:,} of {wanted} replicas fit"
     yield Text(

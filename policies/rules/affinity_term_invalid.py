@@ -59,9 +59,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
-from policies.model.declared import Workload
 from policies.model.pod_affinity import affinity_errors
 from policies.model.version import KNOWN_VERSION
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.ERROR

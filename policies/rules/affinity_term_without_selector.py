@@ -66,9 +66,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
-from policies.model.declared import Workload
 from policies.model.pod_affinity import AffinityTerm, affinity_terms
 from policies.model.topology_keys import domain_noun
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING

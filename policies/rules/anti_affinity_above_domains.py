@@ -72,10 +72,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
-from policies.model.declared import Workload
 from policies.model.pod_affinity import SelfSeparation, self_separations
 from policies.model.scaling import ReplicaRange
 from policies.model.topology_keys import HOSTNAME
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 from policies.scheduler.capacity import DomainCapacities
 from policies.scheduler.workload_topology import (
@@ -142,4 +142,4 @@ def _lack(
 
 def _keeps_all_apart(workload: Workload, term: SelfSeparation) -> bool:
     """Return whether a term's label keys have one value for all replicas."""
-    return set(term.match_label_keys) <= workload.labels.keys() | REVISION_LABELS
+    return set(term.match_label_keys) <= workload.template.labels.keys() | REVISION_LABELS

@@ -91,12 +91,11 @@ from collections.abc import Iterator
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.manifests.findings import Severity
 from policies.model.controller_labels import own_mismatch
-from policies.model.declared import Workload
 from policies.model.labels import LabelSelector, Operator
 from policies.model.placeholders import has_placeholder
 from policies.model.pod_affinity import AffinityTerm, affinity_terms, separates_replicas
-from policies.model.suggested_selector import is_patch
 from policies.model.topology_keys import domain_noun
+from policies.model.workload import Workload
 from policies.rules.base import AtAdmission, Context, Problem
 
 SEVERITY = Severity.WARNING
@@ -112,7 +111,7 @@ _PARTS = ("app.kubernetes.io/component", "component", "role")
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each term that should keep the replicas apart and selects none of them."""
     terms = [term for term in affinity_terms(workload) if term.anti]
-    if not terms or is_patch(workload) or has_placeholder(workload.labels):
+    if not terms or workload.is_patch or has_placeholder(workload.template.labels):
         return
     separated: set[str] | None = None
     for term in terms:
@@ -137,15 +136,19 @@ def _names_own(selector: LabelSelector, workload: Workload) -> bool:
     """Return whether a selector that misses the pods names their workload all the same."""
     if _selects_object(selector, workload):
         return True
-    own = {workload.labels[key] for key in _NAMES if key in workload.labels} | {workload.name} - {""}
+    own = {workload.template.labels[key] for key in _NAMES if key in workload.template.labels} | {
+        workload.name
+    } - {""}
     required = _required(selector)
     if any(key in required and own.isdisjoint(required[key]) for key in _NAMES):
         return False
     if any(key in required for key in _NAMES):
         return True
-    own |= {workload.labels[key] for key in _PARTS if key in workload.labels}
+    own |= {workload.template.labels[key] for key in _PARTS if key in workload.template.labels}
     # The right name under a key that the pods lack.
-    return any(key not in workload.labels and not own.isdisjoint(values) for key, values in required.items())
+    return any(
+        key not in workload.template.labels and not own.isdisjoint(values) for key, values in required.items()
+    )
 
 
 def _selects_object(selector: LabelSelector, workload: Workload) -> bool:

@@ -92,9 +92,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from policies.manifests.findings import Severity
-from policies.model.autoscalers import Tool
-from policies.model.declared import Workload
+from policies.model.scaling import Tool
 from policies.model.topology_keys import HOSTNAME
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.NOTE
@@ -123,7 +123,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         if not declared.is_hard or constraint.topology_key == HOSTNAME or replicas is None:
             continue
         selector = constraint.selector
-        if selector is None or selector.empty or not selector.matches(workload.labels):
+        if selector is None or selector.empty or not selector.matches(workload.template.labels):
             continue
         if replicas.most - replicas.least > constraint.max_skew:
             yield Problem(

@@ -62,9 +62,9 @@ from typing import Any
 
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.manifests.findings import Severity
-from policies.model.autoscalers import Tool, reads_scheduler_config
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.repository import Repository
+from policies.model.scaling import Tool, reads_scheduler_config
 from policies.rules.base import Context, Problem, RuleTarget
 from policies.scheduler.configuration import PLUGIN, config_errors
 

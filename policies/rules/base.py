@@ -17,25 +17,29 @@ The constants say the rest:
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache, partial
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from policies import rules
 from policies.manifests.edits import Edit
-from policies.manifests.fields import FieldPath, shown
+from policies.manifests.fields import FieldError, FieldPath, shown, shown_name, unknown_field, wrong_type
 from policies.manifests.findings import Severity
 from policies.model.api_rules import API_RULES, ApiRule
-from policies.model.declared import Workload
 from policies.model.repository import Repository
 from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.model.workload import Workload
 from policies.scheduler.releases import Behavior, behavior_of
+
+#: The types of settings, as a message names them.
+_WORDS: dict[Any, str] = {int: "an integer", float: "a number", bool: "a boolean", str: "a string"}
 
 
 class RuleTarget(StrEnum):
@@ -141,6 +145,42 @@ class Rule:
     params: type[Any] | None
     check: Callable[[Any, Context], Iterator[Problem]]
 
+    def run(self, subject: object, context: Context, settings: Mapping[str, Any]) -> list[Problem]:
+        """Return what the rule finds in one workload, or in another subject that it looks at.
+
+        Args:
+            subject: The workload, or what else the rule looks at.
+            context: What rules are given besides, without settings.
+            settings: Those that a policy gives the rule.
+        """
+        return list(self.check(subject, self.context_for(context, settings)))
+
+    def context_for(self, context: Context, settings: Mapping[str, Any]) -> Context:
+        """Return what the rule is given besides its subject; what settings leave out has its own default."""
+        if self.params is None:
+            return context
+        values = {
+            _attribute(name): tuple(value) if isinstance(value, list) else value
+            for name, value in settings.items()
+        }
+        return replace(context, params=self.params(**values))
+
+    def settings_errors(self, settings: Mapping[str, Any], path: FieldPath) -> Iterator[FieldError]:
+        """Yield what is wrong with settings of the rule.
+
+        Args:
+            settings: The settings, by the names of the attributes of ``Params`` in camelCase.
+            path: Where they are written.
+        """
+        hints = get_type_hints(self.params) if self.params is not None else {}
+        known = {document_name(name): hint for name, hint in hints.items()}
+        for name, value in settings.items():
+            where = path.child(shown_name(name))
+            if name not in known:
+                yield unknown_field(path, name, known)
+            elif not _fits(value, known[name]):
+                yield wrong_type(where, _wanted(known[name]), value)
+
 
 #: The ids that rules had before, by which annotations and policies may still name them.
 RENAMED: Final = {"does-not-fit": "unschedulable"}
@@ -209,3 +249,32 @@ def _rule(name: str, module: ModuleType) -> Rule:
         params=getattr(module, "Params", None),
         check=getattr(module, "check", _nothing),
     )
+
+
+def document_name(attribute: str) -> str:
+    """Return an attribute's name in a document.
+
+    >>> document_name("exclude_namespaces")
+    'excludeNamespaces'
+    """
+    first, *others = attribute.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+def _attribute(name: str) -> str:
+    return re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)
+
+
+def _fits(value: object, hint: Any) -> bool:
+    if get_origin(hint) in (tuple, list, frozenset):
+        (item, *_) = get_args(hint)
+        return isinstance(value, list) and all(_fits(entry, item) for entry in value)
+    if hint in (int, float) and isinstance(value, bool):
+        return False
+    return isinstance(value, int | float) if hint is float else isinstance(value, hint)
+
+
+def _wanted(hint: Any) -> str:
+    if get_origin(hint) in (tuple, list, frozenset):
+        return f"a list, each entry {_WORDS.get(get_args(hint)[0], 'of its own type')}"
+    return _WORDS.get(hint, getattr(hint, "__name__", "of another type"))

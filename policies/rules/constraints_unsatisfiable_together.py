@@ -107,8 +107,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
-from policies.model.declared import Workload
 from policies.model.topology_keys import HOSTNAME
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 from policies.scheduler.capacity import DomainCapacities
 from policies.scheduler.workload_topology import (

@@ -52,8 +52,8 @@ from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
 from policies.model.constraint import NodeInclusionPolicy
-from policies.model.declared import Workload
 from policies.model.topology_keys import HOSTNAME
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING

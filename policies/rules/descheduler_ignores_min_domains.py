@@ -78,8 +78,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from policies.manifests.findings import Severity
-from policies.model.autoscalers import Tool
-from policies.model.declared import Workload
+from policies.model.scaling import Tool
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.NOTE

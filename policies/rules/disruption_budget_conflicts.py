@@ -74,8 +74,8 @@ import re
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
-from policies.model.declared import Workload
 from policies.model.scaling import DisruptionBudget
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING

@@ -89,7 +89,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
-from policies.model.declared import Workload
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 from policies.scheduler.workload_topology import WorkloadTopology
 

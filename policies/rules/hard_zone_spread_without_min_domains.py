@@ -78,9 +78,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from policies.manifests.findings import Severity
-from policies.model.declared import Workload
 from policies.model.topology_keys import ZONE
 from policies.model.version import KubernetesVersion
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.NOTE
@@ -121,6 +121,6 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             continue
         if declared.raw.get("minDomains") is not None or declared.constraint.max_skew >= replicas.most:
             continue
-        if selector is not None and not selector.empty and selector.matches(workload.labels):
+        if selector is not None and not selector.empty and selector.matches(workload.template.labels):
             text = f"has no minDomains and {why}: a zone that has no node yet is not counted{known}"
             yield Problem(declared.path, text)

@@ -161,6 +161,6 @@ def _is_shown(selector: LabelSelector, injection: ForeignInjection, context: Con
         return False
     return any(
         workload.kind.kind in injection.kinds
-        and selector.matches({**workload.labels, **(injection.labels or {})})
+        and selector.matches({**workload.template.labels, **(injection.labels or {})})
         for workload in context.repository.labeled(injection.selector)
     )

@@ -82,9 +82,9 @@ from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
-from policies.model.declared import Workload
+from policies.model.controller_labels import controller_labels
 from policies.model.labels import LabelSelector, Operator, label_selector_errors
-from policies.model.next_pod import controller_labels
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem, api_check
 
 SEVERITY = Severity.ERROR
@@ -106,15 +106,15 @@ def _edits(workload: Workload, path: FieldPath) -> Iterator[Edit]:
     That is so where the selector asks for just the value that the template has.
     """
     *_, constraint, _, position = path.segments
-    entry: Any = workload.spec["topologySpreadConstraints"][constraint]
+    entry: Any = workload.template.spec["topologySpreadConstraints"][constraint]
     keys, raw = entry["matchLabelKeys"], entry["labelSelector"]
     if not isinstance(position, int) or label_selector_errors(raw, FieldPath()):
         return
     key = keys[position]
     # A value that the controller writes is another on the pods than in the template.
-    if keys.count(key) > 1 or key in controller_labels(workload.obj, workload.kind):
+    if keys.count(key) > 1 or key in controller_labels(workload):
         return
-    if _asks_for(LabelSelector.parse(raw), key, workload.labels.get(key)):
+    if _asks_for(LabelSelector.parse(raw), key, workload.template.labels.get(key)):
         yield Edit(path, key, None)
 
 

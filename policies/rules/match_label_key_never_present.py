@@ -100,10 +100,9 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from policies.manifests.findings import Severity
-from policies.model.declared import DeclaredConstraint, Workload
-from policies.model.next_pod import REVISION_HASH, controller_labels
-from policies.model.suggested_selector import is_patch
-from policies.model.workload import REVISION_OWNERS
+from policies.model.controller_labels import REVISION_HASH, controller_labels
+from policies.model.workload import ConstraintEntry, Workload
+from policies.model.workload_kinds import REVISION_OWNERS
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
@@ -123,17 +122,15 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         return
     for declared in workload.constraints:
         keys = declared.constraint.match_label_keys
-        if all(key in workload.labels or key == workload.kind.revision_label for key in keys):
+        if all(key in workload.template.labels or key == workload.kind.revision_label for key in keys):
             continue
-        if is_patch(workload) or context.repository.lends_template(workload):
+        if workload.is_patch or context.repository.lends_template(workload):
             return
-        added = controller_labels(workload.obj, workload.kind).keys()
-        yield from _problems(workload, declared, workload.labels.keys() | added)
+        added = controller_labels(workload).keys()
+        yield from _problems(workload, declared, workload.template.labels.keys() | added)
 
 
-def _problems(
-    workload: Workload, declared: DeclaredConstraint, present: AbstractSet[str]
-) -> Iterator[Problem]:
+def _problems(workload: Workload, declared: ConstraintEntry, present: AbstractSet[str]) -> Iterator[Problem]:
     keys = declared.constraint.match_label_keys
     kind = workload.kind.kind
     own = sorted(present & REVISION_KEYS)

@@ -58,8 +58,8 @@ from collections.abc import Iterator
 
 from policies.manifests.edits import Edit
 from policies.manifests.findings import Severity
-from policies.model.declared import Workload
 from policies.model.match_label_keys import repeated_match_label_keys
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
@@ -73,7 +73,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Problem]:
         return  # The API server refuses the pod itself: match-label-key-in-selector.
     if all(_has_no_repeats(declared.constraint.match_label_keys) for declared in workload.constraints):
         return
-    raw = workload.spec.get("topologySpreadConstraints")
+    raw = workload.template.constraints
     for path, key in repeated_match_label_keys(raw, workload.kind.constraints_path):
         text = f"{key} is listed twice: Kubernetes 1.34+ rejects every pod that has this label"
         yield Problem(path, text, (Edit(path, key, None),))

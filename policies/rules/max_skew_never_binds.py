@@ -86,9 +86,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
-from policies.model.declared import DeclaredConstraint, Workload
 from policies.model.labels import LabelSelector
-from policies.model.rollout import rolling_update
+from policies.model.scaling import rolling_update
+from policies.model.workload import ConstraintEntry, Workload
 from policies.rules.base import AtAdmission, Context, Problem
 
 SEVERITY = Severity.WARNING
@@ -121,13 +121,13 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         yield Problem(declared.path.child("maxSkew"), text)
 
 
-def _selects_own_pods_only(workload: Workload, declared: DeclaredConstraint) -> bool:
+def _selects_own_pods_only(workload: Workload, declared: ConstraintEntry) -> bool:
     """Return whether a constraint's selector is the workload's own, or narrower, and selects its pods.
 
     No two workloads of a namespace may have the same selector, so nothing else is selected then.
     """
     selector, own = declared.constraint.selector, workload.selector
-    if selector is None or own is None or own.empty or not selector.matches(workload.labels):
+    if selector is None or own is None or own.empty or not selector.matches(workload.template.labels):
         return False
     return _is_as_narrow(selector, own)
 
@@ -138,7 +138,7 @@ def _is_as_narrow(selector: LabelSelector, own: LabelSelector) -> bool:
     )
 
 
-def _is_by_revision(workload: Workload, declared: DeclaredConstraint) -> bool:
+def _is_by_revision(workload: Workload, declared: ConstraintEntry) -> bool:
     return workload.kind.revision_label in declared.constraint.match_label_keys
 
 

@@ -53,11 +53,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from policies.manifests.fields import ErrorList
+from policies.manifests.fields import ErrorList, descend
 from policies.manifests.findings import Severity
-from policies.model.declared import Workload
-from policies.model.suggested_selector import is_patch
-from policies.model.workload import descend
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
@@ -81,7 +79,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     replicas = context.repository.replicas(workload)
     if replicas is None or replicas.most < context.params.min_replicas:
         return
-    if is_patch(workload) or _is_spread(workload):
+    if workload.is_patch or _is_spread(workload):
         return
     text = (
         f"has no topologySpreadConstraints and no podAntiAffinity: {replicas.most} replicas may share a node"
@@ -91,5 +89,5 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 def _is_spread(workload: Workload) -> bool:
     """Return whether a workload has any spread of its own, valid or not."""
-    affinity = descend(workload.spec, ("affinity",), ErrorList())
-    return bool(workload.spec.get("topologySpreadConstraints") or affinity.get("podAntiAffinity"))
+    affinity = descend(workload.template.spec, ("affinity",), ErrorList())
+    return bool(workload.template.constraints or affinity.get("podAntiAffinity"))

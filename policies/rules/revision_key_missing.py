@@ -83,13 +83,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.edits import Edit
-from policies.manifests.fields import ErrorList
+from policies.manifests.fields import ErrorList, descend
 from policies.manifests.findings import Severity
 from policies.model.constraint import Constraint
-from policies.model.declared import Workload
-from policies.model.suggested_selector import TOGETHER
+from policies.model.controller_labels import TOGETHER
 from policies.model.version import MATCH_LABEL_KEYS_SINCE
-from policies.model.workload import descend
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
@@ -129,7 +128,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 def _counts_both(constraint: Constraint, workload: Workload) -> bool:
     selector = constraint.selector
-    if selector is None or selector.empty or not selector.matches(workload.labels):
+    if selector is None or selector.empty or not selector.matches(workload.template.labels):
         return False
     own = workload.selector
     if TOGETHER in selector.keys and (own is None or not own.keys <= selector.keys):

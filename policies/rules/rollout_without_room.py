@@ -73,9 +73,9 @@ from collections.abc import Iterator
 
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
-from policies.model.declared import Workload
 from policies.model.pod_affinity import self_separations
-from policies.model.rollout import rolling_update
+from policies.model.scaling import rolling_update
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 from policies.scheduler.capacity import DomainCapacities
 from policies.scheduler.workload_topology import (

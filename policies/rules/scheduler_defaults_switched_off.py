@@ -67,12 +67,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.fields import ErrorList, FieldPath, descend
 from policies.manifests.findings import Severity
-from policies.model.declared import Workload
-from policies.model.suggested_selector import is_patch
 from policies.model.version import KubernetesVersion
-from policies.model.workload import descend
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 from policies.scheduler.configuration import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS, build, config_errors
 
@@ -91,10 +89,10 @@ BUILT_IN = {entry.topology_key: entry for entry in SYSTEM_CONSTRAINTS}
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield the only constraint, if it replaces both defaults and covers only one of them."""
-    entries = workload.spec.get("topologySpreadConstraints")
+    entries = workload.template.constraints
     if not isinstance(entries, list) or len(entries) != 1 or len(workload.constraints) != 1:
         return
-    if is_patch(workload):
+    if workload.is_patch:
         return  # The manifest that it is merged into may have others.
     declared = workload.constraints[0]
     key = declared.constraint.topology_key
@@ -118,7 +116,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 def _would_default(workload: Workload, context: Context) -> bool:
     """Return whether the built-in defaults would apply without the constraint."""
     kind = workload.kind
-    scheduler = workload.spec.get("schedulerName") or DEFAULT_SCHEDULER
+    scheduler = workload.template.spec.get("schedulerName") or DEFAULT_SCHEDULER
     if (kind.group, kind.kind) not in DEFAULTED_KINDS or scheduler != DEFAULT_SCHEDULER:
         return False
     if context.version < DEFAULTS_SINCE:
@@ -132,7 +130,7 @@ def _would_default(workload: Workload, context: Context) -> bool:
 def _apart(workload: Workload) -> set[Any]:
     """Return the topology keys over which anti-affinity separates pods."""
     found = ErrorList()
-    terms = descend(workload.spec, ("affinity", "podAntiAffinity"), found)
+    terms = descend(workload.template.spec, ("affinity", "podAntiAffinity"), found)
     required = found.objects(terms.get("requiredDuringSchedulingIgnoredDuringExecution"), FieldPath())
     preferred = found.objects(terms.get("preferredDuringSchedulingIgnoredDuringExecution"), FieldPath())
     keys = {term.get("topologyKey") for _, term in required}

@@ -76,9 +76,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
-from policies.model.declared import DeclaredConstraint, Workload
-from policies.model.next_pod import controller_labels
+from policies.model.controller_labels import controller_labels
 from policies.model.version import KubernetesVersion
+from policies.model.workload import ConstraintEntry, Workload
 from policies.rules.base import Context, Problem
 from policies.scheduler.releases import CHANGES, Behavior
 
@@ -98,17 +98,17 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             yield Problem(path, _effect(behavior, context.version, declared))
 
 
-def _is_narrowed(workload: Workload, declared: DeclaredConstraint) -> bool:
+def _is_narrowed(workload: Workload, declared: ConstraintEntry) -> bool:
     """Return whether a key of ``matchLabelKeys`` replaces the selector."""
     keys = declared.constraint.match_label_keys
     if not keys:
         return False
-    return not workload.labels.keys().isdisjoint(keys) or not controller_labels(
-        workload.obj, workload.kind
+    return not workload.template.labels.keys().isdisjoint(keys) or not controller_labels(
+        workload
     ).keys().isdisjoint(keys)
 
 
-def _effect(behavior: Behavior, version: KubernetesVersion, declared: DeclaredConstraint) -> str:
+def _effect(behavior: Behavior, version: KubernetesVersion, declared: ConstraintEntry) -> str:
     changes = [change for change in CHANGES if change.field == "empty_selector_counts"]
     following = next((change.since for change in changes if change.since > version), None)
     if behavior.empty_selector_counts:

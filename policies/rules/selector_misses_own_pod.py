@@ -78,10 +78,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
-from policies.model.controller_labels import own_mismatch
-from policies.model.declared import Workload, titles
-from policies.model.selector_overlap import named
-from policies.model.suggested_selector import is_patch, own_selector_edits
+from policies.model.controller_labels import own_mismatch, own_selector_edits
+from policies.model.neighbors import named, titles
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.ERROR
@@ -95,7 +94,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         selector = declared.constraint.selector
         if selector is None or selector.empty or not (mismatch := own_mismatch(selector, workload)):
             continue
-        if is_patch(workload):
+        if workload.is_patch:
             return
         others = context.repository.others(workload, selector)
         also = f"; it selects {named(titles(others))}" if others else ""

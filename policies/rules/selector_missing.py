@@ -58,8 +58,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
-from policies.model.declared import Workload
-from policies.model.suggested_selector import is_patch, own_selector_edits
+from policies.model.controller_labels import own_selector_edits
+from policies.model.workload import Workload
 from policies.rules.base import AtAdmission, Context, Problem
 
 SEVERITY = Severity.ERROR
@@ -71,7 +71,7 @@ FIXABLE = True
 def check(workload: Workload, _context: Context) -> Iterator[Problem]:
     """Yield each constraint that has no selector."""
     for declared in workload.constraints:
-        if declared.constraint.selector is not None or is_patch(workload):
+        if declared.constraint.selector is not None or workload.is_patch:
             continue
         key = declared.constraint.topology_key
         # A finding points at the nearest thing that is there: the constraint.

@@ -76,9 +76,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
-from policies.model.declared import Workload
+from policies.model.controller_labels import controller_labels
 from policies.model.labels import LabelSelector, Operator
-from policies.model.next_pod import controller_labels
+from policies.model.workload import Workload
 from policies.rules.base import AtAdmission, Context, Problem
 
 SEVERITY = Severity.ERROR
@@ -101,7 +101,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         selector = declared.constraint.selector
         if selector is None or selector.empty:
             continue
-        made = controller_labels(workload.obj, workload.kind)
+        made = controller_labels(workload)
         for key, values in _pinned(selector):
             # A Job's name is the same on all its pods, and known.
             if key not in made or (made[key] in values and key not in POD_LABELS):

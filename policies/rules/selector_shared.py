@@ -87,11 +87,11 @@ from collections.abc import Iterator, Mapping
 
 from policies.manifests.findings import Severity
 from policies.model.constraint import Constraint
-from policies.model.declared import Workload
+from policies.model.controller_labels import TOGETHER
 from policies.model.labels import LabelSelector
-from policies.model.selector_overlap import Kinship, named
-from policies.model.suggested_selector import TOGETHER
-from policies.model.workload import REVISION_OWNERS
+from policies.model.neighbors import AppKey, named
+from policies.model.workload import Workload
+from policies.model.workload_kinds import REVISION_OWNERS
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
@@ -126,9 +126,11 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         if selector is None or selector.empty or TOGETHER in selector.keys or counted in seen:
             continue
         seen.add(counted)
-        if _REVISIONS & set(constraint.match_label_keys) or not selector.matches(workload.labels):
+        if _REVISIONS & set(constraint.match_label_keys) or not selector.matches(workload.template.labels):
             continue
-        if shared := context.repository.others(workload, _narrowed(constraint, workload.labels), _kinship):
+        if shared := context.repository.others(
+            workload, _narrowed(constraint, workload.template.labels), _app_key
+        ):
             severity = Severity.WARNING if declared.is_hard else Severity.NOTE
             path = declared.path.child("labelSelector")
             yield Problem(path, _message(workload, shared), severity=severity)
@@ -141,13 +143,13 @@ def _narrowed(constraint: Constraint, labels: Mapping[str, str]) -> LabelSelecto
     return LabelSelector((*selector.match_labels, *own), selector.match_expressions)
 
 
-def _kinship(workload: Workload) -> Kinship:
+def _app_key(workload: Workload) -> AppKey:
     """Return what makes a workload another application, whose pods stay."""
-    labels = workload.labels
+    labels = workload.template.labels
     scopes: tuple[object, ...] = (None,)
     if not workload.namespace:
         scopes = tuple((key, labels[key]) for key in INSTALLATION if key in labels)
-    return Kinship(
+    return AppKey(
         name=_VARIANT.sub("", workload.name),
         application=tuple(labels.get(key) for key in IDENTITY),
         scopes=scopes,
@@ -157,17 +159,19 @@ def _kinship(workload: Workload) -> Kinship:
 
 def _difference(workload: Workload, other: Workload) -> str | None:
     """Return the first label that says that two workloads are different applications."""
-    differing = (key for key in IDENTITY if workload.labels.get(key) != other.labels.get(key))
+    differing = (
+        key for key in IDENTITY if workload.template.labels.get(key) != other.template.labels.get(key)
+    )
     return next(differing, None)
 
 
 def _message(workload: Workload, shared: list[Workload]) -> str:
     others = [
-        f"{other.title} ({key}={other.labels[key]})"
-        if (key := _difference(workload, other) or "") in other.labels
+        f"{other.title} ({key}={other.template.labels[key]})"
+        if (key := _difference(workload, other) or "") in other.template.labels
         else f"{other.title} (no {key})"
         for other in shared
     ]
     key = _difference(workload, shared[0]) or ""
-    own = f"{key}={workload.labels[key]}" if key in workload.labels else f"no {key}"
+    own = f"{key}={workload.template.labels[key]}" if key in workload.template.labels else f"no {key}"
     return f"also counts the pods of {named(others)}, together with those of this workload ({own})"

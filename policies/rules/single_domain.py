@@ -76,10 +76,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
-from policies.model.declared import DeclaredConstraint, Workload
 from policies.model.node import Node
 from policies.model.topology import ClusterTopology
 from policies.model.version import KubernetesVersion
+from policies.model.workload import ConstraintEntry, Workload
 from policies.rules.base import Context, Problem
 from policies.scheduler.workload_topology import WorkloadTopology
 
@@ -102,7 +102,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 
 def _text(
-    workload: Workload, declared: DeclaredConstraint, inventory: ClusterTopology, version: KubernetesVersion
+    workload: Workload, declared: ConstraintEntry, inventory: ClusterTopology, version: KubernetesVersion
 ) -> str | None:
     key = declared.constraint.topology_key
     listed = inventory.domains.get(key, ())

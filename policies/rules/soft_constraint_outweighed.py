@@ -86,10 +86,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.fields import ErrorList, FieldPath, descend
 from policies.manifests.findings import Severity
-from policies.model.declared import Workload
-from policies.model.workload import descend
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 from policies.scheduler.configuration import DEFAULT_SCHEDULER, PLUGIN, build, config_errors
 
@@ -110,7 +109,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     config = context.repository.scheduler_configs[0]
     if config_errors(config):
         return
-    name = workload.spec.get("schedulerName") or DEFAULT_SCHEDULER
+    name = workload.template.spec.get("schedulerName") or DEFAULT_SCHEDULER
     raw = _raw_profile(config, name)
     reason = None if raw is None else _overruled(raw, config, name)
     if reason is not None:

@@ -82,9 +82,9 @@ from collections.abc import Iterator
 from policies.manifests.edits import Edit
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.manifests.findings import Severity
-from policies.model.declared import DeclaredConstraint, Workload
 from policies.model.pod_affinity import affinity_terms
 from policies.model.topology_keys import RENAMED, RENAMED_SINCE
+from policies.model.workload import ConstraintEntry, Workload
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
@@ -121,8 +121,8 @@ def _renamed(path: FieldPath, old: str, new: str, context: Context) -> Problem:
     return Problem(path, text, (Edit(path, old, new),))
 
 
-def _stands_already(workload: Workload, declared: DeclaredConstraint, key: str) -> bool:
+def _stands_already(workload: Workload, declared: ConstraintEntry, key: str) -> bool:
     """Return whether there would be two constraints of the key, broken entries included."""
-    entries = ErrorList().objects(workload.spec.get("topologySpreadConstraints"), FieldPath())
+    entries = ErrorList().objects(workload.template.constraints, FieldPath())
     pair = (key, str(declared.constraint.when_unsatisfiable))
     return any((entry.get("topologyKey"), entry.get("whenUnsatisfiable")) == pair for _, entry in entries)

@@ -80,12 +80,12 @@ from collections.abc import Iterator
 
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
-from policies.model.autoscalers import KARPENTER_LABELS, Tool
-from policies.model.declared import Workload
 from policies.model.pod_affinity import affinity_terms
 from policies.model.repository import Repository
+from policies.model.scaling import KARPENTER_LABELS, Tool
 from policies.model.topology import ClusterTopology
 from policies.model.topology_keys import similar_keys
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.ERROR

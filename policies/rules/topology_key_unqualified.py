@@ -99,9 +99,9 @@ from collections.abc import Iterator
 
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
-from policies.model.declared import Workload
 from policies.model.pod_affinity import affinity_terms
 from policies.model.topology_keys import MISNAMED
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.ERROR

@@ -100,8 +100,8 @@ from typing import Any, Final
 from policies.manifests.fields import FieldPath, shown
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
-from policies.model.declared import Workload
 from policies.model.version import KNOWN_VERSION
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem, api_check
 
 SEVERITY = Severity.ERROR

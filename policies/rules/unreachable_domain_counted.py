@@ -91,11 +91,10 @@ from collections.abc import Iterable, Iterator
 from policies.manifests.edits import Edit
 from policies.manifests.findings import Severity
 from policies.model.constraint import Constraint
-from policies.model.declared import DeclaredConstraint, Workload
 from policies.model.node import Node
-from policies.model.rollout import rolling_update
-from policies.model.scaling import ReplicaRange
+from policies.model.scaling import ReplicaRange, rolling_update
 from policies.model.topology_keys import HOSTNAME
+from policies.model.workload import ConstraintEntry, Workload
 from policies.rules.base import Context, Problem
 from policies.scheduler.workload_topology import (
     EligibleDomain,
@@ -145,7 +144,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 def _too_little(
     workload: Workload,
     topology: WorkloadTopology,
-    declared: DeclaredConstraint,
+    declared: ConstraintEntry,
     replicas: ReplicaRange,
     *,
     grows: bool,
@@ -183,7 +182,7 @@ def _reason(topology: WorkloadTopology, node: Node) -> str:
 
 
 def _edits(
-    topology: WorkloadTopology, declared: DeclaredConstraint, barred: Iterable[EligibleDomain], room: int
+    topology: WorkloadTopology, declared: ConstraintEntry, barred: Iterable[EligibleDomain], room: int
 ) -> tuple[Edit, ...]:
     """Honor what bars the nodes, if the release can and there is more room then."""
     better = topology.max_pods([topology.capacities(honoring_both(declared.constraint))], room + 1)

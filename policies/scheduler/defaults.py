@@ -7,13 +7,13 @@ Source: ``buildDefaultConstraints``, ``podtopologyspread/common.go``, and ``Defa
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from policies.model.constraint import Constraint
 from policies.model.labels import LabelSelector, Operator, Requirement
-from policies.model.pod import Owner
 from policies.model.snapshot import SELECTING_OWNERS, Snapshot
+from policies.model.workload import Workload
 from policies.scheduler.configuration import DefaultingType, SchedulerProfile
 from policies.scheduler.releases import Behavior
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin, apply_constraint
@@ -25,23 +25,6 @@ class NoConstraints(StrEnum):
     NO_PROFILE = "its schedulerName has no profile in the configuration"
     NO_DEFAULTS = "the scheduler's configuration has no default constraints"
     NO_SELECTOR = "no Service selects it and no known controller owns it, so the defaults do not apply"
-
-
-@dataclass(frozen=True, slots=True)
-class PodIdentity:
-    """What the selector of a pod's default constraints is deduced from.
-
-    Attributes:
-        namespace: Its namespace.
-        labels: Its labels.
-        owner: The controller it belongs to.
-        owner_selector: That controller's selector where it is not in the cluster yet; else None.
-    """
-
-    namespace: str
-    labels: Mapping[str, str]
-    owner: Owner | None = None
-    owner_selector: LabelSelector | None = None
 
 
 def own_constraints(
@@ -56,7 +39,7 @@ def own_constraints(
 
 
 def default_constraints(
-    pod: PodIdentity, profile: SchedulerProfile | None, snapshot: Snapshot, *, behavior: Behavior
+    pod: Workload, profile: SchedulerProfile | None, snapshot: Snapshot, *, behavior: Behavior
 ) -> tuple[AppliedConstraint, ...] | NoConstraints:
     """Return the constraints that a scheduler's profile gives to a pod without any, or why it gives none."""
     if profile is None:
@@ -70,17 +53,17 @@ def default_constraints(
     # The deduced selector takes the place of whatever matchLabelKeys would narrow.
     given = (replace(entry, selector=selector, match_label_keys=()) for entry in profile.constraints)
     origin = ConstraintOrigin.SCHEDULER_SYSTEM if is_system else ConstraintOrigin.SCHEDULER_LIST
-    return own_constraints(given, pod.labels, origin=origin, behavior=behavior)
+    return own_constraints(given, pod.template.labels, origin=origin, behavior=behavior)
 
 
-def deduce_selector(snapshot: Snapshot, pod: PodIdentity) -> LabelSelector | None:
+def deduce_selector(snapshot: Snapshot, pod: Workload) -> LabelSelector | None:
     """Return the selector of a pod's default constraints, or None when nothing can be deduced.
 
     The selectors of all services that match the pod are merged with that of its ReplicationController,
     ReplicaSet or StatefulSet, if the cluster has it. With an empty result the pod gets no defaults.
     """
     match_labels: dict[str, str] = {}
-    for selector in snapshot.service_selectors(pod.namespace, pod.labels):
+    for selector in snapshot.service_selectors(pod.namespace, pod.template.labels):
         match_labels |= selector
     expressions: tuple[Requirement, ...] = ()
     owned = _owner_selector(snapshot, pod)
@@ -96,7 +79,7 @@ def deduce_selector(snapshot: Snapshot, pod: PodIdentity) -> LabelSelector | Non
     return None if deduced.empty else deduced
 
 
-def _owner_selector(snapshot: Snapshot, pod: PodIdentity) -> LabelSelector | None:
+def _owner_selector(snapshot: Snapshot, pod: Workload) -> LabelSelector | None:
     owner = pod.owner
     if owner is None or (owner.api_version, owner.kind) not in SELECTING_OWNERS:
         return None

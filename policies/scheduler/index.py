@@ -14,9 +14,10 @@ from policies.model.container_needs import HostPort
 from policies.model.interpod_terms import NO_TERMS, InterPodTerms
 from policies.model.labels import LabelSelector
 from policies.model.node import read_node
-from policies.model.pod import DEFAULT_NAMESPACE, BoundPod, PendingPod, read_bound_pod
+from policies.model.pod import BoundPod, Pod, read_bound_pod
 from policies.model.resources import Requests
 from policies.model.snapshot import SNAPSHOT_KINDS, Snapshot, kind_of
+from policies.model.workload import DEFAULT_NAMESPACE
 from policies.scheduler.holdings import PortTable, TermTable, weighing
 from policies.scheduler.node_table import NodeTable
 from policies.scheduler.pod_table import PodTable
@@ -114,7 +115,7 @@ class ClusterIndex:
         twin._is_fork = True
         return twin
 
-    def bind(self, pod: PendingPod, name: str, node_name: str) -> None:
+    def bind(self, pod: Pod, name: str, node_name: str) -> None:
         """Add a pod, as if it had been scheduled to a node."""
         bound = BoundPod(
             namespace=pod.namespace,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from policies.model.labels import LabelSelector
 from policies.model.node_affinity import NodeOperator, NodeRequirement, NodeSelectorTerm, parse_int64
-from policies.model.pod import PendingPod
+from policies.model.pod import Pod
 from policies.model.taints import SCHEDULING_EFFECTS, Taint, TaintEffect, Toleration, first_untolerated
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import MISSING
@@ -51,7 +51,7 @@ class LabelView:
 class NodeView:
     """The nodes, for one pod. Valid under one ``ClusterIndex.reading`` only."""
 
-    def __init__(self, index: ClusterIndex, pod: PendingPod) -> None:
+    def __init__(self, index: ClusterIndex, pod: Pod) -> None:
         #: The cluster.
         self.index = index
         self._nodes = index.nodes

@@ -12,8 +12,9 @@ from functools import lru_cache
 from typing import Any
 
 from policies.manifests.errors import UsageError
+from policies.model.constraint import ReleaseFields
 from policies.model.taints import Taint
-from policies.model.version import MATCH_LABEL_KEYS_SINCE, KubernetesVersion
+from policies.model.version import KNOWN_VERSION, MATCH_LABEL_KEYS_SINCE, KubernetesVersion
 
 _PULL = "https://github.com/kubernetes/kubernetes/pull"
 _KEP = "https://github.com/kubernetes/enhancements/issues"
@@ -52,6 +53,11 @@ class Behavior:
     names_taint: bool
     says_prefilter_reason_once: bool
     counts_left_out_nodes: bool
+
+    @property
+    def dropped(self) -> list[str]:
+        """The fields of constraints that the release drops."""
+        return [name for name, flag in FIELDS.items() if not getattr(self, flag)]
 
     def taint_reason(self, taint: Taint) -> str:
         """Return why a node with this taint is rejected for a pod that does not tolerate it.
@@ -233,11 +239,14 @@ def dropped_fields(constraint: Mapping[str, Any], behavior: Behavior) -> list[st
     >>> dropped_fields({"minDomains": 3, "nodeTaintsPolicy": "Ignore"}, behavior_of(OLDEST_VERSION))
     ['minDomains']
     """
-    return [
-        name
-        for name, flag in FIELDS.items()
-        if not getattr(behavior, flag) and constraint.get(name) not in _WITHOUT[name]
-    ]
+    return [name for name in behavior.dropped if constraint.get(name) not in _WITHOUT[name]]
+
+
+@lru_cache
+def release_fields(version: KubernetesVersion) -> ReleaseFields:
+    """Return what a release does with the fields of constraints."""
+    dropped = frozenset(behavior_of(version).dropped)
+    return ReleaseFields(strict=version <= KNOWN_VERSION, dropped=dropped)
 
 
 def parse_release(text: str) -> KubernetesVersion:

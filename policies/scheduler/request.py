@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from policies.model.constraint import Constraint, NodeInclusionPolicy, WhenUnsatisfiable
+from policies.model.constraint import Constraint, WhenUnsatisfiable
 from policies.model.labels import LabelSelector, Operator, Requirement
-from policies.model.pod import PendingPod
+from policies.model.pod import Pod
 from policies.scheduler.releases import Behavior
 
 
@@ -55,7 +55,7 @@ class SchedulingRequest:
             one that the node affinity of its pod matches.
     """
 
-    pod: PendingPod
+    pod: Pod
     constraints: tuple[AppliedConstraint, ...]
     behavior: Behavior
     pinned: bool = False
@@ -71,17 +71,7 @@ class SchedulingRequest:
 
 def in_release(constraint: Constraint, behavior: Behavior) -> Constraint:
     """Return a constraint with every field that a release drops at its default."""
-    if not behavior.min_domains:
-        constraint = replace(constraint, min_domains=1)
-    if not behavior.inclusion_policies:
-        constraint = replace(
-            constraint,
-            node_affinity_policy=NodeInclusionPolicy.HONOR,
-            node_taints_policy=NodeInclusionPolicy.IGNORE,
-        )
-    if not behavior.match_label_keys:
-        constraint = replace(constraint, match_label_keys=())
-    return constraint
+    return constraint.without(behavior.dropped)
 
 
 def apply_constraint(

@@ -10,16 +10,16 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from policies.model.autoscalers import KARPENTER_NODE_LABEL
 from policies.model.constraint import Constraint, NodeInclusionPolicy, WhenUnsatisfiable
-from policies.model.declared import DeclaredConstraint, Workload
 from policies.model.node import Node
 from policies.model.node_affinity import NodeAffinity
 from policies.model.repository import Repository
+from policies.model.scaling import KARPENTER_NODE_LABEL
 from policies.model.taints import SCHEDULING_EFFECTS, Taint, Toleration, first_untolerated
 from policies.model.topology import ClusterTopology
 from policies.model.version import KubernetesVersion
-from policies.model.workload import REVISION_OWNERS
+from policies.model.workload import ConstraintEntry, Workload
+from policies.model.workload_kinds import REVISION_OWNERS
 from policies.scheduler.capacity import DomainCapacities, max_pods
 from policies.scheduler.eligibility import eligible_nodes, required_keys
 from policies.scheduler.releases import Behavior, behavior_of
@@ -192,7 +192,7 @@ class WorkloadTopology:
             self._max_pods[of] = max_pods(*of)
         return self._max_pods[of]
 
-    def has_no_room_for_surge(self, declared: DeclaredConstraint, replicas: int) -> bool:
+    def has_no_room_for_surge(self, declared: ConstraintEntry, replicas: int) -> bool:
         """Return whether one pod more does not fit because of domains that no pod can reach.
 
         It fits if the constraint leaves these out; and pods of an old revision count with those of a new one.
@@ -224,13 +224,13 @@ def honoring_both(constraint: Constraint) -> Constraint:
     return replace(constraint, node_affinity_policy=honor, node_taints_policy=honor)
 
 
-def counts_only_its_own(workload: Workload, declared: DeclaredConstraint, repository: Repository) -> bool:
+def counts_only_its_own(workload: Workload, declared: ConstraintEntry, repository: Repository) -> bool:
     """Return whether a constraint counts all pods of its workload and, as far as is known, no others.
 
     Only then are the counts those of the workload's own replicas. It is not known of a selector of labels
     that the template does not have, nor of keys whose values may differ between the replicas.
     """
-    constraint, labels = declared.constraint, workload.labels
+    constraint, labels = declared.constraint, workload.template.labels
     selector = constraint.selector
     if selector is None or selector.empty or not selector.keys <= labels.keys():
         return False

@@ -17,12 +17,13 @@ import yaml
 
 from docs.generator import installation
 from policies.admission.decision import AdmissionVerdict
-from policies.config.exemptions import IGNORE_ANNOTATION, INJECT_ANNOTATION, UNSCHEDULABLE
-from policies.config.lint_config import load_lint_config
+from policies.config.default_constraints import INJECT_ANNOTATION
+from policies.config.enforcement import IGNORE_ANNOTATION, UNSCHEDULABLE
+from policies.config.lint_config_loader import load_lint_config
 from policies.config.loader import builtin_names, load_policies
 from policies.model.api_rules import ApiRule
 from policies.model.pod_template import INJECTED_ANNOTATION
-from policies.model.workload import KNOWN_KINDS, WorkloadKind
+from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
 from webhook.cli.main import command as evenkeel
 from webhook.http.scoring.request import ScoreRequest
 

@@ -12,10 +12,9 @@ import pytest
 import yaml
 
 from policies.admission.decision import IGNORED, AdmissionVerdict
-from policies.config.context import AdmissionContext
+from policies.config.context import BUILT_IN_CONTROLLERS, AdmissionContext
 from policies.config.loader import load_policies
-from policies.config.ownership import BUILT_IN_CONTROLLERS
-from policies.model.workload import KNOWN_KINDS, WorkloadKind
+from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
 from policies.scheduler.index import ClusterIndex
 from tests.deploy.manifests import DEPLOY, Manifests, base, missing, render, template
 from tests.recorded import phase_of, recorded_reviews

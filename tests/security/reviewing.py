@@ -106,7 +106,7 @@ def answer(body: bytes, phase: Phase, context: AdmissionContext) -> Answer:
     started = time.process_time()
     orjson.loads(body)
     reading = time.process_time() - started
-    inventory = context.known_cluster.rule_context(context).inventory
+    inventory = context.for_rules().inventory
     if inventory is not None:
         # What was derived for another pod is of no use to one that asks for something else.
         inventory.memo.clear()

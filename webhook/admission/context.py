@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from policies.config.context import AdmissionContext
-from policies.config.loader import load_policies
+from policies.config.context_loader import load_context
 from policies.config.spread_policy import DefaultsSource, InjectAt
 from policies.manifests.errors import UsageError
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
-from policies.model.workload import WorkloadKinds, parse_workload_kind
-from policies.scheduler.configuration import load_scheduler_config
-from policies.scheduler.releases import parse_release
 
 if TYPE_CHECKING:
     from policies.scheduler.index import ClusterIndex
@@ -69,12 +67,16 @@ def build_context(
         DocumentError: A file is not what it should be.
         UsageError: Settings that do not go together.
     """
-    policies = load_policies(settings.policy or (DEFAULT_POLICY,), _read)
-    scheduler = None
-    if settings.scheduler_config:
-        scheduler = load_scheduler_config(_read(settings.scheduler_config), settings.scheduler_config)
-    for policy in policies:
-        if policy.defaults and policy.defaults.source is DefaultsSource.SCHEDULER and scheduler is None:
+    context = load_context(
+        _read,
+        policies=settings.policy or (DEFAULT_POLICY,),
+        scheduler_config=settings.scheduler_config,
+        kubernetes_version=settings.kubernetes_version,
+        workload_kinds=settings.workload_kind,
+        default_version=live_version,
+    )
+    for policy in context.policies:
+        if policy.defaults and policy.defaults.source is DefaultsSource.SCHEDULER and not context.scheduler:
             raise UsageError(
                 f"policy {policy.name} takes its defaults from the scheduler: give --scheduler-config"
             )
@@ -82,24 +84,15 @@ def build_context(
         if policy.defaults and policy.defaults.at is not InjectAt.WORKLOADS and not knows_cluster:
             text = "injects into pods, but none is: no cluster is given (--cluster or --live)"
             warn(f"policy {policy.name} {text}")
-    cluster = live
     if settings.cluster:
         # Only who has a cluster pays for numpy.
         from webhook.kube.snapshot import SnapshotFile  # noqa: PLC0415
 
         source = SnapshotFile(Path(settings.cluster), seen)
-        cluster = source.index
         for problem in source.problems:
             warn(problem)
-    version = settings.kubernetes_version
-    return AdmissionContext(
-        policies=policies,
-        scheduler=scheduler,
-        cluster=cluster,
-        live=live is not None,
-        kubernetes_version=parse_release(version) if version else live_version,
-        kinds=WorkloadKinds(map(parse_workload_kind, settings.workload_kind)),
-    )
+        return replace(context, cluster=source.index)
+    return replace(context, cluster=live, live=live is not None)
 
 
 def _read(name: str) -> bytes:

@@ -13,22 +13,22 @@ from typing import Any, NamedTuple
 import orjson
 
 from policies.admission.admission_rules import error_text
-from policies.admission.cache_misses import CacheMiss
 from policies.admission.decision import (
     IGNORED,
     AdmissionVerdict,
+    CacheMiss,
     Decision,
-    decide_mutation,
-    decide_validation,
 )
+from policies.admission.injection import decide_mutation
+from policies.admission.validation import decide_validation
 from policies.admission.warnings import MAX_WARNINGS, warning_texts
 from policies.config.context import AdmissionContext
-from policies.config.exemptions import UNSCHEDULABLE
-from policies.config.subject import Subject
+from policies.config.enforcement import UNSCHEDULABLE
 from policies.manifests.fields import FieldError, is_cut, shown_name
 from policies.manifests.sanitize import cut, printable_lines
 from policies.model.api_rules import API_RULES
 from policies.model.pod_template import INJECTED_ANNOTATION
+from policies.model.workload import Workload
 from webhook.admission.budget import Budget
 from webhook.admission.review import API_VERSION, Review
 
@@ -148,9 +148,9 @@ def respond(
         rules=decision.rules,
         exempted=decision.exempted,
         forecast_s=budget.spent_s if budget else None,
-        forecast_skipped=any(UNSCHEDULABLE in entry.rules for entry in decision.not_judged),
+        forecast_skipped=any(UNSCHEDULABLE in entry.rules for entry in decision.skipped),
         rules_s=rules_budget.spent_s if rules_budget else None,
-        rules_skipped=any({*entry.rules} - {UNSCHEDULABLE} for entry in decision.not_judged),
+        rules_skipped=any({*entry.rules} - {UNSCHEDULABLE} for entry in decision.skipped),
         missed=decision.miss is not None,
     )
 
@@ -166,17 +166,19 @@ def decide(
     """Decide on one review; deletions, subresources and kinds without pods are let through at once."""
     if review.sub_resource or review.obj is None or review.operation not in ("CREATE", "UPDATE"):
         return IGNORED
-    kind = context.kinds.find(review.group, review.kind)
+    kind = context.kinds.get((review.group, review.kind))
     if kind is None or (phase is Phase.MUTATE and review.operation != "CREATE"):
         return IGNORED
-    subject = Subject.read(review.obj, kind, review.namespace, user=review.user)
-    if phase is Phase.MUTATE:
-        return decide_mutation(subject, context)
-    old = None
+    old, release, namespace = None, context.release, review.namespace
     if review.operation == "UPDATE" and review.old_object is not None:
-        old = Subject.read(review.old_object, kind, review.namespace)
+        old = Workload.read(review.old_object, kind, namespace, release=release)
+    workload = Workload.read(
+        review.obj, kind, namespace, release=release, user=review.user, stored=old is not None
+    )
+    if phase is Phase.MUTATE:
+        return decide_mutation(workload, context)
     return decide_validation(
-        subject,
+        workload,
         old,
         context,
         within=budget.within if budget else None,

@@ -10,17 +10,17 @@ import click
 import orjson
 
 from policies.config.context import AdmissionContext
+from policies.config.context_loader import load_context
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import shown_name
 from policies.model.snapshot import kind_of
 from policies.model.version import KNOWN_VERSION
-from policies.placement.placement import PlacementError, place
+from policies.placement.placement import PlacementError, place_object
 from policies.scheduler.index import ClusterIndex
-from policies.scheduler.releases import parse_release
 from webhook.admission.context import build_context
 from webhook.cli.live import api_server, reading_progress
-from webhook.cli.manifest import read_objects, told
+from webhook.cli.manifest import read_content, read_objects, told
 from webhook.cli.placement import APPLIED_ALONG, PlacementOptions, bound_to, choose_by, note, show
 from webhook.cli.targets import fetch
 from webhook.http.problems import JSON
@@ -174,15 +174,11 @@ def _question(options: PlacementOptions, route: str, *, wide: bool) -> Placement
         return None
     options = in_context(options)
     version = options.kubernetes_version
-    context = AdmissionContext(
-        policies=(),
-        cluster=ClusterIndex(),
-        kinds=kinds,
-        kubernetes_version=parse_release(version) if version else KNOWN_VERSION,
-    )
+    without = load_context(read_content, kubernetes_version=version, workload_kinds=options.workload_kind)
+    context = replace(without, cluster=ClusterIndex())
     try:
         # What is wrong with the object has a line here, which Evenkeel would not know.
-        place(entry.value, context, namespace=options.namespace)
+        place_object(entry.value, context, namespace=options.namespace)
         body = orjson.dumps(
             {"pod": _named(entry.value, options.namespace), "kubernetesVersion": version or None}
         )

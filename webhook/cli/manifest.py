@@ -12,7 +12,7 @@ from policies.manifests.documents import ManifestObject, load, objects
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldError, FieldPath, shown, shown_name
 from policies.model.snapshot import kind_of
-from policies.model.workload import WorkloadKinds
+from policies.model.workload_kinds import WorkloadKinds
 from webhook.cli.targets import spellings
 
 #: The name that means standard input.
@@ -89,12 +89,12 @@ def choose(
 
 def _makes_pods(entry: ManifestObject, kinds: WorkloadKinds) -> bool:
     version, kind = kind_of(entry.value)
-    return kinds.find(version.rpartition("/")[0], kind) is not None
+    return kinds.get((version.rpartition("/")[0], kind)) is not None
 
 
 def _is_named(entry: ManifestObject, wanted: str, kinds: WorkloadKinds) -> bool:
     version, name = kind_of(entry.value)
-    kind = kinds.find(version.rpartition("/")[0], name)
+    kind = kinds.get((version.rpartition("/")[0], name))
     typed, _, wanted_name = wanted.rpartition("/")
     return _name(entry) == wanted_name and (
         not typed or (kind is not None and typed.lower() in spellings(kind))

@@ -14,10 +14,10 @@ from policies.config.context import AdmissionContext
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.sanitize import one_line
-from policies.model.pod import DEFAULT_NAMESPACE
 from policies.model.snapshot import kind_of
 from policies.model.version import KNOWN_VERSION
-from policies.model.workload import WorkloadKinds, parse_workload_kind
+from policies.model.workload import DEFAULT_NAMESPACE
+from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
 from policies.placement.placement import PlacementError
 from webhook.admission.context import build_context
 from webhook.cli.completing import complete_policies

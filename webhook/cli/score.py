@@ -9,7 +9,7 @@ import click
 
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import DocumentError, UsageError
-from policies.placement.placement import place
+from policies.placement.placement import place_object
 from policies.reports import score_json, score_table
 from webhook.cli.answers import Printer, answer_printer
 from webhook.cli.manifest import STDIN
@@ -91,7 +91,7 @@ def _score(context: click.Context, options: PlacementOptions, *, wide: bool, tel
         fits = show_remote(context, options, "/v1/score", piped=PIPED, wide=wide, tell=tell)
         if fits is not None:
             return fits
-    placement, entry = evaluate_object(options, place)
+    placement, entry = evaluate_object(options, place_object)
     if tell is not None:
         tell(score_json.render(placement), entry)
     else:

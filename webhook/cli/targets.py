@@ -11,9 +11,9 @@ from urllib.parse import quote
 from policies.manifests.documents import ManifestObject, load, objects
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import shown, shown_name
-from policies.model.pod import DEFAULT_NAMESPACE
 from policies.model.snapshot import kind_of
-from policies.model.workload import WorkloadKind, WorkloadKinds
+from policies.model.workload import DEFAULT_NAMESPACE
+from policies.model.workload_kinds import WorkloadKind, WorkloadKinds
 from webhook.kube.api_server import ApiError, ApiServer
 
 #: Short names, by group and kind: those of kubectl, and those that the custom resources register.
@@ -71,10 +71,10 @@ def parse_target(words: tuple[str, ...], kinds: WorkloadKinds) -> ObjectTarget |
         raise UsageError(
             f"KIND/NAME: Invalid value: {shown(' '.join(words))}: must be one object such as deploy/web"
         )
-    for kind in kinds.known():
+    for kind in kinds.values():
         if typed.lower() in spellings(kind):
             return ObjectTarget(kind, name)
-    known = ", ".join(SHORT_NAMES.get((kind.group, kind.kind), kind.name.lower()) for kind in kinds.known())
+    known = ", ".join(SHORT_NAMES.get((kind.group, kind.kind), kind.name.lower()) for kind in kinds.values())
     raise UsageError(f"KIND/NAME: Unsupported value: {shown(typed)}: supported kinds: {known}")
 
 

@@ -24,7 +24,7 @@ from kubernetes.config.kube_config import KubeConfigLoader, KubeConfigMerger
 from kubernetes.utils.keepalive import tcp_keepalive_socket_options
 
 from policies.manifests.fields import shown
-from policies.model.pod import DEFAULT_NAMESPACE
+from policies.model.workload import DEFAULT_NAMESPACE
 from webhook.kube.api_server import (
     TIMEOUT_S,
     Answer,

@@ -17,7 +17,6 @@ from policies.config.lint_config import (
     FailOn,
     LintConfig,
     Rendering,
-    load_lint_config,
 )
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import shown
@@ -81,6 +80,9 @@ def lint_options(paths: tuple[str, ...], file: str | None) -> LintOptions:
     if not name:
         return LintOptions(paths=paths or (".",), config=LintConfig())
     content = read_text(name, named=True).content
+    # Only a run with such a file pays for jsonschema.
+    from policies.config.lint_config_loader import load_lint_config  # noqa: PLC0415
+
     config = load_lint_config(content, shown_file(name))
     folder = Path(name).parent
     if file is None:

@@ -13,16 +13,14 @@ from typing import Any, Final
 
 from policies.admission.decision import AdmissionVerdict
 from policies.config.context import AdmissionContext
-from policies.config.loader import BUILTIN_PREFIX, load_policies
+from policies.config.context_loader import load_context
+from policies.config.loader import BUILTIN_PREFIX
 from policies.manifests.documents import ManifestObject, load, objects
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import ErrorList, FieldPath, field_names
 from policies.model.snapshot import kind_of
-from policies.model.version import KNOWN_VERSION
-from policies.model.workload import WorkloadKind, WorkloadKinds, parse_workload_kind
-from policies.scheduler.configuration import load_scheduler_config
+from policies.model.workload_kinds import WorkloadKind
 from policies.scheduler.index import INDEXED_KINDS, ClusterIndex
-from policies.scheduler.releases import parse_release
 from webhook.lint.discovery import SUFFIXES
 from webhook.lint.files import read_text
 
@@ -92,17 +90,17 @@ def read_suite(folder: Path) -> list[Sample]:
 def _context(folder: Path, settings: dict[str, Any]) -> AdmissionContext:
     """Return what the samples of a folder are judged by, but for the cluster."""
     names = [name if name.startswith(BUILTIN_PREFIX) else str(folder / name) for name in settings["policies"]]
-    scheduler = None
-    if settings.get("schedulerConfig"):
-        file = str(folder / settings["schedulerConfig"])
-        scheduler = load_scheduler_config(_read(file), file)
+    config = settings.get("schedulerConfig")
     try:
-        version = parse_release(settings.get("kubernetesVersion") or str(KNOWN_VERSION))
-        kinds = WorkloadKinds(map(parse_workload_kind, settings.get("workloadKinds") or ()))
+        return load_context(
+            _read,
+            policies=names,
+            scheduler_config=str(folder / config) if config else None,
+            kubernetes_version=settings.get("kubernetesVersion"),
+            workload_kinds=settings.get("workloadKinds") or (),
+        )
     except UsageError as error:
         raise DocumentError([f"{folder / SUITE}: {error}"]) from error
-    policies = load_policies(names, _read)
-    return AdmissionContext(policies=policies, scheduler=scheduler, kubernetes_version=version, kinds=kinds)
 
 
 def _settings(folder: Path) -> dict[str, Any]:
@@ -134,7 +132,7 @@ def _sample(path: Path, context: AdmissionContext, cluster: list[ManifestObject]
     workloads, others = [], []
     for manifest in _objects(path):
         group = kind_of(manifest.value)[0].rpartition("/")[0]
-        kind = context.kinds.find(group, kind_of(manifest.value)[1])
+        kind = context.kinds.get((group, kind_of(manifest.value)[1]))
         if kind is None:
             others.append(manifest)
         else:

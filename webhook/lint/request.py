@@ -54,7 +54,7 @@ def lint_request(body: bytes, server: AdmissionContext, *, today: date, tool_ver
     version = _version(request.get("kubernetesVersion"), found) or server.kubernetes_version
     if found.errors:
         raise RequestError(tuple(found.errors))
-    known = server.known_cluster.rule_context(server).inventory
+    known = server.for_rules().inventory
     # A copy: what is derived from the nodes for so many objects need not be kept.
     inventory = None if known is None else ClusterTopology(known.nodes, known.domains)
     context = replace(server, kubernetes_version=version)

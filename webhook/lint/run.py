@@ -11,21 +11,17 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from policies.config.context import AdmissionContext
+from policies.config.context import AdmissionContext, listed_domains
+from policies.config.context_loader import load_context
 from policies.config.lint_config import LintConfig
-from policies.config.rule_context import listed_domains
-from policies.config.spread_policy import SpreadPolicy
-from policies.config.workload_loader import Gathered, gather
 from policies.lint.merge_builds import merge_builds
-from policies.lint.run import LintResult, Selection, lint_gathered
+from policies.lint.run import LintResult, Selection, lint_loaded
+from policies.lint.workload_loader import LoadedManifests, load_manifests
 from policies.manifests.fields import shown_name
 from policies.manifests.findings import Finding
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.model.topology import ClusterTopology
-from policies.model.version import KNOWN_VERSION
-from policies.model.workload import WorkloadKinds, parse_workload_kind
 from policies.rules.base import all_rules, unknown_rule
-from policies.scheduler.releases import parse_release
 from webhook.lint.files import STDIN, UNREADABLE, Text, read_text, shown_file
 from webhook.lint.parse import parse, pieces
 
@@ -77,31 +73,33 @@ def lint_texts(texts: Iterable[Text], job: LintJob, show: Callable[[float], None
         show: Called now and then with the share of the work that is done, from 0 to 1.
     """
     outcome = LintOutcome()
-    gathered = _read([part for text in texts for part in pieces(text)], job, outcome, show)
-    outcome.result = lint_gathered(
-        gathered,
-        gathered.repository,
+    loaded = _read([part for text in texts for part in pieces(text)], job, outcome, show)
+    outcome.result = lint_loaded(
+        loaded,
+        loaded.repository,
         job.context,
         selection=job.selection,
         inventory=job.inventory,
         today=job.today,
-        judged=_counter(len(gathered.declared), show),
+        progress=_counter(len(loaded.workloads), show),
     )
     merge_builds(outcome.result)
     return outcome
 
 
-def _read(parts: list[Text], job: LintJob, outcome: LintOutcome, show: Callable[[float], None]) -> Gathered:
+def _read(
+    parts: list[Text], job: LintJob, outcome: LintOutcome, show: Callable[[float], None]
+) -> LoadedManifests:
     """Return the objects of texts but for files that cannot be read to their end."""
     size, read = sum(len(part.content) for part in parts) or 1, 0
     broken: set[str] = set()
-    gathered = Gathered()
+    loaded = LoadedManifests()
     for part in parts:
         parsed = parse(part)
         # At once, while the processor's cache still holds the objects.
-        found = gather(parsed.objects, job.context)
-        gathered.declared += found.declared
-        gathered.others += found.others
+        found = load_manifests(parsed.objects, job.context)
+        loaded.workloads += found.workloads
+        loaded.others += found.others
         outcome.skipped += parsed.skipped
         outcome.problems += parsed.problems
         if parsed.problems:
@@ -109,11 +107,9 @@ def _read(parts: list[Text], job: LintJob, outcome: LintOutcome, show: Callable[
         read += len(part.content)
         show(READING_SHARE * read / size)
     if broken:
-        gathered.declared = [
-            entry for entry in gathered.declared if entry.manifest.document.file not in broken
-        ]
-        gathered.others = [entry for entry in gathered.others if entry.document.file not in broken]
-    return gathered
+        loaded.workloads = [entry for entry in loaded.workloads if entry.manifest.document.file not in broken]
+        loaded.others = [entry for entry in loaded.others if entry.document.file not in broken]
+    return loaded
 
 
 def _counter(workloads: int, show: Callable[[float], None]) -> Callable[[], None]:
@@ -142,16 +138,17 @@ def build_job(
         DocumentError: A file is invalid.
         UsageError: Options contradict each other.
     """
-    context = AdmissionContext(
-        policies=_policies(config.policies, warn),
-        kubernetes_version=parse_release(config.kubernetes_version or str(KNOWN_VERSION)),
-        kinds=WorkloadKinds(map(parse_workload_kind, config.workload_kinds)),
+    context = load_context(
+        lambda name: read_text(name, named=True).content,
+        policies=config.policies,
+        scheduler_config=config.scheduler_config,
+        kubernetes_version=config.kubernetes_version,
+        workload_kinds=config.workload_kinds,
     )
-    if config.scheduler_config:
-        from policies.scheduler.configuration import load_scheduler_config  # noqa: PLC0415
-
-        content = read_text(config.scheduler_config, named=True).content
-        context = replace(context, scheduler=load_scheduler_config(content, config.scheduler_config))
+    for policy in context.policies:
+        for rule in policy.rules:
+            if rule not in all_rules():
+                warn(f"policy {policy.name}: spec.rules[{shown_name(rule)}]: {unknown_rule(rule)}")
     if cluster is None and config.cluster:
         cluster = _read_cluster(config.cluster, warn)
     context, inventory = _with_cluster(context, cluster)
@@ -165,19 +162,6 @@ def build_job(
         inventory=inventory,
         today=today,
     )
-
-
-def _policies(names: tuple[str, ...], warn: Callable[[str], None]) -> tuple[SpreadPolicy, ...]:
-    if not names:
-        return ()
-    from policies.config.loader import load_policies  # noqa: PLC0415  # jsonschema
-
-    policies = load_policies(names, lambda name: read_text(name, named=True).content)
-    for policy in policies:
-        for rule in policy.rules:
-            if rule not in all_rules():
-                warn(f"policy {policy.name}: spec.rules[{shown_name(rule)}]: {unknown_rule(rule)}")
-    return policies
 
 
 def _with_cluster(

@@ -8,11 +8,11 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.fields import ErrorList, FieldPath, descend
 from policies.model.foreign_policies.cel_literals import Tokens, read_literal
 from policies.model.foreign_policies.constraints import CONSTRAINTS, ForeignInjection, read_selector
 from policies.model.foreign_policies.patches import of_operations
-from policies.model.workload import KNOWN_KINDS, descend
+from policies.model.workload_kinds import KNOWN_KINDS
 
 #: The kinds by the name of their resource.
 _KINDS = {f"{kind.kind.lower()}s": kind.kind for kind in KNOWN_KINDS}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-#: What stands for a part that is not written literally. It looks like a template, so that whoever reads
+#: What stands for a part that is not written literally. It looks like a template, so that what reads
 #: templated documents need not tell the two apart.
 UNKNOWN: Final = "{{ … }}"
 
@@ -45,7 +45,7 @@ class Tokens:
         return self.found[self.at] if self.at < len(self.found) else ("", "")
 
     def take(self, text: str) -> bool:
-        """Go past the next token if it is this one, and tell whether it was."""
+        """Go past the next token if it is this one, and say whether it was."""
         if self.peek()[1] != text or self.peek()[0] == "string":
             return False
         self.at += 1

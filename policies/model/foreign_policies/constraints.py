@@ -25,7 +25,7 @@ class ForeignInjection:
     """Constraints that a document injects.
 
     Attributes:
-        path: Where they stand in the document: the list, or the text that holds it.
+        path: Where they are in the document: the list, or the text that holds it.
         constraints: The constraints as written; parts that are not literal hold ``{{``.
         readable: Whether each of them has a path of its own below ``path``: not so within a text.
         single: Whether ``path`` is that of the one constraint and not of a list.
@@ -72,7 +72,7 @@ class ForeignInjection:
 
 
 def is_unknown(value: object) -> bool:
-    """Tell whether a value is made at run time: a template (``{{ … }}``) or an expression."""
+    """Return whether a value is made at run time: a template (``{{ … }}``) or an expression."""
     return isinstance(value, str) and "{{" in value
 
 
@@ -101,7 +101,7 @@ def _stands(entry: object, way: tuple[str | int, ...]) -> bool:
 
 
 def _passes_unknown(entry: object, way: tuple[str | int, ...]) -> bool:
-    """Tell whether an error may come from a part that is made at run time, on the way to it or below."""
+    """Return whether an error may come from a part that is made at run time, on the way to it or below."""
     last = entry
     for node in _passed(entry, way):
         if isinstance(last, dict) and any(map(is_unknown, last)):

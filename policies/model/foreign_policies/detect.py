@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.fields import ErrorList, FieldPath, descend
 from policies.model.foreign_policies import cel, kyverno
 from policies.model.foreign_policies.constraints import CONSTRAINTS, ForeignInjection, read_selector
-from policies.model.workload import descend
 
 #: The kinds of document that are read: group and kind.
 KYVERNO = frozenset([("kyverno.io", "ClusterPolicy"), ("kyverno.io", "Policy")])

@@ -12,10 +12,9 @@ from typing import Any
 
 from policies.manifests.documents import load
 from policies.manifests.errors import DocumentError
-from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.fields import ErrorList, FieldPath, descend
 from policies.model.foreign_policies.constraints import CONSTRAINTS, ForeignInjection, read_selector
 from policies.model.foreign_policies.patches import of_operations
-from policies.model.workload import descend
 
 _ANCHOR = re.compile(r"[+=^<X]?\(.+\)")
 #: The ways to the pod template of a patch, the longest first.
@@ -70,7 +69,7 @@ def _asks(block: Mapping[str, Any], resources: Mapping[str, Any]) -> bool:
 
 
 def _is_conditional(rule: Mapping[str, Any]) -> bool:
-    """Tell whether a rule's preconditions look at labels, annotations or names."""
+    """Return whether a rule's preconditions look at labels, annotations or names."""
     conditions: list[Any] = [rule.get("preconditions")]
     while conditions:
         condition = conditions.pop()
@@ -147,7 +146,7 @@ def _labels(merge: dict[str, Any], way: tuple[str, ...]) -> dict[str, str] | Non
 
 
 def _descend(node: Any, way: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, Any]] | None:
-    """Follow names down, through anchors too; return the keys as they stand, and what is there."""
+    """Follow names down, through anchors too; return the keys as they are, and what is there."""
     names: tuple[str, ...] = ()
     for name in way:
         keys = [key for key in node if _bare(key) == name]
@@ -162,7 +161,7 @@ def _bare(key: str) -> str:
 
 
 def _is_anchored(value: object) -> bool:
-    """Tell whether there is an anchor anywhere within a value."""
+    """Return whether there is an anchor anywhere within a value."""
     if isinstance(value, dict):
         return any(_ANCHOR.fullmatch(key) or _is_anchored(item) for key, item in value.items())
     return isinstance(value, list) and any(map(_is_anchored, value))

@@ -1,4 +1,4 @@
-"""Patches that inject spread constraints: RFC 6902 operations, whoever they come from."""
+"""Patches that inject spread constraints: RFC 6902 operations of any policy engine."""
 
 from __future__ import annotations
 

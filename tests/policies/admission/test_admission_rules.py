@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from policies.admission.admission_rules import error_text, rules_at_admission
-from policies.admission.decision import AdmissionVerdict, Decision, decide_validation
+from policies.admission.decision import AdmissionVerdict, Decision
 from policies.admission.review_cost import MAX_COMPARISONS, MAX_READ, NoTime
+from policies.admission.validation import decide_validation
 from policies.config.context import AdmissionContext
-from policies.config.subject import Subject
 from policies.manifests.fields import ErrorKind
 from policies.model.api_rules import API_RULES
 from policies.rules.base import AtAdmission, all_rules
-from tests.builders import a_constraint, a_pod, a_policy, a_workload, kind_of
-from tests.policies.config.contexts import a_context
+from tests.builders import a_constraint, a_pod, a_policy, a_workload
+from tests.policies.config.contexts import a_context, read
 from tests.policies.placement.clusters import ZONE_KEY, a_node
 
 #: The rules that may deny an object, besides the API server's.
@@ -48,12 +48,10 @@ def review(
     today: date | None = None,
     within: Callable[[Any], Any] | None = lambda work: work(),
 ) -> Decision:
-    def subject(raw: dict[str, Any]) -> Subject:
-        kind = kind_of(raw["kind"], raw["apiVersion"].rpartition("/")[0])
-        return Subject.read(raw, kind, "shop")
-
-    before = None if old is None else subject(old)
-    return decide_validation(subject(obj), before, context or a_context(), within_rules=within, today=today)
+    context = context or a_context()
+    before = None if old is None else read(old, context)
+    workload = read(obj, context, stored=before is not None)
+    return decide_validation(workload, before, context, within_rules=within, today=today)
 
 
 def test_rules_that_are_asked() -> None:
@@ -355,7 +353,7 @@ def test_what_would_take_too_long(obj: dict[str, Any], skipped: set[str], *, enf
     rules = {rule: {"enforcement": "deny"} for rule in (POD_RULE, NODE_RULE)} if enforced else {}
     policy = a_policy(rules=rules | {rule: {"enforcement": "warn"} for rule in (*API_RULES, *CERTAIN)})
     decision = review(obj, a_context(policy, cluster=[*ONE_ZONE, a_node("n3", "zone-b")]))
-    named = {rule for entry in decision.not_judged for rule in entry.rules}
+    named = {rule for entry in decision.skipped for rule in entry.rules}
 
     assert skipped == named & {POD_RULE, NODE_RULE, *CERTAIN}
     assert bool(skipped) == ("not-judged" in decision.audit)
@@ -371,11 +369,11 @@ def test_nodes_that_would_take_too_long() -> None:
     found = review(a_demanding(GOOD, affinity=a_wish(requirements=900)), a_context(cluster=nodes))
     fewer = review(a_demanding(GOOD, affinity=a_wish(requirements=800)), a_context(cluster=nodes))
 
-    [not_judged] = found.not_judged
+    [not_judged] = found.skipped
     assert NODE_RULE in not_judged.rules
     assert POD_RULE not in not_judged.rules
     assert f"with {count} nodes" in not_judged.why
-    assert ((), (NODE_RULE,)) == (fewer.not_judged, fewer.rules)
+    assert ((), (NODE_RULE,)) == (fewer.skipped, fewer.rules)
 
 
 def test_an_update_of_what_could_not_be_judged_before() -> None:
@@ -398,12 +396,12 @@ def test_advice_without_time() -> None:
         return NoTime.NO_TIME
 
     assert () == review(a_deployment(GOOD), context, within=None).rules
-    [not_judged] = review(a_deployment(GOOD), context, within=no_time).not_judged
+    [not_judged] = review(a_deployment(GOOD), context, within=no_time).skipped
     assert NODE_RULE in not_judged.rules
     assert "time" in not_judged.why
     enforced = review(a_deployment(GOOD), enforcing, within=no_time)
     assert [NODE_RULE] == [error.rule for error in enforced.errors]
-    assert NODE_RULE not in enforced.not_judged[0].rules
+    assert NODE_RULE not in enforced.skipped[0].rules
 
 
 def test_listed_domains_need_no_time() -> None:

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from policies.admission.cache_misses import CacheMiss, missing_for_injection, missing_for_rules
-from policies.admission.decision import AdmissionVerdict, decide_mutation, decide_validation
-from policies.config.subject import Subject
-from policies.model.pod import Owner
-from tests.builders import a_constraint, a_pod, a_policy, a_replica_set, a_workload, kind_of
-from tests.policies.config.contexts import a_context, defaults
+from policies.admission.decision import AdmissionVerdict, CacheMiss
+from policies.admission.injection import decide_mutation, missing_for_injection
+from policies.admission.validation import decide_validation, missing_for_rules
+from policies.model.workload import Owner
+from tests.builders import a_constraint, a_pod, a_policy, a_replica_set, a_workload
+from tests.policies.config.contexts import a_context, defaults, read
 
 NAMESPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {"env": "prod"}}}
 OPTED_OUT = NAMESPACE | {"metadata": {"name": "shop", "annotations": {"evenkeel.dev/inject": "false"}}}
@@ -33,10 +33,6 @@ BY_NAME = a_policy(scope={"namespaceSelector": {"matchLabels": {"kubernetes.io/m
 
 def of_replica_set(**fields: Any) -> dict[str, Any]:
     return a_pod(labels={"app": "web", "pod-template-hash": "5dcb"}, owner=OWNER, **fields)
-
-
-def read(obj: dict[str, Any]) -> Subject:
-    return Subject.read(obj, kind_of(obj["kind"], obj["apiVersion"].rpartition("/")[0]), "shop")
 
 
 @pytest.mark.parametrize(

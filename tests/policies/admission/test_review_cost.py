@@ -6,16 +6,9 @@ from typing import Any
 
 import pytest
 
-from policies.admission.review_cost import (
-    MAX_READ,
-    MAX_READ_AGAIN,
-    MAX_TEMPLATE,
-    Costs,
-    NotJudged,
-    by_reason,
-    costs_of,
-)
-from policies.config.subject import Subject
+from policies.admission.decision import SkippedRules, by_reason
+from policies.admission.review_cost import MAX_READ, MAX_READ_AGAIN, MAX_TEMPLATE, ReviewCost
+from policies.model.workload import Workload
 from tests.builders import a_constraint, a_workload, kind_of
 from tests.policies.config.contexts import a_context
 from tests.policies.placement.clusters import a_node
@@ -23,11 +16,12 @@ from tests.policies.placement.clusters import a_node
 TAINTS = [{"key": "team", "effect": "NoSchedule"}] * 2
 
 
-def of(constraints: list[Any], nodes: int = 10, **spec: Any) -> Costs:
+def of(constraints: list[Any], nodes: int = 10, **spec: Any) -> ReviewCost:
     """Return the costs of a Deployment on so many nodes with two taints each."""
     obj = a_workload(spec={"topologySpreadConstraints": constraints, **spec})
     cluster = [a_node(f"n{n}", "a", taints=TAINTS) for n in range(nodes)]
-    return costs_of(Subject.read(obj, kind_of("Deployment", "apps"), "shop"), a_context(cluster=cluster))
+    workload = Workload.read(obj, kind_of("Deployment", "apps"), "shop")
+    return ReviewCost(workload, a_context(cluster=cluster).for_rules().inventory)
 
 
 def wishes(requirements: int, **fields: Any) -> dict[str, Any]:
@@ -53,7 +47,7 @@ def wishes(requirements: int, **fields: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_when_no_rule_is_asked(costs: Costs, reason: str) -> None:
+def test_when_no_rule_is_asked(costs: ReviewCost, reason: str) -> None:
     """Constraints that nobody has read are not judged."""
     assert reason == costs.of_all
 
@@ -128,7 +122,7 @@ def test_nodes(requirements: int, *, judged: bool) -> None:
         ),
     ],
 )
-def test_the_next_pod(costs: Costs, nodes: int, pods: int, reason: str) -> None:
+def test_the_next_pod(costs: ReviewCost, nodes: int, pods: int, reason: str) -> None:
     """A verdict looks at nodes, and at the pods of the namespace."""
     found = costs.of_forecast(nodes=nodes, pods=pods)
 
@@ -138,6 +132,10 @@ def test_the_next_pod(costs: Costs, nodes: int, pods: int, reason: str) -> None:
 
 def test_one_line_a_reason() -> None:
     """Rules that cannot be asked for the same reason are told together."""
-    entries = [NotJudged(("a",), "too large"), NotJudged(("b",), "no time"), NotJudged(("c",), "too large")]
+    entries = [
+        SkippedRules(("a",), "too large"),
+        SkippedRules(("b",), "no time"),
+        SkippedRules(("c",), "too large"),
+    ]
 
     assert ["a, c: too large", "b: no time"] == list(map(str, by_reason(entries)))

@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 
 import pytest
 
-from policies.admission.review_cost import NoTime, NotJudged, Within, costs_of
+from policies.admission.decision import SkippedRules
+from policies.admission.review_cost import NoTime, ReviewCost, TimeLimit
 from policies.admission.unschedulable_forecast import Forecast, forecast
 from policies.admission.warnings import MAX_LENGTH
 from policies.config.context import AdmissionContext
-from policies.config.subject import Subject
 from policies.model.version import KubernetesVersion
-from tests.builders import a_constraint, a_pod, a_replica_set, a_workload, kind_of
-from tests.policies.config.contexts import a_context
+from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
+from tests.policies.config.contexts import a_context, read
 from tests.policies.placement.clusters import ZONE_KEY, a_bound_pod, a_node, two_full_zones
 
 SPREAD = {"topologySpreadConstraints": [a_constraint()]}
@@ -27,10 +27,6 @@ def at_once(work: Callable[[], T]) -> T:
     return work()
 
 
-def read(obj: dict[str, Any]) -> Subject:
-    return Subject.read(obj, kind_of(obj["kind"], obj["apiVersion"].rpartition("/")[0]), "shop")
-
-
 def foretold(
     obj: dict[str, Any],
     *,
@@ -40,7 +36,7 @@ def foretold(
 ) -> Forecast | None:
     given = a_context(cluster=two_full_zones() if cluster is None else cluster, **context)
     found = answer(obj, given, old=old)
-    assert not isinstance(found, NotJudged)
+    assert not isinstance(found, SkippedRules)
     return found
 
 
@@ -49,10 +45,11 @@ def answer(
     context: AdmissionContext,
     *,
     old: dict[str, Any] | None = None,
-    within: Within = at_once,
-) -> Forecast | NotJudged | None:
+    within: TimeLimit = at_once,
+) -> Forecast | SkippedRules | None:
     before = None if old is None else read(old)
-    return forecast(costs_of(read(obj), context), before, context, within=within)
+    cost = ReviewCost(read(obj), context.for_rules().inventory)
+    return forecast(cost, before, context, within=within)
 
 
 def test_the_warning_and_the_details() -> None:
@@ -152,7 +149,7 @@ def test_no_time() -> None:
     context: AdmissionContext = a_context(cluster=two_full_zones())
     found = answer(a_workload(spec=SPREAD), context, within=lambda _work: NoTime.NO_TIME)
 
-    assert NotJudged(("unschedulable",), "too little of the request's timeout is left") == found
+    assert SkippedRules(("unschedulable",), "too little of the request's timeout is left") == found
 
 
 @pytest.mark.parametrize(("requirements", "told"), [(50, True), (2000, False)])
@@ -167,7 +164,7 @@ def test_pods_that_would_take_long(requirements: int, told: bool) -> None:  # no
         a_workload(spec={"affinity": {"nodeAffinity": required}}), a_context(cluster=two_full_zones())
     )
 
-    assert isinstance(found, Forecast if told else NotJudged)
+    assert isinstance(found, Forecast if told else SkippedRules)
 
 
 def test_injected_defaults_count() -> None:

@@ -9,6 +9,7 @@ import yaml
 
 from policies.config.context import AdmissionContext
 from policies.config.loader import load_policies
+from policies.model.workload import Workload
 from tests.builders import a_policy
 from tests.policies.scheduler.clusters import an_index
 
@@ -19,6 +20,14 @@ HOST = {"maxSkew": 2, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiabl
 def defaults(at: str = "pods", constraints: Iterable[dict[str, Any]] = (ZONE, HOST)) -> dict[str, Any]:
     """Return the ``defaults`` of a policy."""
     return {"at": at, "constraints": list(constraints)}
+
+
+def read(obj: dict[str, Any], context: AdmissionContext | None = None, **fields: Any) -> Workload:
+    """Return an object of namespace shop as it is read in a context."""
+    known = context or AdmissionContext(policies=())
+    kind = known.kind_of(obj)
+    assert kind is not None
+    return Workload.read(obj, kind, "shop", release=known.release, **fields)
 
 
 def a_context(

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from policies.config.subject import Subject
 from policies.model.version import KubernetesVersion
+from policies.model.workload import Workload
 from tests.builders import a_pod, a_policy, kind_of
 from tests.policies.config.contexts import a_context
 
@@ -36,7 +36,7 @@ def namespace(**labels: str) -> dict[str, Any]:
 def test_scopes(scope: dict[str, Any], cluster: list[dict[str, Any]] | None, holds: bool) -> None:  # noqa: FBT001
     """A policy holds an object by its namespace, labels and kind."""
     context = a_context(a_policy(scope=scope), cluster=cluster)
-    pod = Subject.read(a_pod(), kind_of("Pod"), "shop")
+    pod = Workload.read(a_pod(), kind_of("Pod"), "shop")
 
     assert holds == bool(context.policies_for(pod))
 
@@ -44,4 +44,4 @@ def test_scopes(scope: dict[str, Any], cluster: list[dict[str, Any]] | None, hol
 @pytest.mark.parametrize(("version", "strict"), [("1.24", True), ("1.36", True), ("1.37", False)])
 def test_strictness_ends_with_what_is_known(version: str, strict: bool) -> None:  # noqa: FBT001
     """Fields are unknown only on releases whose fields are all known."""
-    assert strict == a_context(kubernetes_version=KubernetesVersion.parse(version)).strict
+    assert strict == a_context(kubernetes_version=KubernetesVersion.parse(version)).release.strict

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from policies.admission.decision import AdmissionVerdict, Decision, decide_validation
-from policies.config.subject import Subject
+from policies.admission.decision import AdmissionVerdict, Decision
+from policies.admission.validation import decide_validation
+from policies.model.workload import Workload
 from tests.builders import a_constraint, a_pod, a_policy, a_workload, kind_of
 from tests.policies.config.contexts import a_context
 
@@ -26,7 +27,7 @@ def decided(
     obj: dict[str, Any], *policies: dict[str, Any], user: str | None = "jane", today: date | None = None
 ) -> Decision:
     kind = kind_of(obj["kind"], obj["apiVersion"].rpartition("/")[0])
-    subject = Subject.read(obj, kind, "shop", user=user)
+    subject = Workload.read(obj, kind, "shop", user=user)
     return decide_validation(subject, None, a_context(*policies), today=today)
 
 

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from policies.config.exemptions import IGNORE_ANNOTATION, read_exemptions
+from policies.config.enforcement import IGNORE_ANNOTATION, read_exemptions
 
 RULES = frozenset({"wrong-type", "unknown-field"})
 

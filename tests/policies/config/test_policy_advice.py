@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policies.config.loader import build
-from policies.config.policy_advice import Surroundings, config_advice, policy_advice
+from policies.config.policy_advice import PolicyEnvironment, config_advice, policy_advice
 from policies.manifests.findings import Finding
 from policies.scheduler import configuration
 from policies.scheduler.configuration import SchedulerConfig
@@ -19,15 +19,15 @@ EMPTY_LIST = {
     "kind": "KubeSchedulerConfiguration",
     "profiles": [{"pluginConfig": [{"name": "PodTopologySpread", "args": {"defaultingType": "List"}}]}],
 }
-CLUSTER = Surroundings(has_cluster=True)
+CLUSTER = PolicyEnvironment(has_cluster=True)
 
 
-def advice(around: Surroundings, **spec: Any) -> list[Finding]:
+def advice(around: PolicyEnvironment, **spec: Any) -> list[Finding]:
     value = a_policy(**spec)
     return policy_advice(loaded(value), build(value), around)
 
 
-def rules(around: Surroundings, **spec: Any) -> list[str]:
+def rules(around: PolicyEnvironment, **spec: Any) -> list[str]:
     return [finding.rule for finding in advice(around, **spec)]
 
 
@@ -41,13 +41,13 @@ def rules(around: Surroundings, **spec: Any) -> list[str]:
             CLUSTER, {"defaults": {"constraints": [SOFT]}}, ["scheduler-defaults-off"], id="any default"
         ),
         pytest.param(
-            Surroundings(),
+            PolicyEnvironment(),
             {"defaults": {"constraints": [SOFT]}},
             ["scheduler-defaults-off", "pods-need-cluster"],
             id="at pods, no cluster",
         ),
         pytest.param(
-            Surroundings(),
+            PolicyEnvironment(),
             {"defaults": {"at": "workloads", "constraints": [SOFT]}},
             ["scheduler-defaults-off"],
             id="at workloads, no cluster",
@@ -65,25 +65,25 @@ def rules(around: Surroundings, **spec: Any) -> list[str]:
             id="from a scheduler that is not known",
         ),
         pytest.param(
-            Surroundings(scheduler=configuration.DEFAULT_CONFIG, has_cluster=True),
+            PolicyEnvironment(scheduler=configuration.DEFAULT_CONFIG, has_cluster=True),
             {"defaults": {"source": "scheduler"}},
             ["scheduler-defaults-off", "system-defaults-written-out"],
             id="from a scheduler with System",
         ),
         pytest.param(
-            Surroundings(scheduler=configuration.build(EMPTY_LIST), has_cluster=True),
+            PolicyEnvironment(scheduler=configuration.build(EMPTY_LIST), has_cluster=True),
             {"defaults": {"constraints": [SOFT]}},
             [],
             id="a scheduler without defaults: nothing is switched off",
         ),
         pytest.param(
-            Surroundings(),
+            PolicyEnvironment(),
             {"scope": {"namespaceSelector": {"matchLabels": {"tier": "prod"}}}},
             ["namespace-labels-unknown"],
             id="labels of namespaces, no cluster",
         ),
         pytest.param(
-            Surroundings(),
+            PolicyEnvironment(),
             {"scope": {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "a"}}}},
             [],
             id="the name label, no cluster",
@@ -102,7 +102,7 @@ def rules(around: Surroundings, **spec: Any) -> list[str]:
         ),
     ],
 )
-def test_policy_advice(around: Surroundings, spec: dict[str, Any], expected: list[str]) -> None:
+def test_policy_advice(around: PolicyEnvironment, spec: dict[str, Any], expected: list[str]) -> None:
     """A policy is told what it switches off, needs and does not know."""
     assert expected == rules(around, **spec)
 
@@ -122,7 +122,8 @@ def test_defaults_of_every_profile() -> None:
         name: configuration.SchedulerProfile(scheduler_name=name) for name in ("default-scheduler", "batch")
     }
     found = advice(
-        Surroundings(scheduler=SchedulerConfig(named), has_cluster=True), defaults={"constraints": [SOFT]}
+        PolicyEnvironment(scheduler=SchedulerConfig(named), has_cluster=True),
+        defaults={"constraints": [SOFT]},
     )
 
     assert [False, True] == ["of batch" in finding.message for finding in found]

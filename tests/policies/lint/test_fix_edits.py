@@ -8,25 +8,25 @@ from typing import Any
 import pytest
 
 from policies.config.context import AdmissionContext
-from policies.config.workload_loader import Declared, declare
 from policies.lint import fix_edits
 from policies.lint.fix_edits import Fix, TextFixes, compatible_fixes, worse_for
+from policies.lint.workload_loader import ManifestWorkload, load_workload
 from policies.manifests.documents import load, objects
 from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath
 from policies.manifests.kustomize_layers import TextKey
 from policies.manifests.rewrite import RewriteRefusal, rewrite
-from policies.model.workload import WorkloadKinds
+from policies.model.workload_kinds import WorkloadKinds
 from tests.builders import a_constraint, a_workload
 
 CONTEXT = AdmissionContext(policies=())
 REPLICAS = FieldPath(("spec", "replicas"))
 
 
-def a_declared(text: str) -> Declared:
+def a_declared(text: str) -> ManifestWorkload:
     (document,) = load(text, "f")
     (manifest,) = objects(document)
-    entry = declare(manifest, CONTEXT)
+    entry = load_workload(manifest, CONTEXT)
     assert entry
     return entry
 
@@ -35,7 +35,7 @@ def spread(*constraints: dict[str, Any]) -> dict[str, Any]:
     return a_workload(spec={"topologySpreadConstraints": list(constraints)})
 
 
-def a_repair(entry: Declared, path: FieldPath, new: Any) -> Fix:
+def a_repair(entry: ManifestWorkload, path: FieldPath, new: Any) -> Fix:
     edit = Edit(path, None, new)
     return Fix(
         location=entry.manifest.location(path),
@@ -76,7 +76,7 @@ def test_one_in_the_way() -> None:
 def test_never_worse() -> None:
     """A repair that would make an object invalid is refused; what is wrong with it anyhow stops none."""
     web = spread(a_constraint(topologyKey="zone"), a_constraint(maxSkew=0))
-    path = WorkloadKinds().find("apps", "Deployment").constraints_path  # type: ignore[union-attr]  # it is known
+    path = WorkloadKinds().get(("apps", "Deployment")).constraints_path  # type: ignore[union-attr]  # it is known
     entry = a_declared(json.dumps(web))
     fields = {"maxSkew": 0, "topologyKey": "rack"}
     edits = {name: (Edit(path.index(0).child(name), None, value),) for name, value in fields.items()}
@@ -98,7 +98,7 @@ def test_documents_in_the_way_are_found_together(count: int, monkeypatch: pytest
     marked = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {paused: !!bool true}}\n"
     text = f"--- {marked}--- {marked.replace('!!bool ', '')}" * (count // 2)
     documents = load(text, "f")
-    entries = [declare(entry, CONTEXT) for document in documents for entry in objects(document)]
+    entries = [load_workload(entry, CONTEXT) for document in documents for entry in objects(document)]
     paths = [FieldPath(("spec", name)) for name in ("paused", "replicas")]
     repairs = [a_repair(entry, path, 3) for entry in entries if entry for path in paths]
     made = TextFixes(text.encode(), documents)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from policies.config.context import AdmissionContext
-from policies.config.workload_loader import gather
 from policies.lint.fix import Fixing, FixResult
 from policies.lint.fix_edits import Fix
 from policies.lint.fix_targets import Fixable, fixes_of
 from policies.lint.run import Selection
+from policies.lint.workload_loader import load_manifests
 from policies.manifests.edits import Edit
 from policies.manifests.origins import BuiltObject
 from policies.manifests.rewrite import RewriteRefusal
@@ -66,11 +66,11 @@ def test_nowhere() -> None:
 )
 def test_values_that_differ(values: tuple[int, int], expected: tuple[int, int]) -> None:
     """What overlays would write differently is not written."""
-    declared = gather([a_build("a"), a_build("b", patched=True)], CONTEXT).declared
+    declared = load_manifests([a_build("a"), a_build("b", patched=True)], CONTEXT).workloads
     refused: list[tuple[Fix, RewriteRefusal]] = []
     found = []
     for entry, value, position in zip(declared, values, (0, 1), strict=True):
-        path = entry.subject.kind.constraints_path.index(position).child("maxSkew")
+        path = entry.kind.constraints_path.index(position).child("maxSkew")
         found.append(Fixable(entry, "odd", path, "is odd", (Edit(path, 1, value),)))
     repairs = list(fixes_of(found, declared, refused, today=None))
 
@@ -80,8 +80,8 @@ def test_values_that_differ(values: tuple[int, int], expected: tuple[int, int]) 
 
 def test_what_has_no_problem_changes_too() -> None:
     """An object of the same text is as the text makes it, wherever its constraint is."""
-    declared = gather([a_build("a"), a_build("b", patched=True)], CONTEXT).declared
-    path = declared[0].subject.kind.constraints_path.index(0).child("maxSkew")
+    declared = load_manifests([a_build("a"), a_build("b", patched=True)], CONTEXT).workloads
+    path = declared[0].kind.constraints_path.index(0).child("maxSkew")
     found = [Fixable(declared[0], "odd", path, "is odd", (Edit(path, 1, 2),))]
     (repair,) = fixes_of(found, declared, [], today=None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policies.model.folders import Copies, Place, Places, Sums
+from policies.model.neighbors import Copies, CopyScope, FolderIndex, FolderSums
 
 NESTED = ("base", "base/prod")
 
@@ -33,11 +33,11 @@ def test_what_goes_with_a_copy(folders: tuple[str, ...], folder: str, elsewhere:
     copies = Copies()
     for each in folders:
         copies.add("web", each)
-    places: Places[set[str]] = Places(set)
+    places: FolderIndex[set[str]] = FolderIndex(set)
     for bucket in places.buckets_for(elsewhere):
         bucket.add("hpa")
     place = copies.place("web", folder)
-    sums = Sums()
+    sums = FolderSums()
     sums.add(place, 3)
 
     assert expected == any("hpa" in bucket for bucket in places.near(place))
@@ -46,10 +46,10 @@ def test_what_goes_with_a_copy(folders: tuple[str, ...], folder: str, elsewhere:
 
 def test_the_nearest_comes_first() -> None:
     """What is in the same folder comes before what is beside it, and that before what is above."""
-    places: Places[list[str]] = Places(list)
+    places: FolderIndex[list[str]] = FolderIndex(list)
     for folder in ("", "shop", "shop/prod/hpa", "shop/prod/web"):
         for bucket in places.buckets_for(folder):
             bucket.append(folder)
-    found = [bucket[-1] for bucket in places.near(Place("shop/prod/web", "shop/prod"))]
+    found = [bucket[-1] for bucket in places.near(CopyScope("shop/prod/web", "shop/prod"))]
 
     assert ["shop/prod/web", "shop/prod/web", "shop", ""] == found

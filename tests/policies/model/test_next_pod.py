@@ -9,17 +9,19 @@ import pytest
 from hypothesis import given
 
 from policies.manifests.fields import ErrorList, FieldPath
+from policies.model.controller_labels import PLACEHOLDER, PLACEHOLDER_UID
 from policies.model.labels import LabelSelector, label_value_problems
-from policies.model.next_pod import PLACEHOLDER, PLACEHOLDER_UID, PodRevision, next_pod
-from policies.model.pod import Owner, read_pending_pod
+from policies.model.next_pod import PodRevision, next_pod, pod_revision
+from policies.model.pod import read_pod
 from policies.model.revisions import read_revision
-from policies.model.workload import KNOWN_KINDS, WorkloadKind
+from policies.model.workload import Owner, Workload
+from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
 from tests.builders import APP, a_pod, a_replica_set, a_workload, kind_of
 from tests.hostile import broken_copies
 
 
 def _labels(workload: dict[str, Any], kind: WorkloadKind) -> dict[str, str]:
-    made = next_pod(workload, kind, "shop").pod["metadata"]["labels"]
+    made = next_pod(Workload.read(workload, kind, "shop")).obj["metadata"]["labels"]
     return {key: value for key, value in made.items() if key not in APP}
 
 
@@ -74,9 +76,9 @@ def test_labels_of_the_controllers(kind: str, group: str, labels: dict[str, str]
 def test_labels_of_the_template_stay() -> None:
     """A revision that the template names already, as a copied one does, is kept."""
     labels = {**APP, "pod-template-hash": "6b8f4"}
-    made = next_pod(a_workload(labels=labels), kind_of("Deployment", "apps"), "shop")
+    made = next_pod(Workload.read(a_workload(labels=labels), kind_of("Deployment", "apps"), "shop"))
 
-    assert labels == made.pod["metadata"]["labels"]
+    assert labels == made.obj["metadata"]["labels"]
     assert LabelSelector((("app", "web"), ("pod-template-hash", "6b8f4"))) == made.owner_selector
 
 
@@ -131,7 +133,7 @@ def test_long_names_make_valid_labels() -> None:
 )
 def test_owners(kind: str, group: str, owner: Owner, labels: dict[str, str] | None) -> None:
     """The owner is the controller that makes the pod; its selector matters for three kinds only."""
-    made = next_pod(a_workload(kind, group), kind_of(kind, group), "shop")
+    made = next_pod(Workload.read(a_workload(kind, group), kind_of(kind, group), "shop"))
 
     assert owner == made.owner
     assert labels == (made.owner_selector and dict(made.owner_selector.match_labels))
@@ -140,7 +142,7 @@ def test_owners(kind: str, group: str, owner: Owner, labels: dict[str, str] | No
 @pytest.mark.parametrize("selector", [{"matchLabels": {"a b": "x"}}, "web", {}], ids=repr)
 def test_without_a_valid_selector_there_is_none(selector: object) -> None:
     """A selector that the API server would refuse selects nothing here."""
-    made = next_pod(a_workload(selector=selector), kind_of("Deployment", "apps"), "shop")
+    made = next_pod(Workload.read(a_workload(selector=selector), kind_of("Deployment", "apps"), "shop"))
 
     assert made.owner_selector is None
 
@@ -148,15 +150,15 @@ def test_without_a_valid_selector_there_is_none(selector: object) -> None:
 def test_a_pod_is_itself() -> None:
     """A pod needs no controller to be made; its owner is the one it names."""
     pod = a_pod(owner=("apps/v1", "ReplicaSet", "web-1"))
-    made = next_pod(pod, kind_of("Pod"), "other")
+    made = next_pod(Workload.read(pod, kind_of("Pod"), "other"))
 
-    assert pod == made.pod
+    assert pod == made.obj
     assert Owner("apps/v1", "ReplicaSet", "web-1") == made.owner
     assert made.owner_selector is None
 
 
 def _tolerations(workload: dict[str, Any], kind: WorkloadKind) -> list[tuple[Any, ...]]:
-    made = next_pod(workload, kind, "shop").pod["spec"]["tolerations"]
+    made = next_pod(Workload.read(workload, kind, "shop")).obj["spec"]["tolerations"]
     return [
         tuple(entry.get(name) for name in ("key", "operator", "effect", "tolerationSeconds"))
         for entry in made
@@ -201,7 +203,7 @@ def test_the_pod_of_a_stateful_set() -> None:
     """Its name ends in the first ordinal, and its claims are volumes."""
     workload = a_workload("StatefulSet", spec={"volumes": [{"name": "tmp", "emptyDir": {}}]})
     workload["spec"] |= {"ordinals": {"start": 3}, "volumeClaimTemplates": [{"metadata": {"name": "data"}}]}
-    pod = next_pod(workload, kind_of("StatefulSet", "apps"), "shop").pod
+    pod = next_pod(Workload.read(workload, kind_of("StatefulSet", "apps"), "shop")).obj
     claim = {"name": "data", "persistentVolumeClaim": {"claimName": "data-web-3"}}
 
     assert "web-3" == pod["metadata"]["name"]
@@ -212,7 +214,7 @@ def test_the_pod_of_a_stateful_set() -> None:
 def test_the_rest_of_the_pod() -> None:
     """Namespace, annotations and spec come along, and a name begins as the controller's would."""
     workload = a_workload(template_annotations={"a": "b"}, spec={"nodeName": "n1"})
-    pod = next_pod(workload, kind_of("Deployment", "apps"), "other").pod
+    pod = next_pod(Workload.read(workload, kind_of("Deployment", "apps"), "other")).obj
 
     assert ("v1", "Pod") == (pod["apiVersion"], pod["kind"])
     assert ("other", f"web-{PLACEHOLDER}") == (pod["metadata"]["namespace"], pod["metadata"]["name"])
@@ -225,7 +227,7 @@ def test_nothing_of_the_workload_is_changed(kind: WorkloadKind) -> None:
     """Making a pod leaves the workload as it was, whatever the kind, and the pod can be read."""
     workload = a_workload(kind.kind, kind.group, spec={"tolerations": []}) if kind.template else a_pod()
     before, found = copy.deepcopy(workload), ErrorList()
-    read_pending_pod(next_pod(workload, kind, "shop").pod, FieldPath(), found)
+    read_pod(next_pod(Workload.read(workload, kind, "shop")).obj, FieldPath(), found)
 
     assert before == workload
     assert [] == found.errors
@@ -236,7 +238,7 @@ def test_what_is_wrong_in_the_template_is_left_for_the_reader() -> None:
     workload = a_workload(spec={"tolerations": "all"})
     workload["spec"]["template"]["metadata"]["labels"] = ["app"]
     found = ErrorList()
-    read_pending_pod(next_pod(workload, kind_of("Deployment", "apps"), "shop").pod, FieldPath(), found)
+    read_pod(next_pod(Workload.read(workload, kind_of("Deployment", "apps"), "shop")).obj, FieldPath(), found)
 
     assert ["metadata.labels", "spec.tolerations"] == [str(error.path) for error in found.errors]
 
@@ -249,9 +251,9 @@ FULL["spec"] |= {"ordinals": {"start": 3}, "volumeClaimTemplates": [{"metadata":
 def test_no_workload_is_too_broken(workload: dict[str, Any]) -> None:
     """Whatever stands in whatever field, there is a pod to read."""
     for kind in (kind_of("StatefulSet", "apps"), kind_of("Deployment", "apps"), kind_of("Job", "batch")):
-        pod = next_pod(workload, kind, "shop").pod
+        pod = next_pod(Workload.read(workload, kind, "shop")).obj
 
-        assert "shop" == read_pending_pod(pod, FieldPath(), ErrorList()).namespace
+        assert "shop" == read_pod(pod, FieldPath(), ErrorList()).namespace
 
 
 @pytest.mark.parametrize(
@@ -265,11 +267,12 @@ def test_a_pod_of_a_revision_that_is_there(kind: str, group: str, label: str) ->
     """It has the hash of its ReplicaSet, whatever the template says, and that ReplicaSet for an owner."""
     workload = a_workload(kind, group, labels={**APP, label: "of the template"})
     revision = read_revision(a_replica_set(workload, "5d9"))
-    made = next_pod(workload, kind_of(kind, group), "shop", revision)
+    read = Workload.read(workload, kind_of(kind, group), "shop")
+    made = next_pod(read, revision)
 
-    assert {**APP, label: "5d9"} == made.pod["metadata"]["labels"]
+    assert {**APP, label: "5d9"} == made.obj["metadata"]["labels"]
     assert (Owner("apps/v1", "ReplicaSet", "web-5d9"), None) == (made.owner, made.owner_selector)
-    assert PodRevision("5d9") == made.revision
+    assert PodRevision("5d9") == pod_revision(read, revision)
 
 
 @pytest.mark.parametrize(
@@ -285,4 +288,4 @@ def test_new_revisions(kind: str, group: str, expected: PodRevision | None) -> N
     """Without a revision of the cluster a pod is the first of a new one, if its kind has any."""
     obj = a_pod() if kind == "Pod" else a_workload(kind, group)
 
-    assert expected == next_pod(obj, kind_of(kind, group), "shop").revision
+    assert expected == pod_revision(Workload.read(obj, kind_of(kind, group), "shop"), None)

@@ -1,4 +1,4 @@
-"""Pods: templates, pods on nodes, and pods that wait for one."""
+"""Pods on nodes, and pods that wait for one."""
 
 from __future__ import annotations
 
@@ -8,60 +8,10 @@ import pytest
 from hypothesis import given
 
 from policies.manifests.fields import ErrorList, FieldPath
-from policies.model.pod import (
-    BoundPod,
-    Owner,
-    controller_of,
-    read_bound_pod,
-    read_pending_pod,
-    read_pod_part,
-)
+from policies.model.pod import BoundPod, read_bound_pod, read_pod
 from policies.model.taints import Toleration
-from tests.builders import a_pod, kind_of
+from tests.builders import a_pod
 from tests.hostile import broken_copies
-
-
-def test_the_controller_is_the_owner() -> None:
-    """Of all owner references only the one that controls counts, and rubbish among them is passed over."""
-    references = [
-        7,
-        {"apiVersion": "v1", "kind": "Node", "name": "n1"},
-        {"apiVersion": "apps/v1", "kind": 1, "name": "x", "controller": True},
-        {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "controller": True},
-    ]
-
-    assert Owner("apps/v1", "ReplicaSet", "web-1") == controller_of({"ownerReferences": references})
-
-
-@pytest.mark.parametrize("references", [None, "x", [], {}, [{"controller": "true"}]], ids=repr)
-def test_no_controller(references: object) -> None:
-    """Without a list that names a controller there is none."""
-    assert controller_of({"ownerReferences": references}) is None
-
-
-def test_a_pod_without_anything_is_empty() -> None:
-    """A pod of nothing but nulls reads as empty, without an error."""
-    found = ErrorList()
-    pod = read_pod_part({"metadata": None, "spec": None}, kind_of("Pod"), found)
-
-    assert ({}, {}, None, "", False, []) == (
-        pod.labels,
-        pod.annotations,
-        pod.constraints,
-        pod.scheduler_name,
-        pod.exists,
-        found.errors,
-    )
-
-
-def test_labels_of_a_wrong_type_are_left_out_and_told() -> None:
-    """One label that is no string costs itself alone."""
-    found = ErrorList()
-    pod = read_pod_part(a_pod(labels={"app": "web", "n": 1}), kind_of("Pod"), found)
-
-    assert {"app": "web"} == pod.labels
-    assert ["metadata.labels[n]"] == [str(error.path) for error in found.errors]
-
 
 #: A pod with something in every field that is read.
 FULL_POD = a_pod(
@@ -178,7 +128,7 @@ def test_mistakes_in_a_bound_pod_are_told() -> None:
 def test_a_pending_pod() -> None:
     """A pod to place is read with all that the engine's filters look at, and the rest is named."""
     found = ErrorList()
-    pod = read_pending_pod(FULL_POD, FieldPath(), found)
+    pod = read_pod(FULL_POD, FieldPath(), found)
 
     assert ("shop", "web-0", {"app": "web"}, "n1", True) == (
         pod.namespace,
@@ -206,7 +156,7 @@ def test_a_pending_pod() -> None:
 )
 def test_what_else_a_scheduler_looks_at(spec: dict[str, Any], unmodeled: tuple[str, ...]) -> None:
     """A pod names what the engine leaves out, if it asks for it."""
-    assert unmodeled == read_pending_pod({"spec": spec}, FieldPath(), ErrorList()).unmodeled
+    assert unmodeled == read_pod({"spec": spec}, FieldPath(), ErrorList()).unmodeled
 
 
 def test_mistakes_in_a_pending_pod_are_told_where_it_came_from() -> None:
@@ -214,7 +164,7 @@ def test_mistakes_in_a_pending_pod_are_told_where_it_came_from() -> None:
     found = ErrorList()
     pod = {"metadata": {"labels": []}, "spec": {"schedulingGates": 1, "tolerations": [{"operator": "x"}]}}
 
-    assert "default" == read_pending_pod(pod, FieldPath(("spec", "template")), found).namespace
+    assert "default" == read_pod(pod, FieldPath(("spec", "template")), found).namespace
     assert {
         "spec.template.metadata.labels",
         "spec.template.spec.schedulingGates",
@@ -226,7 +176,7 @@ def test_mistakes_in_a_pending_pod_are_told_where_it_came_from() -> None:
 def test_no_pod_is_too_broken_to_read(raw: dict[str, Any]) -> None:
     """Whatever stands in whatever field, reading ends with a pod whose amounts are positive integers."""
     bound = read_bound_pod(raw, ErrorList())
-    pending = read_pending_pod(raw, FieldPath(), ErrorList())
+    pending = read_pod(raw, FieldPath(), ErrorList())
 
     assert isinstance(bound.node_name, str)
     assert all(type(size) is int and size > 0 for _, size in (*bound.requests, *pending.requests))

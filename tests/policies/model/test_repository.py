@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from policies.model.autoscalers import Tool
 from policies.model.repository import Repository
-from policies.model.scaling import ReplicaRange
+from policies.model.scaling import ReplicaRange, Tool
 from tests.builders import a_workload
 from tests.policies.model.workloads import workload_of
 

@@ -11,6 +11,7 @@ from hypothesis import given
 
 from policies.model.pod_template import INJECTED_ANNOTATION, RESTARTED_ANNOTATION
 from policies.model.revisions import find_revision, read_revision, written_digest
+from policies.model.workload import Workload
 from tests.builders import a_constraint, a_replica_set, a_workload, kind_of
 from tests.hostile import broken_copies
 
@@ -22,7 +23,7 @@ V1, V2, V3 = (a_workload(spec={"hostname": name}) for name in ("one", "two", "th
 def found(workload: dict[str, Any], stored: Iterable[dict[str, Any]], kind: Any = DEPLOYMENT) -> str | None:
     """Return the hash of the revision that is found among stored objects."""
     revisions = [revision for obj in stored if (revision := read_revision(obj))]
-    revision = find_revision(workload, kind, revisions)
+    revision = find_revision(Workload.read(workload, kind, "shop"), revisions)
     return None if revision is None else revision.hash
 
 

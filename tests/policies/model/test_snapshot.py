@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from policies.manifests.fields import ErrorList
 from policies.model.labels import LabelSelector
-from policies.model.pod import Owner
-from policies.model.snapshot import SELECTING_OWNERS, SNAPSHOT_KINDS, Controller, Namespace, Snapshot
+from policies.model.snapshot import SELECTING_OWNERS, SNAPSHOT_KINDS, Namespace, PodController, Snapshot
+from policies.model.workload import Owner
 
 #: apiVersion and kind of what snapshots hold.
 SERVICE, NAMESPACE, REPLICA_SET = ("v1", "Service"), ("v1", "Namespace"), ("apps/v1", "ReplicaSet")
@@ -100,7 +100,7 @@ def test_controllers_are_found_by_owner_references(kind: tuple[str, str]) -> Non
     apply(snapshot, selecting(kind, {"app": "web"}))
     owner = Owner(*kind, "web")
 
-    assert Controller(LabelSelector((("app", "web"),)), {}) == snapshot.controller(owner, "shop")
+    assert PodController(LabelSelector((("app", "web"),)), {}) == snapshot.controller(owner, "shop")
     assert snapshot.controller(owner, "other") is None
     assert snapshot.controller(Owner("apps/v1", "Deployment", "web"), "shop") is None
 

@@ -1,15 +1,148 @@
-"""Where each kind of workload keeps its pod template and its selector."""
+"""A workload as rules look at it."""
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
+from typing import Any
 
-from policies.manifests.errors import UsageError
-from policies.manifests.fields import ErrorList
+import pytest
+import yaml
+
 from policies.model.labels import LabelSelector
-from policies.model.pod import read_pod_part
-from policies.model.workload import KNOWN_KINDS, WorkloadKind, WorkloadKinds, parse_workload_kind
-from tests.builders import APP, a_constraint, a_pod, a_workload
+from policies.model.neighbors import titles
+from policies.model.workload import Owner, PodTemplate, Workload, controller_of
+from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
+from tests.builders import APP, a_constraint, a_pod, a_workload, kind_of
+
+DEPLOYMENT = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      nodeSelector: {disk: ssd}
+      tolerations: [{operator: Exists}]
+      topologySpreadConstraints:
+        - {maxSkew: 0, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}
+        - {maxSkew: 1, topologyKey: rack, whenUnsatisfiable: DoNotSchedule}
+"""
+
+
+def declared(**spec: Any) -> Workload:
+    """Return the Deployment with some fields of its spec changed."""
+    obj = yaml.safe_load(DEPLOYMENT)
+    obj["spec"] |= spec
+    return Workload.read(obj, kind_of("Deployment", "apps"), "shop")
+
+
+def test_only_constraints_without_errors() -> None:
+    """A constraint that the API server refuses is told as an error, and no rule looks at it."""
+    workload = declared()
+
+    assert ["spec.template.spec.topologySpreadConstraints[1]"] == [
+        str(entry.path) for entry in workload.constraints
+    ]
+    assert ["max-skew-not-positive"] == [error.rule for error in workload.errors]
+    assert workload.constraints[0].is_hard
+
+
+def test_what_decides_where_its_pods_go() -> None:
+    """Title, selector, affinity and tolerations come from where the kind keeps them."""
+    workload = declared()
+
+    assert "Deployment web" == workload.title
+    assert "app=web" == str(workload.selector)
+    assert workload.affinity.matches("n", {"disk": "ssd"})
+    assert ["Exists"] == [toleration.operator for toleration in workload.tolerations]
+
+
+@pytest.mark.parametrize(("value", "replicas"), [(3, 3), (0, 0), (None, 1), ("3", None), (True, None)])
+def test_replicas(value: object, replicas: int | None) -> None:
+    """Absent replicas are one; of those of the wrong type nothing is known."""
+    assert replicas == declared(replicas=value).replicas
+
+
+@pytest.mark.parametrize(
+    ("folders", "expected"),
+    [
+        pytest.param([], [], id="none"),
+        pytest.param(["a"], ["Deployment web"], id="1"),
+        pytest.param(["a", "a"], ["Deployment web"], id="2 of one folder"),
+        pytest.param(["a", ""], ["Deployment web in a and ."], id="2 of two folders"),
+        pytest.param(list("abcde"), ["Deployment web in a and b and c"], id="5: three are named"),
+    ],
+)
+def test_titles(folders: list[str], expected: list[str]) -> None:
+    """Workloads of one name are told once, with the folders that tell them apart."""
+    assert expected == titles(replace(declared(), folder=folder) for folder in folders)
+
+
+@pytest.mark.parametrize(
+    ("owner", "labels", "kinds"),
+    [
+        (None, {}, {"Pod"}),
+        (("apps/v1", "StatefulSet", "db"), {}, {"Pod", "StatefulSet"}),
+        (("apps/v1", "ReplicaSet", "web-1"), {}, {"Pod", "ReplicaSet"}),
+        (
+            ("apps/v1", "ReplicaSet", "web-1"),
+            {"pod-template-hash": "1"},
+            {"Pod", "ReplicaSet", "Deployment"},
+        ),
+        (
+            ("apps/v1", "ReplicaSet", "web-1"),
+            {"rollouts-pod-template-hash": "1"},
+            {"Pod", "ReplicaSet", "Rollout"},
+        ),
+    ],
+    ids=["bare pod", "StatefulSet's", "ReplicaSet's", "Deployment's", "Rollout's"],
+)
+def test_kinds(owner: tuple[str, str, str] | None, labels: dict[str, str], kinds: set[str]) -> None:
+    """A pod belongs to its owner's kind, and to the owner's owner's that marks it with a label."""
+    assert kinds == Workload.read(a_pod(owner=owner, labels=labels), kind_of("Pod"), "shop").all_kinds
+
+
+def test_own_labels_and_the_pod_s() -> None:
+    """A workload's own labels and annotations and those of its template stay apart; a pod's are one."""
+    deployment = a_workload(
+        labels={"app": "web"}, annotations={"own": "1"}, template_annotations={"pod": "1"}
+    )
+    deployment["metadata"]["labels"] = {"team": "shop"}
+    workload = Workload.read(deployment, kind_of("Deployment", "apps"), "shop")
+    pod = Workload.read(a_pod(annotations={"own": "1"}), kind_of("Pod"), "shop")
+
+    assert ({"team": "shop"}, {"own": "1"}) == (workload.labels, workload.annotations)
+    assert ({"app": "web"}, {"pod": "1"}) == (workload.template.labels, workload.template.annotations)
+    assert (pod.template.labels, pod.template.annotations) == (pod.labels, pod.annotations)
+
+
+def test_errors_hold_shape_and_constraints() -> None:
+    """What is of the wrong type around the constraints is told with what is wrong in them."""
+    pod = a_pod(
+        labels=["app"], annotations={"a": 1}, spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]}
+    )
+    errors = Workload.read(pod, kind_of("Pod"), "shop").errors
+
+    assert [
+        "metadata.labels",
+        "metadata.annotations[a]",
+        "spec.topologySpreadConstraints[0].maxSkew",
+    ] == [str(error.path) for error in errors]
+
+
+@pytest.mark.parametrize(
+    "obj", [{}, {"metadata": 1, "spec": 2}, {"spec": {"template": []}}, {"metadata": []}], ids=repr
+)
+@pytest.mark.parametrize("kind", ["Pod", "Deployment"])
+def test_rubbish_is_read(obj: dict[str, object], kind: str) -> None:
+    """Whatever stands in an object, reading it returns."""
+    workload = Workload.read(obj, kind_of(kind, "apps" if kind == "Deployment" else ""), "shop")
+
+    assert workload.owner is None
+    assert workload.template.constraints is None
 
 
 @pytest.mark.parametrize("kind", KNOWN_KINDS, ids=lambda kind: kind.name)
@@ -17,17 +150,15 @@ def test_every_kind_shows_its_pod_part(kind: WorkloadKind) -> None:
     """The constraints and labels of the pod part are found wherever the kind keeps its template."""
     spec = {"topologySpreadConstraints": [a_constraint()], "schedulerName": "batch"}
     obj = a_pod(spec=spec) if kind.is_pod else a_workload(kind.kind, kind.group, spec=spec)
-    found = ErrorList()
+    workload = Workload.read(obj, kind, "shop")
+    template = workload.template
 
-    pod = read_pod_part(obj, kind, found)
-
-    assert (APP, [a_constraint()], "batch", True) == (
-        pod.labels,
-        pod.constraints,
-        pod.scheduler_name,
-        pod.exists,
+    assert (APP, [a_constraint()], "batch") == (
+        template.labels,
+        template.constraints,
+        template.scheduler_name,
     )
-    assert [] == found.errors
+    assert () == workload.shape_errors
 
 
 @pytest.mark.parametrize(
@@ -35,7 +166,10 @@ def test_every_kind_shows_its_pod_part(kind: WorkloadKind) -> None:
 )
 def test_own_selectors(kind: WorkloadKind) -> None:
     """A workload's selector is read, also where it is a plain map of labels."""
-    assert LabelSelector((("app", "web"),)) == kind.read_selector(a_workload(kind.kind, kind.group))
+    assert (
+        LabelSelector((("app", "web"),))
+        == Workload.read(a_workload(kind.kind, kind.group), kind, "shop").selector
+    )
 
 
 @pytest.mark.parametrize(
@@ -46,7 +180,7 @@ def test_no_selector_without_a_valid_one(selector: object) -> None:
     deployment = a_workload()
     deployment["spec"]["selector"] = selector
 
-    assert KNOWN_KINDS[3].read_selector(deployment) is None
+    assert Workload.read(deployment, KNOWN_KINDS[3], "shop").selector is None
 
 
 @pytest.mark.parametrize(
@@ -62,42 +196,40 @@ def test_no_selector_without_a_valid_one(selector: object) -> None:
 )
 def test_wrong_shapes_are_told(broken: dict[str, object], path: str) -> None:
     """A part of the wrong type is an error at its path and is read as empty."""
-    found = ErrorList()
-    read_pod_part(broken, KNOWN_KINDS[3], found)
+    workload = Workload.read(broken, KNOWN_KINDS[3], "shop")
 
-    assert [path] == [str(error.path) for error in found.errors]
-
-
-def test_kinds_are_told_apart_by_group() -> None:
-    """Two groups may have kinds of one name; versions do not matter."""
-    kinds = WorkloadKinds()
-
-    assert kinds.find("apps", "StatefulSet") != kinds.find("apps.kruise.io", "StatefulSet")
-    assert kinds.find("example.com", "Deployment") is None
+    assert [path] == [str(error.path) for error in workload.shape_errors]
 
 
-def test_a_setting_adds_a_kind() -> None:
-    """A custom resource is known once a setting names where it keeps its template."""
-    kinds = WorkloadKinds([parse_workload_kind("acme.io/Widget=spec.pod.template,spec.selector,spec.size")])
+def test_the_controller_is_the_owner() -> None:
+    """Of all owner references only the one that controls counts, and rubbish among them is passed over."""
+    references = [
+        7,
+        {"apiVersion": "v1", "kind": "Node", "name": "n1"},
+        {"apiVersion": "apps/v1", "kind": 1, "name": "x", "controller": True},
+        {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "controller": True},
+    ]
 
-    assert kinds.find("acme.io", "Widget") == WorkloadKind(
-        "acme.io", "Widget", ("spec", "pod", "template"), ("spec", "selector"), replicas=("spec", "size")
-    )
+    assert Owner("apps/v1", "ReplicaSet", "web-1") == controller_of({"ownerReferences": references})
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "Widget=spec",
-        "acme.io/Widget",
-        "acme.io/Widget=",
-        "acme.io/widget=spec",
-        "a/B=x,,y",
-        "a/B=x,y,z,w",
-    ],
-)
-def test_settings_of_another_form_are_refused(text: str) -> None:
-    """A setting that is not GROUP/KIND=PATHS is a usage error."""
-    with pytest.raises(UsageError, match="GROUP/KIND=TEMPLATE"):
-        parse_workload_kind(text)
+@pytest.mark.parametrize("references", [None, "x", [], {}, [{"controller": "true"}]], ids=repr)
+def test_no_controller(references: object) -> None:
+    """Without a list that names a controller there is none."""
+    assert controller_of({"ownerReferences": references}) is None
+
+
+def test_a_pod_without_anything_is_empty() -> None:
+    """A pod of nothing but nulls reads as empty, without an error."""
+    pod = Workload.read({"metadata": None, "spec": None}, kind_of("Pod"), "shop")
+
+    assert PodTemplate({}, {}, {}, None) == pod.template
+    assert ("", ()) == (pod.template.scheduler_name, pod.errors)
+
+
+def test_labels_of_a_wrong_type_are_left_out_and_told() -> None:
+    """One label that is no string costs itself alone."""
+    pod = Workload.read(a_pod(labels={"app": "web", "n": 1}), kind_of("Pod"), "shop")
+
+    assert {"app": "web"} == pod.labels
+    assert ["metadata.labels[n]"] == [str(error.path) for error in pod.errors]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from policies.config.context import AdmissionContext
-from policies.config.workload_loader import declare
+from policies.lint.workload_loader import load_workload
 from policies.manifests.documents import Document, ManifestObject
 from policies.manifests.fields import FieldPath
-from policies.model.declared import Workload
+from policies.model.workload import Workload
 
 
 def workload_of(obj: dict[str, Any]) -> Workload:
     """Return an object as a workload."""
     document = Document(obj, "test.yaml", 0)
-    declared = declare(ManifestObject(obj, FieldPath(), document), AdmissionContext(policies=()))
+    declared = load_workload(ManifestObject(obj, FieldPath(), document), AdmissionContext(policies=()))
     assert declared is not None
-    return declared.workload
+    return declared

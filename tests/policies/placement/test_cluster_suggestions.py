@@ -8,7 +8,7 @@ import pytest
 
 from policies.config.context import AdmissionContext
 from policies.placement.cluster_suggestions import cluster_suggestions
-from policies.placement.placement import place
+from policies.placement.placement import place_object
 from policies.scheduler.changes import ChangeKind, ClusterChange
 from tests.builders import a_constraint, a_pod
 from tests.policies.reports.verdicts import HOSTNAME, ZONE, a_node, on
@@ -22,7 +22,7 @@ FULL = [a_node("n1", "a"), a_node("n2", "b"), *on("n1", 2), *on("n2", 2)]
 
 def changes(obj: Object, *objects: Object) -> list[tuple[Any, ...]]:
     """Return what is proposed: the kind, the nodes, and what is not at its default."""
-    placement = place(obj, AdmissionContext(policies=(), cluster=an_index(objects)))
+    placement = place_object(obj, AdmissionContext(policies=(), cluster=an_index(objects)))
     found = [changed.change for changed in cluster_suggestions(placement.verdict, placement.cluster)]
     return [tuple(filter(None, _told(change))) for change in found]
 

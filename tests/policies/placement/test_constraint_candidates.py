@@ -9,7 +9,7 @@ import pytest
 from policies.config.context import AdmissionContext
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.placement.constraint_candidates import constraint_candidates
-from policies.placement.placement import place
+from policies.placement.placement import place_object
 from policies.placement.suggestions import find_suggestions
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.verdicts import a_node
@@ -86,12 +86,12 @@ def test_what_is_proposed(obj: Object, pods: list[Object], version: str, expecte
         kubernetes_version=KubernetesVersion.parse(version),
     )
 
-    assert expected == [str(change.what) for change in constraint_candidates(place(obj, context))]
+    assert expected == [str(change.what) for change in constraint_candidates(place_object(obj, context))]
 
 
 def _first_edit(obj: Object, *objects: Object) -> tuple[str, Any]:
     context = AdmissionContext(policies=(), cluster=an_index(objects), kubernetes_version=KNOWN_VERSION)
-    edit = find_suggestions(place(obj, context), context).found[0].edits[0]
+    edit = find_suggestions(place_object(obj, context), context).found[0].edits[0]
     return str(edit.path.segments[-1]), edit.new
 
 

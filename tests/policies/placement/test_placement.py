@@ -9,7 +9,7 @@ import pytest
 
 from policies.config.context import AdmissionContext
 from policies.model.version import KubernetesVersion
-from policies.placement.placement import Placement, PlacementError, place
+from policies.placement.placement import Placement, PlacementError, place_object
 from tests.builders import a_constraint, a_replica_set, a_workload
 from tests.builders import a_pod as a_bare_pod
 from tests.policies.placement.clusters import a_node
@@ -30,12 +30,12 @@ def replay(scenario: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Placement
     context = AdmissionContext(policies=(), cluster=index)
     for number, real in enumerate(scenario["outcome"]["placements"]):
         obj = scenario["workload"] if "workload" in scenario else scenario["incoming"][number]
-        placement = place(obj, context)
+        placement = place_object(obj, context)
         yield real, placement
         if real["node"] is not None:
-            metadata = {**placement.pod["metadata"], "name": f"placed-{number}"}
-            spec = {**placement.pod["spec"], "nodeName": real["node"]}
-            assert [] == index.apply({**placement.pod, "metadata": metadata, "spec": spec})
+            metadata = {**placement.pod.obj["metadata"], "name": f"placed-{number}"}
+            spec = {**placement.pod.obj["spec"], "nodeName": real["node"]}
+            assert [] == index.apply({**placement.pod.obj, "metadata": metadata, "spec": spec})
 
 
 def feasible_nodes(placement: Placement) -> list[str]:
@@ -114,7 +114,7 @@ def stuck(workload: dict[str, Any], revision: str = "5d9", **fields: Any) -> lis
 
 def judged(obj: dict[str, Any], cluster: list[dict[str, Any]]) -> tuple[int, str | None]:
     """Return how many nodes a pod fits, and the hash of the revision that it was judged as."""
-    placement = place(obj, AdmissionContext(policies=(), cluster=an_index(cluster)))
+    placement = place_object(obj, AdmissionContext(policies=(), cluster=an_index(cluster)))
     return placement.verdict.feasible_count, None if placement.revision is None else placement.revision.hash
 
 
@@ -159,7 +159,9 @@ def test_which_revision_is_judged(
 def test_defaults_count_the_pods_of_the_replica_set(kind: str, group: str, label: str) -> None:
     """The selector of default constraints is that of the Services and of the ReplicaSet that is there."""
     cluster = stuck(a_workload(kind, group))
-    placement = place(a_workload(kind, group), AdmissionContext(policies=(), cluster=an_index(cluster)))
+    placement = place_object(
+        a_workload(kind, group), AdmissionContext(policies=(), cluster=an_index(cluster))
+    )
     selectors = {str(result.applied.selector) for result in placement.verdict.results}
     counts = [result.domains.matching.sum() for result in placement.verdict.results]
 
@@ -199,4 +201,7 @@ def test_fields_that_the_release_drops(minor: int, expected: list[str]) -> None:
         policies=(), cluster=an_index([]), kubernetes_version=KubernetesVersion(1, minor)
     )
 
-    assert expected == place(a_workload(spec={"topologySpreadConstraints": [constraint]}), context).dropped
+    assert (
+        expected
+        == place_object(a_workload(spec={"topologySpreadConstraints": [constraint]}), context).dropped
+    )

@@ -10,7 +10,7 @@ from policies.config.context import AdmissionContext
 from policies.manifests.edits import Edit, apply_edits
 from policies.manifests.fields import FieldPath
 from policies.placement.explain import explain_object
-from policies.placement.placement import place
+from policies.placement.placement import place, place_object, read_workload
 from policies.placement.replicas import MOST_PLACED, Replicas, count_replicas
 from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
 from tests.policies.reports.verdicts import a_node, on
@@ -57,7 +57,7 @@ def _workload(kind: str = "StatefulSet", replicas: int | None = 6, **spec: Any) 
 )
 def test_counts(obj: Object, objects: list[Object], expected: tuple[int, int, int] | None) -> None:
     """Pods of the revision that have a node count as placed; the missing ones are placed one by one."""
-    counted = count_replicas(place(obj, _context(*objects)))
+    counted = count_replicas(place_object(obj, _context(*objects)))
     replicas = None if counted is None else counted[0]
 
     assert expected == (replicas and (replicas.wanted, replicas.placed, replicas.fitting))
@@ -70,20 +70,20 @@ def test_a_running_revision() -> None:
     labels = {"app": "web", "pod-template-hash": "abc"}
     pods = [a_pod(name=node, labels=labels, spec={"nodeName": node}) for node in ("n1", "n2")]
     context = _context(*CORDONED, a_replica_set(workload, "abc"), *pods)
-    placement = place(workload, context)
+    placement = place_object(workload, context)
     edited = apply_edits(workload, [Edit(FieldPath(("spec", "template", "spec", "hostname")), None, "x")])
     counted = count_replicas(placement)
 
     assert counted is not None
     assert counted[0] == Replicas(wanted=3, placed=2, fitting=2)
-    assert place(edited, context).verdict.feasible_count == 2
-    assert place(edited, context, revision_of=placement).verdict.feasible_count == 0
+    assert place_object(edited, context).verdict.feasible_count == 2
+    assert place(read_workload(edited, context), context, revision_of=placement).verdict.feasible_count == 0
 
 
 def test_the_counting_ends() -> None:
     """Of very many replicas the first so many are placed, and that is said."""
     node = {**a_node("n1", "a"), "status": {"allocatable": {"pods": "1000"}}}
-    counted = count_replicas(place(_workload(replicas=900), _context(node)))
+    counted = count_replicas(place_object(_workload(replicas=900), _context(node)))
 
     assert counted is not None
     assert counted[0] == Replicas(wanted=900, placed=0, fitting=MOST_PLACED, complete=False)

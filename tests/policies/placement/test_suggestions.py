@@ -14,8 +14,14 @@ from policies.config.context import AdmissionContext
 from policies.manifests.edits import apply_edits
 from policies.model.constraint import Constraint, NodeInclusionPolicy, WhenUnsatisfiable
 from policies.model.taints import CORDON_TAINT
-from policies.placement.placement import place
-from policies.placement.suggestions import MOST_VERDICTS, Elsewhere, Suggestion, Suggestions, find_suggestions
+from policies.placement.placement import place_object
+from policies.placement.suggestions import (
+    MOST_VERDICTS,
+    ExternalChange,
+    Suggestion,
+    Suggestions,
+    find_suggestions,
+)
 from policies.scheduler.changes import Change, ChangeKind, ClusterChange
 from policies.scheduler.configuration import DefaultingType, SchedulerConfig, SchedulerProfile, build_profile
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
@@ -34,7 +40,7 @@ def context_of(*objects: Mapping[str, Any], **fields: Any) -> AdmissionContext:
 
 
 def remedies_of(obj: Object, context: AdmissionContext) -> Suggestions:
-    return find_suggestions(place(obj, context), context)
+    return find_suggestions(place_object(obj, context), context)
 
 
 def told(remedy: Suggestion) -> str:
@@ -88,7 +94,7 @@ def test_what_helps_in_real_scenarios(name: str) -> None:
     assert SCENARIOS[name] == [told(remedy) for remedy in found][:2]
     for remedy in found:
         if remedy.in_cluster is None:
-            assert remedy.feasible == _feasible_after(placement.subject.obj, remedy, context)
+            assert remedy.feasible == _feasible_after(placement.workload.obj, remedy, context)
 
 
 def _replay_with_context(scenario: Object) -> Iterator[tuple[Object, Any, AdmissionContext]]:
@@ -98,13 +104,13 @@ def _replay_with_context(scenario: Object) -> Iterator[tuple[Object, Any, Admiss
     for number, (real, placement) in enumerate(replay(scenario)):
         yield real, placement, context
         if real["node"] is not None and context.cluster is not None:
-            metadata = {**placement.pod["metadata"], "name": f"placed-{number}"}
-            spec = {**placement.pod["spec"], "nodeName": real["node"]}
-            context.cluster.apply({**placement.pod, "metadata": metadata, "spec": spec})
+            metadata = {**placement.pod.obj["metadata"], "name": f"placed-{number}"}
+            spec = {**placement.pod.obj["spec"], "nodeName": real["node"]}
+            context.cluster.apply({**placement.pod.obj, "metadata": metadata, "spec": spec})
 
 
 def _feasible_after(obj: Any, remedy: Suggestion, context: AdmissionContext) -> int:
-    return place(apply_edits(obj, remedy.edits), context).verdict.feasible_count
+    return place_object(apply_edits(obj, remedy.edits), context).verdict.feasible_count
 
 
 @given(cases())
@@ -307,7 +313,7 @@ def test_constraints_of_a_policy_are_changed_there() -> None:
     assert (ChangeKind.MAX_SKEW, 3, HOSTNAME) == _place_of(first.elsewhere[0])
 
 
-def _place_of(elsewhere: Elsewhere) -> tuple[ChangeKind, Any, str]:
+def _place_of(elsewhere: ExternalChange) -> tuple[ChangeKind, Any, str]:
     return elsewhere.change.what, elsewhere.change.value, elsewhere.constraint.topology_key
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from policies.config.context import AdmissionContext
-from policies.config.workload_loader import declare
+from policies.lint.workload_loader import load_workload
 from policies.manifests.documents import ManifestObject, load, objects
-from policies.model.declared import Workload
 from policies.model.repository import Repository
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem, Rule, RuleTarget, all_rules
 
 
@@ -47,5 +47,4 @@ def workloads(text: str, version: KubernetesVersion = KNOWN_VERSION) -> list[Wor
 
 
 def _workload(manifest: ManifestObject, version: KubernetesVersion = KNOWN_VERSION) -> Workload | None:
-    found = declare(manifest, AdmissionContext(policies=(), kubernetes_version=version))
-    return None if found is None else found.workload
+    return load_workload(manifest, AdmissionContext(policies=(), kubernetes_version=version))

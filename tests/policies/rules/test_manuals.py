@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 import pytest
 
-from policies.admission.review_cost import costs_of
+from policies.admission.review_cost import ReviewCost
 from policies.admission.unschedulable_forecast import Forecast, forecast
 from policies.admission.warnings import AdmissionWarning
 from policies.config.context import AdmissionContext
-from policies.config.subject import Subject as Reviewed
 from policies.lint.run import Selection, lint
 from policies.manifests.documents import ManifestObject, load, objects
 from policies.manifests.edits import apply_edits
@@ -27,6 +26,7 @@ from policies.manifests.findings import Finding, Severity
 from policies.model.node import read_node
 from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem, Rule, RuleTarget, all_rules
 from tests.builders import kind_of
 from tests.policies.rules.run_rules import problems_of_objects
@@ -81,8 +81,10 @@ class Example(NamedTuple):
         context = AdmissionContext(policies=(), cluster=an_index(node.value for node in self.nodes))
         for entry in self.manifests:
             version, kind = entry.value["apiVersion"], entry.value["kind"]
-            subject = Reviewed.read(entry.value, kind_of(kind, version.rpartition("/")[0]), "shop")
-            found = forecast(costs_of(subject, context), None, context, within=lambda work: work())
+            subject = Workload.read(entry.value, kind_of(kind, version.rpartition("/")[0]), "shop")
+            found = forecast(
+                ReviewCost(subject, context.for_rules().inventory), None, context, within=lambda work: work()
+            )
             if isinstance(found, Forecast):
                 where = entry.location(FieldPath())
                 yield Finding(self.rule.severity, where, FieldPath(), found.warning.text, self.rule.id)

@@ -7,10 +7,12 @@ from typing import Any
 
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.constraint import Constraint
-from policies.model.pod import controller_of, read_pending_pod
+from policies.model.pod import read_pod
 from policies.model.version import KNOWN_VERSION
+from policies.model.workload import Workload
+from policies.model.workload_kinds import POD_KIND
 from policies.scheduler.configuration import build_profile
-from policies.scheduler.defaults import NoConstraints, PodIdentity, default_constraints, own_constraints
+from policies.scheduler.defaults import NoConstraints, default_constraints, own_constraints
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.releases import Behavior, behavior_of
@@ -155,15 +157,15 @@ def a_request(
     """Return the request for a pod under PodTopologySpreadArgs."""
     behavior = behavior or behavior_of(KNOWN_VERSION)
     found = ErrorList()
-    pending = read_pending_pod(pod, FieldPath(), found)
+    pending = read_pod(pod, FieldPath(), found)
     assert [] == found.errors
     raw = pod["spec"].get("topologySpreadConstraints")
     if raw:
         own = map(Constraint.parse, raw)
         constraints = own_constraints(own, pending.labels, origin=ConstraintOrigin.POD, behavior=behavior)
     else:
-        identity = PodIdentity(pending.namespace, pending.labels, controller_of(pod["metadata"]))
-        given = default_constraints(identity, build_profile(args), index.snapshot, behavior=behavior)
+        read = Workload.read(pod, POD_KIND, pending.namespace)
+        given = default_constraints(read, build_profile(args), index.snapshot, behavior=behavior)
         constraints = () if isinstance(given, NoConstraints) else given
     return SchedulingRequest(pod=pending, constraints=constraints, behavior=behavior)
 

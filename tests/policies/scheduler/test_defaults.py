@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from policies.model.pod import Owner
-from policies.scheduler.defaults import PodIdentity, deduce_selector
+from policies.model.workload import Owner, Workload
+from policies.model.workload_kinds import POD_KIND
+from policies.scheduler.defaults import deduce_selector
+from tests.builders import a_pod
 from tests.policies.scheduler.clusters import an_index
 
 
@@ -94,7 +97,8 @@ HASHED = {"matchLabels": {"app": "web", "pod-template-hash": "1"}}
 )
 def test_deduced_selectors(objects: list[dict[str, Any]], owner: Owner | None, expected: object) -> None:
     """Matching services are merged, the owner's selector is added; nothing deduced means no defaults."""
-    pod = PodIdentity("shop", {"app": "web", "tier": "front"}, owner)
+    read = Workload.read(a_pod(labels={"app": "web", "tier": "front"}), POD_KIND, "shop")
+    pod = replace(read, owner=owner)
     selector = deduce_selector(an_index(objects).snapshot, pod)
 
     assert expected == (selector and selector.to_dict())

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from policies.config.context import AdmissionContext
-from policies.config.workload_loader import declare
+from policies.lint.workload_loader import load_workload
 from policies.manifests.documents import load, objects
 from policies.manifests.fields import ErrorList
-from policies.model.declared import Workload
 from policies.model.node import read_node
 from policies.model.repository import Repository
 from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.model.workload import Workload
 from policies.scheduler.workload_topology import WorkloadTopology, counts_only_its_own
 from tests.policies.rules.placing import a_workload
 from tests.policies.scheduler.clusters import a_node
@@ -24,9 +24,9 @@ OWN = "topologyKey: zone, own"
 
 def _workload(text: str) -> Workload:
     (entry,) = (found for document in load(text, "test.yaml") for found in objects(document))
-    declared = declare(entry, AdmissionContext(policies=()))
+    declared = load_workload(entry, AdmissionContext(policies=()))
     assert declared is not None
-    return declared.workload
+    return declared
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_everything_is_gathered(tmp_path: Path) -> None:
     assert context.snapshot is not None
     assert list(context.snapshot.namespaces) == ["x"]
     assert KubernetesVersion(1, 30) == context.kubernetes_version
-    assert context.kinds.find("acme.io", "Widget") is not None
+    assert context.kinds.get(("acme.io", "Widget")) is not None
 
 
 def test_scheduler_defaults_need_its_configuration(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from policies.admission.decision import AdmissionVerdict
 from policies.admission.warnings import MAX_LENGTH, MAX_WARNINGS
 from policies.config.context import AdmissionContext
 from policies.model.pod_template import INJECTED_ANNOTATION
-from policies.model.workload import KNOWN_KINDS
+from policies.model.workload_kinds import KNOWN_KINDS
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
 from tests.policies.config.contexts import HOST, ZONE, a_context, defaults
 from tests.policies.placement.clusters import two_full_zones

@@ -33,7 +33,7 @@ def place(tmp_path: Path) -> Any:
         manifest.write_text(yaml.safe_dump_all(documents))
         cluster.write_text(yaml.safe_dump(a_node("n1", "a")))
         given = PlacementOptions(file=str(manifest), cluster=str(cluster), **options)
-        return evaluate_object(given, placement.place).found
+        return evaluate_object(given, placement.place_object).found
 
     return place
 
@@ -52,7 +52,7 @@ def place(tmp_path: Path) -> Any:
 )
 def test_choice(place: Any, documents: list[Any], name: str, kind: str) -> None:
     """One object must be meant, alone or by name."""
-    assert kind == place(*documents, name=name).subject.kind.kind
+    assert kind == place(*documents, name=name).workload.kind.kind
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_all_errors_with_their_lines(place: Any) -> None:
 )
 def test_namespace(place: Any, pod: dict[str, Any], namespace: str, expected: str) -> None:
     """The object's own namespace counts, then the option's, then default."""
-    assert expected == place(pod, namespace=namespace).subject.namespace
+    assert expected == place(pod, namespace=namespace).workload.namespace
 
 
 def test_two_namespaces(place: Any) -> None:
@@ -119,4 +119,4 @@ def test_two_namespaces(place: Any) -> None:
 def test_usage(cluster: str) -> None:
     """A cluster must be given, and standard input is read once."""
     with pytest.raises(UsageError):
-        evaluate_object(PlacementOptions(file="-", cluster=cluster), placement.place)
+        evaluate_object(PlacementOptions(file="-", cluster=cluster), placement.place_object)

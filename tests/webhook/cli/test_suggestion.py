@@ -13,7 +13,7 @@ import yaml
 from policies.manifests.edits import Edit
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import FieldPath
-from policies.model.workload import WorkloadKinds
+from policies.model.workload_kinds import WorkloadKinds
 from policies.reports import explain_json
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.explanations import UNEVEN, a_spread_pod, an_explanation

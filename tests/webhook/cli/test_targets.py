@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policies.manifests.errors import DocumentError, UsageError
-from policies.model.workload import WorkloadKinds, parse_workload_kind
+from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
 from tests.builders import a_pod, a_workload
 from webhook.cli.targets import SHORT_NAMES, Finder, parse_target
 
@@ -62,7 +62,7 @@ def test_what_names_no_object(words: list[str], told: str) -> None:
 
 def test_short_names_are_of_known_kinds() -> None:
     """None is of a kind that is not looked at, and no two are alike."""
-    known = {(kind.group, kind.kind) for kind in KINDS.known()}
+    known = {(kind.group, kind.kind) for kind in KINDS.values()}
 
     assert known >= SHORT_NAMES.keys()
     assert len(SHORT_NAMES) == len(set(SHORT_NAMES.values()))

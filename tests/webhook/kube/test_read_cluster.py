@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from policies.model.revisions import find_revision, read_revision
+from policies.model.workload import Workload
 from tests.builders import a_pod, a_replica_set, a_workload, kind_of
 from tests.policies.reports.explanations import UNEVEN
 from tests.webhook.http.authorization.control_plane import ControlPlane, a_control_plane
@@ -111,8 +112,12 @@ def test_revisions_are_known_from_what_is_left() -> None:
 
     assert SECRET.encode() not in text
     assert revision is not None
-    assert revision == find_revision(workload, kind_of("Deployment", "apps"), [revision])
-    assert None is find_revision(a_workload(), kind_of("Deployment", "apps"), [revision])
+    assert revision == find_revision(
+        Workload.read(workload, kind_of("Deployment", "apps"), "shop"), [revision]
+    )
+    assert None is find_revision(
+        Workload.read(a_workload(), kind_of("Deployment", "apps"), "shop"), [revision]
+    )
 
 
 def test_an_empty_cluster() -> None:

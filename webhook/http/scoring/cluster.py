@@ -18,8 +18,8 @@ from policies.manifests.fields import (
     required_value,
     unsupported_value,
 )
-from policies.model.pod import DEFAULT_NAMESPACE
 from policies.model.snapshot import kind_of
+from policies.model.workload import DEFAULT_NAMESPACE
 from policies.scheduler.index import INDEXED_KINDS, NODE, POD, ClusterIndex
 
 #: The lists of a cluster, with the apiVersion and kind that their objects may leave out.

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from policies.config.context import AdmissionContext
 from policies.model.api_rules import ApiRule
-from policies.placement.placement import Placement, PlacementError, place
+from policies.placement.placement import Placement, PlacementError, place_object
 from webhook.http.scoring.request import (
     POD,
     RequestError,
@@ -40,7 +40,7 @@ def place_for_scores(obj: dict[str, Any], context: AdmissionContext) -> Placemen
     Raises:
         PlacementError: What kube-scheduler would do is not known; holds every error.
     """
-    return place(obj, context, tolerated=SCORED_RULES)
+    return place_object(obj, context, tolerated=SCORED_RULES)
 
 
 def judge_request(
@@ -51,7 +51,7 @@ def judge_request(
     Args:
         body: The request, JSON.
         server: What holds where the request leaves something out.
-        judge: Finds it out; ``place``, or what fails as ``place`` does.
+        judge: Finds it out; ``place_object``, or what fails as that does.
 
     Raises:
         RequestError: The request cannot be answered; holds every error.

@@ -100,11 +100,11 @@ def _screen() -> Screen | None:
 
 def _fields(placement: Placement) -> dict[str, Value]:
     """Return what is logged of an answer."""
-    verdict, subject = placement.verdict, placement.subject
-    name = subject.metadata.get("name")
+    verdict, workload = placement.verdict, placement.workload
+    name = workload.metadata.get("name")
     return {
-        "kind": subject.kind.name,
-        "ns": subject.namespace,
+        "kind": workload.kind.name,
+        "ns": workload.namespace,
         "name": name if isinstance(name, str) else "",
         "nodes": len(verdict.names),
         "feasible": verdict.feasible_count,

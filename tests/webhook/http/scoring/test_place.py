@@ -89,7 +89,7 @@ def test_a_pod_may_leave_out_what_it_is(named: dict[str, str]) -> None:
     pod = {**named, "metadata": {"name": "x"}, "spec": {"containers": [{"name": "c"}]}}
     body = orjson.dumps({"pod": pod, "cluster": {}})
 
-    assert place_request(body, SERVER).subject.kind.is_pod
+    assert place_request(body, SERVER).workload.kind.is_pod
 
 
 def test_recorded_schedules() -> None:

@@ -5,14 +5,8 @@ from __future__ import annotations
 import jsonschema
 import pytest
 
-from policies.config.lint_config import (
-    ChartRelease,
-    ChartReleases,
-    FailOn,
-    LintConfig,
-    Rendering,
-    load_lint_config,
-)
+from policies.config.lint_config import ChartRelease, ChartReleases, FailOn, LintConfig, Rendering
+from policies.config.lint_config_loader import load_lint_config
 from policies.config.schema import build_lint_config_schema
 from policies.manifests.errors import DocumentError
 from policies.manifests.skipped import FailOnSkipped

@@ -6,13 +6,9 @@ from typing import Any
 
 import pytest
 
-from policies.admission.next_pod_timing import NextPodTiming, next_pod_timing
-from policies.config.subject import Subject
-from tests.builders import a_pod, a_workload, kind_of
-
-
-def read(obj: dict[str, Any]) -> Subject:
-    return Subject.read(obj, kind_of(obj["kind"], obj["apiVersion"].rpartition("/")[0]), "shop")
+from policies.admission.unschedulable_forecast import NextPodTiming, next_pod_timing
+from tests.builders import a_pod, a_workload
+from tests.policies.config.contexts import read
 
 
 def changed(kind: str = "Deployment", group: str = "apps", **spec: Any) -> dict[str, Any]:

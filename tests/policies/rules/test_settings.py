@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
-from policies.config.rule_params import build_params, params_errors
 from policies.manifests.fields import FieldPath
+from policies.rules.base import Context, Rule, all_rules
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,11 @@ class Params:
     most: int = 3
     share: float = 0.5
     known_keys: tuple[str, ...] = ()
+
+
+def a_rule(params: type[Params] | None = Params) -> Rule:
+    """Return a rule with such settings."""
+    return replace(all_rules()["wrong-type"], params=params)
 
 
 @pytest.mark.parametrize(
@@ -35,14 +40,16 @@ class Params:
 )
 def test_errors(raw: dict[str, Any], expected: list[str]) -> None:
     """Unknown names and wrong types are told, all at once."""
-    assert expected == [str(error.path) for error in params_errors(Params, raw, FieldPath())]
+    assert expected == [str(error.path) for error in a_rule().settings_errors(raw, FieldPath())]
 
 
 def test_a_rule_without_settings() -> None:
     """Such a rule takes none."""
-    assert 1 == len(list(params_errors(None, {"a": 1}, FieldPath())))
+    assert 1 == len(list(a_rule(None).settings_errors({"a": 1}, FieldPath())))
 
 
 def test_build() -> None:
     """What is left out has the rule's default."""
-    assert Params(in_use=True, known_keys=("a",)) == build_params(Params, {"inUse": True, "knownKeys": ["a"]})
+    given = a_rule().context_for(Context(), {"inUse": True, "knownKeys": ["a"]})
+
+    assert Params(in_use=True, known_keys=("a",)) == given.params

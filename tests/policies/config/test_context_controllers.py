@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from policies.admission.decision import AdmissionVerdict, decide_validation
-from policies.admission.injection import Injection, Skip, plan_injection
-from policies.config.ownership import BUILT_IN_CONTROLLERS, by_controller
-from policies.config.subject import Subject
-from policies.model.workload import WorkloadKinds
+from policies.admission.decision import AdmissionVerdict
+from policies.admission.validation import decide_validation
+from policies.config.context import BUILT_IN_CONTROLLERS
+from policies.config.default_constraints import Injection, Skip, plan_injection
+from policies.model.workload import Workload
 from tests.builders import a_constraint, a_pod, a_policy, a_workload, kind_of
 from tests.policies.config.contexts import a_context, defaults
 
@@ -23,9 +23,9 @@ CONTROLLER = "system:serviceaccount:kube-system:replicaset-controller"
 OPERATOR = "system:serviceaccount:kruise-system:kruise-manager"
 
 
-def read(obj: dict[str, Any], user: str | None) -> Subject:
+def read(obj: dict[str, Any], user: str | None) -> Workload:
     group = obj["apiVersion"].rpartition("/")[0]
-    return Subject.read(obj, kind_of(obj["kind"], group), "shop", user=user)
+    return Workload.read(obj, kind_of(obj["kind"], group), "shop", user=user)
 
 
 def owned(owner: tuple[str, str, str], kind: str = "Deployment", **spec: Any) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def owned(owner: tuple[str, str, str], kind: str = "Deployment", **spec: Any) ->
 )
 def test_who_is_believed(owner: tuple[str, str, str], user: str | None, *, believed: bool) -> None:
     """An owner reference proves nothing: whoever sends it does."""
-    assert believed == by_controller(read(a_pod(owner=owner), user), WorkloadKinds())
+    assert believed == a_context().made_by_controller(read(a_pod(owner=owner), user))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.model.json_size import CHARACTERS, size_of
+from policies.model.validation import CHARACTERS, size_of
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from policies.config.rule_context import KARPENTER_NODE, MAX_JUDGED
+from policies.config.context import MAX_KEPT
+from policies.model.scaling import KARPENTER_NODE_LABEL
 from policies.model.topology import ClusterTopology
 from tests.builders import a_policy
 from tests.policies.config.contexts import a_context
@@ -14,7 +15,7 @@ from tests.policies.placement.clusters import ZONE_KEY, a_node
 def test_nothing_known() -> None:
     """Without nodes and listed domains there is no inventory."""
     for context in (a_context(), a_context(cluster=[])):
-        assert context.known_cluster.rule_context(context).inventory is None
+        assert context.for_rules().inventory is None
 
 
 def test_listed_domains() -> None:
@@ -25,31 +26,28 @@ def test_listed_domains() -> None:
     ]
     context = a_context(*policies)
 
-    assert (
-        ClusterTopology(domains={ZONE_KEY: ("z1", "z2", "z3")})
-        == context.known_cluster.rule_context(context).inventory
-    )
+    assert ClusterTopology(domains={ZONE_KEY: ("z1", "z2", "z3")}) == context.for_rules().inventory
 
 
 def test_the_picture_is_kept_until_a_node_changes() -> None:
     """Reviews share one inventory; a node that changes makes a new one, its heartbeat does not."""
     context = a_context(cluster=[a_node("n1", "zone-a")])
-    known, index = context.known_cluster, context.cluster
-    first = known.rule_context(context)
+    index = context.cluster
+    first = context.for_rules()
     assert index is not None
     index.apply(a_node("n1", "zone-a"))
 
-    assert first is known.rule_context(context)
+    assert first is context.for_rules()
 
     index.apply(a_node("n2", "zone-b"))
-    second = known.rule_context(context)
+    second = context.for_rules()
 
     assert first is not second
     assert second.inventory is not None
     assert frozenset({"zone-a", "zone-b"}) == second.inventory.values(ZONE_KEY)
 
     index.remove("v1", "Node", "", "n2")
-    third = known.rule_context(context).inventory
+    third = context.for_rules().inventory
 
     assert third is not None
     assert frozenset({"zone-a"}) == third.values(ZONE_KEY)
@@ -58,23 +56,22 @@ def test_the_picture_is_kept_until_a_node_changes() -> None:
 def test_karpenter_is_known_by_its_nodes() -> None:
     """Where Karpenter made a node, nodes are added for pods that are pending."""
     node: dict[str, Any] = a_node("n1", "zone-a")
-    node["metadata"]["labels"][KARPENTER_NODE] = "default"
+    node["metadata"]["labels"][KARPENTER_NODE_LABEL] = "default"
     context = a_context(cluster=[node])
 
-    assert context.known_cluster.rule_context(context).repository.adds_nodes
+    assert context.for_rules().repository.adds_nodes
 
 
 def test_what_was_derived_is_not_kept_for_ever() -> None:
     """After so many constraints, what was derived from the nodes for them is forgotten."""
     context = a_context(cluster=[a_node("n1", "zone-a")])
-    known = context.known_cluster
-    inventory = known.rule_context(context).inventory
+    inventory = context.for_rules().inventory
     assert inventory is not None
     inventory.memo["x"] = 1
-    known.make_room(context, MAX_JUDGED)
+    context.make_room(MAX_KEPT)
 
     assert {"x": 1} == inventory.memo
 
-    known.make_room(context, 1)
+    context.make_room(1)
 
     assert {} == inventory.memo

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.model.rollout import RollingUpdate, rolling_update
+from policies.model.scaling import RollingUpdate, rolling_update
 from tests.builders import a_workload
 from tests.policies.model.workloads import workload_of
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.model.suggested_selector import is_patch, own_selector_edits
+from policies.model.controller_labels import own_selector_edits
 from tests.policies.rules.run_rules import workloads
 
 MANIFEST = """
@@ -96,4 +96,4 @@ def test_patches(kind: str, template: str, expected: bool) -> None:  # noqa: FBT
     """What lacks the labels that its kind must have is to be merged with something that has them."""
     (workload,) = workloads(f"{{apiVersion: {kind}, spec: {{template: {template}}}}}")
 
-    assert expected is is_patch(workload)
+    assert expected is workload.is_patch

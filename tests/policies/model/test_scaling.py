@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.model.autoscalers import Tool, reads_scheduler_config, runs_cluster_autoscaler, tool_of_object
+from policies.model.scaling import Tool, reads_scheduler_config, runs_cluster_autoscaler, tool_of_object
 from tests.builders import a_workload
 from tests.policies.model.workloads import workload_of
 

@@ -6,24 +6,22 @@ from typing import Any
 
 import pytest
 
-from policies.admission.decision import AdmissionVerdict, Decision, decide_mutation, decide_validation
+from policies.admission.decision import AdmissionVerdict, Decision
+from policies.admission.injection import decide_mutation
+from policies.admission.validation import decide_validation
 from policies.config.context import AdmissionContext
-from policies.config.subject import Subject
 from policies.model.version import KubernetesVersion
-from tests.builders import a_constraint, a_pod, a_policy, a_workload, kind_of
-from tests.policies.config.contexts import a_context, defaults
+from tests.builders import a_constraint, a_pod, a_policy, a_workload
+from tests.policies.config.contexts import a_context, defaults, read
 from tests.policies.placement.clusters import two_full_zones
 
 BAD = {"topologySpreadConstraints": [a_constraint(maxSkew=0, minDomains=-1)]}
 GOOD = {"topologySpreadConstraints": [a_constraint()]}
 
 
-def subject(obj: dict[str, Any]) -> Subject:
-    return Subject.read(obj, kind_of(obj["kind"], obj["apiVersion"].rpartition("/")[0]), "shop")
-
-
 def validate(obj: dict[str, Any], context: AdmissionContext, old: dict[str, Any] | None = None) -> Decision:
-    return decide_validation(subject(obj), None if old is None else subject(old), context)
+    before = None if old is None else read(old, context)
+    return decide_validation(read(obj, context, stored=before is not None), before, context)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +180,7 @@ def test_unknown_fields(version: str, verdict: AdmissionVerdict) -> None:
 
 def foretold(obj: dict[str, Any], enforcement: str, **scope: Any) -> Decision:
     context = a_context(a_policy(enforcement=enforcement, scope=scope), cluster=two_full_zones())
-    return decide_validation(subject(obj), None, context, within=lambda work: work())
+    return decide_validation(read(obj), None, context, within=lambda work: work())
 
 
 @pytest.mark.parametrize(
@@ -237,8 +235,8 @@ def test_injection_is_told_to_people_and_to_the_audit_log() -> None:
         "spec": {"selector": {"app": "web"}},
     }
     context = a_context(a_policy(defaults=defaults("both")), cluster=[service])
-    applied = decide_mutation(subject(a_workload()), context)
-    created = decide_mutation(subject(a_pod(owner=("apps/v1", "ReplicaSet", "web-1"))), context)
+    applied = decide_mutation(read(a_workload()), context)
+    created = decide_mutation(read(a_pod(owner=("apps/v1", "ReplicaSet", "web-1"))), context)
 
     assert (AdmissionVerdict.INJECTED, 2, 1) == (applied.verdict, applied.injected, len(applied.warnings))
     assert "SpreadPolicy production" in applied.warnings[0].text
@@ -249,7 +247,7 @@ def test_injection_is_told_to_people_and_to_the_audit_log() -> None:
 
 def test_skipped_injection_is_audited() -> None:
     """The audit log says why an object in scope of a policy with defaults got none."""
-    decision = decide_mutation(subject(a_pod()), a_context(a_policy(defaults=defaults())))
+    decision = decide_mutation(read(a_pod()), a_context(a_policy(defaults=defaults())))
 
     assert (AdmissionVerdict.ALLOWED, ()) == (decision.verdict, decision.patch)
     assert "no cluster is connected" in decision.audit["injection-skipped"]
@@ -270,7 +268,7 @@ def test_a_picture_that_cannot_be_used_is_told(obj: dict[str, Any], enforcement:
     """Whoever waits for a word of the cluster reads that there is none, and the audit log has it."""
     context = a_context(a_policy(enforcement=enforcement)).without_cluster("it is 200 s old")
     decision = validate(obj, context)
-    by_person = not subject(obj).owner
+    by_person = not read(obj).owner
 
     assert warnings == sum("it is 200 s old" in str(warning) for warning in decision.warnings)
     assert by_person == ("withheld" in decision.audit)

@@ -1,0 +1,279 @@
+"""Whether an object may be stored: which rules it breaks, what its exemptions are, and what is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import date
+from typing import TypeAlias
+
+from policies.admission.admission_rules import Violation, api_violations, rule_violations
+from policies.admission.decision import (
+    ALLOWED,
+    AdmissionVerdict,
+    CacheMiss,
+    Decision,
+    SkippedRules,
+    by_reason,
+)
+from policies.admission.injection import remnants
+from policies.admission.review_cost import ReviewCost, TimeLimit
+from policies.admission.unschedulable_forecast import Forecast, NextPodTiming, forecast, next_pod_timing
+from policies.admission.warnings import AdmissionWarning
+from policies.config.context import AdmissionContext
+from policies.config.default_constraints import INJECT_ANNOTATION
+from policies.config.enforcement import (
+    IGNORE_ANNOTATION,
+    UNSCHEDULABLE,
+    EnforcementTarget,
+    Exempting,
+    Exemption,
+    Exemptions,
+    read_exemptions,
+    strictest_of,
+)
+from policies.config.spread_policy import Enforcement
+from policies.manifests.fields import FieldError, shown
+from policies.model.api_rules import API_RULES
+from policies.model.workload import Workload
+
+#: The audit annotation that says why the cluster was not asked.
+WITHHELD = "withheld"
+#: The audit annotation that names the rules that were not run, and why.
+NOT_JUDGED = "not-judged"
+#: Violations that an audit annotation lists: more than it has room for.
+MAX_AUDITED = 100
+#: The audit annotation with the exemptions that a policy does not let an object write for itself.
+_DENIED = "exemption-denied"
+#: Violations, each with what exempts the object from the rule.
+_Judged: TypeAlias = list[tuple[Violation, Exemption | None]]
+
+
+def decide_validation(
+    workload: Workload,
+    old: Workload | None,
+    context: AdmissionContext,
+    *,
+    within: TimeLimit | None = None,
+    within_rules: TimeLimit | None = None,
+    today: date | None = None,
+) -> Decision:
+    """Decide whether an object may be stored.
+
+    Args:
+        workload: The object as it would be stored.
+        old: What is stored now, for an update; a rule that it breaks already does not hold the update up.
+        context: The policies in force.
+        within: Keeps the forecast of the next pod to the time that is left; None for no forecast.
+        within_rules: The same for advice of rules that look at every node; None to leave those rules out.
+        today: The day for the expiry of exemptions; None lets every exemption hold.
+    """
+    miss = missing_for_rules(workload, context)
+    if miss is None:
+        return _validated(workload, old, context, within=within, within_rules=within_rules, today=today)
+    context = context.without_cluster(f"{miss}, so policies that select namespaces by labels do not hold")
+    decision = _validated(workload, old, context, within=within, within_rules=within_rules, today=today)
+    return replace(decision, audit={WITHHELD: context.withheld, **decision.audit}, miss=miss)
+
+
+def _validated(
+    workload: Workload,
+    old: Workload | None,
+    context: AdmissionContext,
+    *,
+    within: TimeLimit | None,
+    within_rules: TimeLimit | None,
+    today: date | None,
+) -> Decision:
+    """Decide by what is known; see ``decide_validation``."""
+    policies = context.policies_for(workload)
+    if not policies:
+        return ALLOWED
+    errors = workload.errors
+    # Who could fix what a controller creates applied something else.
+    by_person = not context.made_by_controller(workload)
+    if not by_person and not errors:
+        # Most reviews are of controllers' objects in order: they cost no more than reading them.
+        return ALLOWED
+    exempting = Exempting(
+        policies=policies,
+        annotated=read_exemptions(workload.annotations, workload.template.annotations, today=today),
+        target=EnforcementTarget.of(workload, by_controller=not by_person),
+        today=today,
+    )
+    found = api_violations(_new(errors, old), policies, strictest_of(policies))
+    if by_person:
+        return _of_person(
+            workload, old, context, exempting, found=found, within=within, within_rules=within_rules
+        )
+    return _decision(_judged(found, exempting), exempting, (), by_person=False) if found else ALLOWED
+
+
+def _of_person(
+    workload: Workload,
+    old: Workload | None,
+    context: AdmissionContext,
+    exempting: Exempting,
+    *,
+    found: list[Violation],
+    within: TimeLimit | None,
+    within_rules: TimeLimit | None,
+) -> Decision:
+    """Decide on an object that a person applies: rules run on it, and the person reads of what they find."""
+    strictest = strictest_of(exempting.policies)
+    cost = ReviewCost(workload, context.for_rules().inventory)
+    reviewed = rule_violations(
+        cost, old, context, policies=exempting.policies, strictest=strictest, within=within_rules
+    )
+    judged, skipped = _judged(found + reviewed.violations, exempting), reviewed.skipped
+    advice: tuple[AdmissionWarning, ...] = ()
+    if strictest is not Enforcement.AUDIT:
+        advice = (*_advice(workload, exempting.annotated), *remnants(workload, old))
+    decision = _decision(judged, exempting, advice, by_person=True) if judged or advice else ALLOWED
+    if context.withheld and next_pod_timing(workload, old) is not NextPodTiming.NONE:
+        decision = _with_withheld(decision, context.withheld, strictest)
+    invalid = any(violation.error.rule in API_RULES for violation, exemption in judged if not exemption)
+    exempt = exempting.find(UNSCHEDULABLE, Enforcement.WARN) is not None
+    if within is not None and not decision.errors and not invalid and not exempt:
+        match forecast(cost, old, context, within=within):
+            case Forecast() as unfit:
+                decision = _with_forecast(decision, unfit, strictest)
+            case SkippedRules() as unfit:
+                skipped = by_reason((*skipped, unfit))
+    return _with_skipped(decision, skipped, strictest) if skipped else decision
+
+
+def _judged(found: list[Violation], exempting: Exempting) -> _Judged:
+    """Return violations with what exempts the object from each."""
+    return [(entry, exempting.find(entry.error.rule, entry.enforcement)) for entry in found]
+
+
+def _new(errors: tuple[FieldError, ...], old: Workload | None) -> tuple[FieldError, ...]:
+    """Return the errors of rules that the stored object kept."""
+    if old is None:
+        return errors
+    broken_before = {error.rule for error in old.errors}
+    return tuple(error for error in errors if error.rule not in broken_before)
+
+
+def _first_of(texts: Iterable[str]) -> list[str]:
+    """Return the texts that there is room for, and how many more there are."""
+    listed = list(texts)
+    more = len(listed) - MAX_AUDITED
+    return [*listed[:MAX_AUDITED], f"and {more} more"] if more > 0 else listed
+
+
+def _decision(
+    judged: _Judged, exempting: Exempting, advice: tuple[AdmissionWarning, ...], *, by_person: bool
+) -> Decision:
+    """Return what becomes of an object for its violations, and what the audit log keeps of them."""
+    found = [violation for violation, exemption in judged if exemption is None]
+    denied = tuple(entry.error for entry in found if entry.enforcement is Enforcement.DENY)
+    warned = [entry for entry in found if entry.enforcement is Enforcement.WARN]
+    verdict = AdmissionVerdict.WARNED if warned or advice else AdmissionVerdict.ALLOWED
+    audit, notes = _audit(judged, exempting)
+    return Decision(
+        verdict=AdmissionVerdict.DENIED if denied else verdict,
+        errors=denied,
+        warnings=(*(entry.warning for entry in warned), *advice) if by_person else (),
+        audit=audit,
+        rules=tuple(dict.fromkeys(entry.error.rule for entry in found if not entry.is_note)),
+        exempted=tuple(
+            dict.fromkeys((entry.error.rule, why.source.value) for entry, why in judged if why is not None)
+        ),
+        notes=notes,
+    )
+
+
+def _audit(judged: _Judged, exempting: Exempting) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return what the audit log keeps of violations, and why annotations exempt from none of some rules."""
+    lines: dict[str, dict[str, None]] = {name: {} for name in ("exempted", "violations", "notes", _DENIED)}
+    refused: dict[str, None] = {}
+    for violation, exemption in judged:
+        rule = violation.error.rule
+        if exemption is not None:
+            lines["exempted"][f"{rule}: {exemption.reason}"] = None
+            continue
+        lines["notes" if violation.is_note else "violations"][violation.text] = None
+        if why := exempting.without_effect(rule, violation.enforcement):
+            lines[_DENIED][f"{rule}: {exempting.annotated.reasons[rule]}"] = None
+            refused[f"{IGNORE_ANNOTATION}: {why}"] = None
+    joints = {"exempted": "; ", _DENIED: "; "}
+    audit = {key: joints.get(key, "\n").join(_first_of(texts)) for key, texts in lines.items() if texts}
+    return audit, tuple(refused)
+
+
+def _with_forecast(decision: Decision, unfit: Forecast, enforcement: Enforcement) -> Decision:
+    """Add a forecast, which denies nothing, whatever the enforcement."""
+    told = enforcement is not Enforcement.AUDIT
+    return replace(
+        decision,
+        verdict=AdmissionVerdict.WARNED if told else decision.verdict,
+        warnings=(unfit.warning, *decision.warnings) if told else decision.warnings,
+        audit=decision.audit | {UNSCHEDULABLE: unfit.details},
+        rules=(*decision.rules, UNSCHEDULABLE),
+    )
+
+
+def _with_withheld(decision: Decision, why: str, enforcement: Enforcement) -> Decision:
+    """Say that silence means nothing now, which is worth less than anything else that is reported."""
+    told = enforcement is not Enforcement.AUDIT and not decision.errors
+    warning = AdmissionWarning(f"not checked against the cluster's nodes and pods: {why}")
+    return replace(
+        decision,
+        verdict=AdmissionVerdict.WARNED if told else decision.verdict,
+        warnings=(*decision.warnings, warning) if told else decision.warnings,
+        audit=decision.audit | {WITHHELD: why},
+    )
+
+
+def _with_skipped(
+    decision: Decision, skipped: tuple[SkippedRules, ...], enforcement: Enforcement
+) -> Decision:
+    """Say which rules were not run: silence means nothing there."""
+    told = enforcement is not Enforcement.AUDIT
+    remarks = [AdmissionWarning(f"{_counted(entry.rules)} not checked: {entry.why}") for entry in skipped]
+    return replace(
+        decision,
+        verdict=AdmissionVerdict.WARNED if told and not decision.errors else decision.verdict,
+        warnings=(*decision.warnings, *remarks) if told else decision.warnings,
+        audit=decision.audit | {NOT_JUDGED: "\n".join(map(str, skipped))},
+        skipped=skipped,
+    )
+
+
+def _counted(rules: tuple[str, ...]) -> str:
+    return rules[0] if len(rules) == 1 else f"{len(rules)} rules"
+
+
+def _advice(workload: Workload, exemptions: Exemptions) -> list[AdmissionWarning]:
+    """Return what is no error of the object but worth telling the person who applies it."""
+    texts = list(exemptions.problems)
+    for written in (
+        workload.annotations.get(INJECT_ANNOTATION),
+        workload.template.annotations.get(INJECT_ANNOTATION),
+    ):
+        if written not in (None, "true", "false"):
+            texts.append(
+                f'{INJECT_ANNOTATION}: Unsupported value: {shown(written)}: supported values: "false", "true"'
+            )
+            break
+    return [
+        AdmissionWarning(text, topic=annotation)
+        for annotation, _, text in (text.partition(": ") for text in texts)
+    ]
+
+
+def missing_for_rules(workload: Workload, context: AdmissionContext) -> CacheMiss | None:
+    """Return what must be known to tell which policies hold an object; None if all is."""
+    snapshot = context.snapshot
+    if not context.live or snapshot is None or workload.namespace in snapshot.namespaces:
+        return None
+    kinds = workload.all_kinds
+    if any(
+        policy.scope.needs_namespace_labels
+        and policy.scope.may_match(workload.namespace, workload.labels, kinds)
+        for policy in context.policies
+    ):
+        return CacheMiss(workload.namespace)
+    return None

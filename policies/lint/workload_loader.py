@@ -1,0 +1,161 @@
+"""The objects of manifests as rules look at them: workloads, and what is applied together with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from policies.config.context import AdmissionContext
+from policies.manifests.documents import ManifestObject
+from policies.manifests.fields import (
+    WRONG_TYPE,
+    ErrorList,
+    FieldError,
+    FieldPath,
+    descend,
+    text_member,
+    wrong_type,
+)
+from policies.model.labels import check_label_selector, is_usual_selector
+from policies.model.node_affinity import read_node_affinity
+from policies.model.placeholders import has_placeholder
+from policies.model.repository import Repository
+from policies.model.taints import read_tolerations
+from policies.model.workload import ConstraintEntry, Workload, api_errors, constraint_entries
+
+#: The fields that say which nodes a pod may go to, as far as rules read them.
+_PLACING = frozenset({"affinity", "nodeSelector", "tolerations"})
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ManifestWorkload(Workload):
+    """A workload of a manifest, of which another tool may have yet to complete parts.
+
+    What is left to such a tool is not judged: constraints with placeholders, all of them where the labels of
+    the pods have some, and what a patch leaves to the manifest that it is merged into.
+
+    Attributes:
+        manifest: Where it is written.
+    """
+
+    manifest: ManifestObject
+
+    @cached_property
+    def errors(self) -> tuple[FieldError, ...]:
+        """What is wrong with the fields that rules read, also if the API server alone would refuse it."""
+        if has_placeholder(self.template.labels):
+            return ()
+        return tuple(error for error in self._found if not self._is_open(error))
+
+    @cached_property
+    def constraints(self) -> tuple[ConstraintEntry, ...]:
+        """Its valid constraints; of one with values of the wrong type, what can be read of it."""
+        if has_placeholder(self.template.labels):
+            return ()
+        entries = tuple(constraint_entries(self, self._found))
+        if any(has_placeholder(entry.constraint.topology_key) for entry in entries):
+            return tuple(entry for entry in entries if not has_placeholder(entry.raw))
+        return entries
+
+    @cached_property
+    def _found(self) -> tuple[FieldError, ...]:
+        """Everything that is wrong with the manifest as it is."""
+        errors = [*api_errors(self), *_name_errors(self)]
+        reported = {error.path for error in errors}
+        return (*errors, *(error for error in _other_errors(self) if error.path not in reported))
+
+    def _is_open(self, error: FieldError) -> bool:
+        """Return whether an error may be gone once the manifest is complete."""
+        node: Any = self.obj
+        for name in error.path.segments:
+            try:
+                node = node[name]
+            except (KeyError, IndexError, TypeError):
+                return self.is_patch
+        # Kustomize's directives, such as ``$patch: delete``.
+        directive = str(error.path.segments[-1]).startswith("$") and self.is_patch
+        return directive or has_placeholder(node)
+
+
+@dataclass(slots=True)
+class LoadedManifests:
+    """The objects of a repository, or of a part of it.
+
+    Attributes:
+        workloads: The workloads, in their order.
+        others: The other objects.
+    """
+
+    workloads: list[ManifestWorkload] = field(default_factory=list)
+    others: list[ManifestObject] = field(default_factory=list)
+
+    @property
+    def repository(self) -> Repository:
+        """The objects that are applied together, as rules look at them."""
+        others = (entry.value for entry in self.others)
+        return Repository.of(self.workloads, others, map(folder_of, self.others))
+
+
+def load_manifests(manifests: Iterable[ManifestObject], context: AdmissionContext) -> LoadedManifests:
+    """Tell workloads from other objects."""
+    loaded = LoadedManifests()
+    for manifest in manifests:
+        workload = load_workload(manifest, context)
+        if workload is None:
+            loaded.others.append(manifest)
+        else:
+            loaded.workloads.append(workload)
+    return loaded
+
+
+def load_workload(manifest: ManifestObject, context: AdmissionContext) -> ManifestWorkload | None:
+    """Return a manifest as a workload, None if it is none."""
+    obj = manifest.value
+    kind = context.kind_of(obj)
+    if kind is None:
+        return None
+    return ManifestWorkload.read(
+        obj,
+        kind,
+        text_member(obj.get("metadata"), "namespace"),
+        release=context.release,
+        folder=folder_of(manifest),
+        manifest=manifest,
+    )
+
+
+def folder_of(manifest: ManifestObject) -> str:
+    """Return the folder of a manifest's file, empty where it has none."""
+    return manifest.document.file.rpartition("/")[0]
+
+
+def _name_errors(workload: Workload) -> list[FieldError]:
+    """Return what YAML made no texts of: ``n`` is false and ``007`` a number."""
+    found = ErrorList()
+    for name in ("name", "namespace"):
+        value = workload.metadata.get(name)
+        if value.__class__ is not str:
+            found.text(value, FieldPath(("metadata", name)))
+    return found.errors
+
+
+def _other_errors(workload: Workload) -> Iterator[FieldError]:
+    """Yield what is of the wrong type in the fields besides constraints that rules read."""
+    obj, kind, spec, found = workload.obj, workload.kind, workload.template.spec, ErrorList()
+    if not _PLACING.isdisjoint(spec):
+        path = workload.pod_path.child("spec")
+        read_node_affinity(spec, path, found)
+        read_tolerations(spec.get("tolerations"), path.child("tolerations"), found)
+    if kind.replicas is not None:
+        replicas = descend(obj, kind.replicas[:-1], ErrorList()).get(kind.replicas[-1])
+        if replicas is not None and type(replicas) is not int:
+            found.add(wrong_type(FieldPath(kind.replicas), "an integer", replicas))
+    if kind.selector is not None:
+        selector = descend(obj, kind.selector, found)
+        if kind.selector_is_map:
+            found.labels(selector, FieldPath(kind.selector))
+        elif not is_usual_selector(selector):
+            check_label_selector(selector, FieldPath(kind.selector), found)
+    yield from (error for error in found.errors if error.rule == WRONG_TYPE)
