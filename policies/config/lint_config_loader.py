@@ -8,21 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from policies.config.lint_config import (
-    API_VERSION,
-    KIND,
-    ChartRelease,
-    ChartReleases,
-    FailOn,
-    LintConfig,
-    Rendering,
-)
+from policies.config.build_document import build_document
+from policies.config.lint_config import API_VERSION, KIND, LintConfig
 from policies.config.schema import lint_config_validator
 from policies.config.schema_errors import VALUE_INVALID, schema_errors
 from policies.manifests.documents import load_strictly
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import FieldError, FieldPath, invalid_value
-from policies.manifests.skipped import FailOnSkipped
 from policies.model.workload_kinds import parse_workload_kind
 from policies.rules.base import all_rules, unknown_rule
 from policies.scheduler.releases import parse_release
@@ -44,48 +36,12 @@ def load_lint_config(content: bytes, file: str) -> LintConfig:
     errors = config_errors(document.value)
     if errors:
         raise DocumentError(document.problems(errors))
-    return build(document.value)
+    return build_document(LintConfig, document.value)
 
 
 def config_errors(value: object) -> list[FieldError]:
     """Return everything wrong with a LintConfig document."""
     return [*schema_errors(lint_config_validator(), value), *_parsed_errors(value)]
-
-
-def build(value: Mapping[str, Any]) -> LintConfig:
-    """Build a configuration from a document without errors."""
-    return LintConfig(
-        paths=tuple(value.get("paths", ())),
-        exclude=tuple(value.get("exclude", ())),
-        select=tuple(value.get("select", ())),
-        ignore=tuple(value.get("ignore", ())),
-        enable=tuple(value.get("enable", ())),
-        fail_on=FailOn(value.get("failOn", FailOn.ERROR)),
-        fail_on_skipped=FailOnSkipped(value.get("failOnSkipped", FailOnSkipped.NAMED)),
-        policies=tuple(value.get("policies", ())),
-        scheduler_config=value.get("schedulerConfig"),
-        cluster=value.get("cluster"),
-        kubernetes_version=value.get("kubernetesVersion"),
-        workload_kinds=tuple(value.get("workloadKinds", ())),
-        baseline=value.get("baseline"),
-        helm=Rendering(value.get("helm", Rendering.AUTO)),
-        charts=tuple(map(_chart, value.get("charts", ()))),
-        kustomize=Rendering(value.get("kustomize", Rendering.AUTO)),
-    )
-
-
-def _chart(value: Mapping[str, Any]) -> ChartReleases:
-    releases = (
-        ChartRelease(
-            name=release["name"],
-            namespace=release.get("namespace"),
-            values=tuple(release.get("values", ())),
-            set=release.get("set", {}),
-            api_versions=tuple(release.get("apiVersions", ())),
-        )
-        for release in value["releases"]
-    )
-    return ChartReleases(path=value["path"], releases=tuple(releases))
 
 
 def _parsed_errors(value: object) -> Iterator[FieldError]:

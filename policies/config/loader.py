@@ -4,28 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date
+from dataclasses import replace
 from importlib import resources
 from typing import Any
 
-from policies.config.policy_exception import PolicyException
+from policies.config.build_document import build_document
 from policies.config.policy_validation import policy_errors, repeated_name_errors
-from policies.config.scope import Scope
-from policies.config.spread_policy import (
-    AnnotationExemptions,
-    Defaults,
-    DefaultsSource,
-    Enforcement,
-    InjectAt,
-    RuleSettings,
-    SpreadPolicy,
-    Topology,
-)
+from policies.config.spread_policy import SpreadPolicy
 from policies.manifests.documents import load_strictly
 from policies.manifests.errors import DocumentError
-from policies.manifests.findings import Severity
-from policies.model.constraint import Constraint
-from policies.model.labels import LabelSelector
 from policies.rules.base import RENAMED
 
 #: What a name starts with that means a built-in document.
@@ -66,19 +53,15 @@ def load_policies(names: Iterable[str], read: Callable[[str], bytes]) -> tuple[S
 
 
 def build(value: Mapping[str, Any]) -> SpreadPolicy:
-    """Build a policy from a document without errors (``checking.policy_errors``)."""
-    spec = value.get("spec", {})
-    return SpreadPolicy(
-        name=value["metadata"]["name"],
-        scope=_scope(spec.get("scope", {})),
-        enforcement=Enforcement(spec.get("enforcement", Enforcement.DENY)),
-        annotation_exemptions=AnnotationExemptions(
-            spec.get("annotationExemptions", AnnotationExemptions.DENIED)
+    """Build a policy from a document without errors (``policy_validation.policy_errors``)."""
+    policy = build_document(SpreadPolicy, value.get("spec", {}) | {"name": value["metadata"]["name"]})
+    return replace(
+        policy,
+        rules={RENAMED.get(rule, rule): settings for rule, settings in policy.rules.items()},
+        exceptions=tuple(
+            replace(entry, rules=tuple(RENAMED.get(rule, rule) for rule in entry.rules))
+            for entry in policy.exceptions
         ),
-        exceptions=tuple(map(_exception, spec.get("exceptions", ()))),
-        defaults=_defaults(spec["defaults"]) if "defaults" in spec else None,
-        rules={RENAMED.get(rule, rule): _settings(raw) for rule, raw in spec.get("rules", {}).items()},
-        topology=_topology(spec.get("topology", {})),
     )
 
 
@@ -116,52 +99,3 @@ def builtin_bytes(name: str) -> bytes:
     if plain not in builtin_names():
         raise DocumentError([f"{name}: no built-in policy; there are {', '.join(builtin_names())}"])
     return resources.files(__package__).joinpath("builtin", f"{plain}.yaml").read_bytes()
-
-
-def _scope(raw: Mapping[str, Any]) -> Scope:
-    return Scope(
-        exclude_namespaces=tuple(raw.get("excludeNamespaces", ())),
-        namespaces=tuple(raw.get("namespaces", ())),
-        namespace_selector=_selector(raw.get("namespaceSelector")),
-        object_selector=_selector(raw.get("objectSelector")),
-        kinds=tuple(raw.get("kinds", ())),
-    )
-
-
-def _selector(raw: Mapping[str, Any] | None) -> LabelSelector | None:
-    return None if raw is None else LabelSelector.parse(raw)
-
-
-def _defaults(raw: Mapping[str, Any]) -> Defaults:
-    return Defaults(
-        at=InjectAt(raw.get("at", InjectAt.PODS)),
-        source=DefaultsSource(raw.get("source", DefaultsSource.POLICY)),
-        constraints=tuple(map(Constraint.parse, raw.get("constraints", ()))),
-    )
-
-
-def _settings(raw: Mapping[str, Any]) -> RuleSettings:
-    severity, enforcement = raw.get("severity"), raw.get("enforcement")
-    exemptions = raw.get("annotationExemptions")
-    return RuleSettings(
-        severity=None if severity is None else Severity(severity),
-        enforcement=None if enforcement is None else Enforcement(enforcement),
-        annotation_exemptions=None if exemptions is None else AnnotationExemptions(exemptions),
-        params=raw.get("params", {}),
-    )
-
-
-def _exception(raw: Mapping[str, Any]) -> PolicyException:
-    until = raw.get("until")
-    return PolicyException(
-        rules=tuple(RENAMED.get(rule, rule) for rule in raw["rules"]),
-        namespaces=tuple(raw.get("namespaces", ())),
-        kinds=tuple(raw.get("kinds", ())),
-        names=tuple(raw.get("names", ())),
-        reason=raw["reason"],
-        until=None if until is None else date.fromisoformat(until),
-    )
-
-
-def _topology(raw: Mapping[str, Any]) -> Topology:
-    return Topology(domains={key: tuple(values) for key, values in raw.get("domains", {}).items()})

@@ -79,6 +79,7 @@ STILL_REPEATED = {"Action", "Budget", "Decision", "Resource"}
 RULES, RULE_TESTS = Path("policies/rules"), Path("tests/policies/rules/test_manuals.py")
 #: Modules without tests of their own, and the tests that use them up.
 TESTED_ELSEWHERE = {
+    "policies/config/build_document.py": "tests/policies/config/test_loader.py",
     "policies/config/context_loader.py": "tests/webhook/test_context.py",
     "policies/config/lint_config.py": "tests/policies/config/test_lint_config_loader.py",
     "policies/manifests/kustomize_layers.py": "tests/policies/manifests/test_origins.py",
