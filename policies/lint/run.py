@@ -189,12 +189,6 @@ def _lint_one(
     policies = context.policies_for(workload)
     if context.policies and not policies:
         return  # In no policy's scope, as at admission.
-    exempting = Exempting(
-        policies=policies,
-        annotated=read_exemptions(workload.annotations, workload.template.annotations, today=today),
-        target=EnforcementTarget.of(workload, by_controller=context.made_by_controller(workload)),
-        today=today,
-    )
     found: list[Finding] = []
     for subject, rules in runs:
         for rule, plain in rules:
@@ -206,6 +200,11 @@ def _lint_one(
                 _finding(problem, rule, settings, workload.manifest, title=workload.title)
                 for problem in rule.check(subject, own)
             )
+    annotated = read_exemptions(workload.annotations, workload.template.annotations, today=today)
+    if not found and not annotated.problems:
+        return
+    target = EnforcementTarget.of(workload, by_controller=context.made_by_controller(workload))
+    exempting = Exempting(policies=policies, annotated=annotated, target=target, today=today)
     way = FieldPath() if IGNORE_ANNOTATION in workload.annotations else workload.pod_path
     _record(found, exempting, result, _Annotated(workload.manifest, way, workload.title))
 

@@ -45,9 +45,10 @@ class ManifestWorkload(Workload):
     @cached_property
     def errors(self) -> tuple[FieldError, ...]:
         """What is wrong with the fields that rules read, also if the API server alone would refuse it."""
-        if has_placeholder(self.template.labels):
+        found = self._found
+        if not found or has_placeholder(self.template.labels):
             return ()
-        return tuple(error for error in self._found if not self._is_open(error))
+        return tuple(error for error in found if not self._is_open(error))
 
     @cached_property
     def constraints(self) -> tuple[ConstraintEntry, ...]:
