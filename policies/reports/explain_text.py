@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+import numpy as np
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
@@ -27,7 +28,14 @@ from policies.reports.wording import (
     sentence,
 )
 from policies.scheduler.explanation import Explanation
-from policies.scheduler.rejections import EVERY_NODE, RejectedNodes, Rejection, Shortage, SkewViolation
+from policies.scheduler.rejections import (
+    EVERY_NODE,
+    EXAMPLES,
+    RejectedNodes,
+    Rejection,
+    Shortage,
+    SkewViolation,
+)
 from policies.scheduler.result import Plugin, SchedulingResult
 
 #: Groups of refusing nodes, and tiers of feasible ones, that are listed.
@@ -149,6 +157,8 @@ def _outlook(explanation: Explanation, placement: Placement, most: int) -> Itera
     if tiers[0].score is None:
         text = named(tiers[0].examples, tiers[0].count)
         yield Text(f"{text}: {_unscored(tiers[0].count)}")
+        if tiers[0].count > 1:
+            yield Text(_choice(placement.verdict))
         return
     for tier in tiers[:most]:
         text = f"score {tier.score}, {tier.points} points: {named(tier.examples, tier.count)}"
@@ -158,12 +168,32 @@ def _outlook(explanation: Explanation, placement: Placement, most: int) -> Itera
     lead = explanation.lead
     ahead = "All are equal by spread." if lead is None else f"The best score leads by {lead} points."
     yield Text(
-        f"{ahead} Points are PodTopologySpread's score, 0 to 100, times its weight 2 in the default profile. "
-        "What other plugins add can outweigh a lead: evenkeel score -o json has every plugin's points."
+        f"{ahead} Points are PodTopologySpread's score, 0 to 100, times its weight 2 in the default profile."
     )
+    yield Text(_choice(placement.verdict))
+
+
+def _choice(verdict: SchedulingResult) -> str:
+    """Say which nodes have the highest total, and by which plugins where PodTopologySpread prefers others."""
+    total, best = verdict.total, verdict.best
+    chosen = named(tuple(verdict.names[node] for node in best[:EXAMPLES]), len(best))
+    text = f"By all plugins: {chosen}, {int(total[best[0]])} points."
+    if verdict.scores is None:
+        return text
+    scores = np.where(verdict.feasible, verdict.scores, -1)
+    preferred = np.flatnonzero(scores == scores.max())
+    if np.isin(best, preferred).any():
+        return text
+    winner, rival = best[0], int(preferred[np.argmax(total[preferred])])
+    gains = {each.plugin: int(each.weighted[winner] - each.weighted[rival]) for each in verdict.plugin_scores}
+    by_gain = sorted(gains, key=gains.__getitem__, reverse=True)
+    outvoting = ", ".join(f"{plugin} {gains[plugin]:+}" for plugin in by_gain if gains[plugin] > 0)
+    margin = int(total[winner] - total[rival])
+    preference = f"PodTopologySpread prefers {verdict.names[rival]}"
+    return f"{text} {preference}, but is outvoted by {margin} points: {outvoting}."
 
 
 def _unscored(count: int) -> str:
     if count == 1:
         return "the only one, so that nothing is scored."
-    return "PodTopologySpread scores none of them (no ScheduleAnyway constraint); other plugins decide."
+    return "PodTopologySpread scores none of them (no ScheduleAnyway constraint)."

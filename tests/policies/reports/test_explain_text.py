@@ -38,6 +38,17 @@ def test_fits_nowhere(golden: Callable[[str, str], str]) -> None:
     assert golden("explain_fits_nowhere.txt", text) == text
 
 
+def test_outvoted() -> None:
+    """Where other plugins outvote the spread, the answer names the node, the plugins and the margin."""
+    tainted = a_node("n2", "b") | {"spec": {"taints": [{"key": "old", "effect": "PreferNoSchedule"}]}}
+    lines = lines_of(an_explanation(a_spread_pod(SOFT), a_node("n1", "a"), *on("n1", 1), tainted))
+    text = " ".join(lines)
+
+    assert "By all plugins: 1 node: n1" in text
+    assert "PodTopologySpread prefers n2, but is outvoted by" in text
+    assert "TaintToleration +300" in text
+
+
 def test_fits() -> None:
     """Feasible nodes by score with the lead, and what could outweigh it; a soft constraint has no skew."""
     lines = lines_of(an_explanation(a_spread_pod(SOFT), *UNEVEN[:2], *UNEVEN[3:4]))
@@ -55,7 +66,7 @@ def test_fits() -> None:
         "   score 0, 0 points: 1 node: n1",
         "The best score leads by 200 points. Points are PodTopologySpread's score, 0 to",
     ]
-    assert "outweigh a lead: evenkeel score" in " ".join(lines)
+    assert "By all plugins: 1 node: n2, 597 points." in " ".join(lines)
 
 
 def test_many_nodes() -> None:
