@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from policies.config.policy_exception import PolicyException
 from policies.config.scope import Scope
 from policies.config.spread_policy import API_VERSION, KIND, RuleSettings, SpreadPolicy
 from policies.model.constraint import Constraint, WhenUnsatisfiable
@@ -12,7 +13,13 @@ from policies.rules.base import document_name
 
 def policy_document(policy: SpreadPolicy) -> dict[str, Any]:
     """Return a document that loads as the same policy."""
-    spec: dict[str, Any] = {"scope": _scope(policy.scope), "enforcement": str(policy.enforcement)}
+    spec: dict[str, Any] = {
+        "scope": _scope(policy.scope),
+        "enforcement": str(policy.enforcement),
+        "annotationExemptions": str(policy.annotation_exemptions),
+    }
+    if policy.exceptions:
+        spec["exceptions"] = [_exception(exception) for exception in policy.exceptions]
     if policy.defaults is not None:
         spec["defaults"] = {"at": str(policy.defaults.at), "source": str(policy.defaults.source)}
         if policy.defaults.constraints:
@@ -36,6 +43,16 @@ def _scope(scope: Scope) -> dict[str, Any]:
     return written
 
 
+def _exception(exception: PolicyException) -> dict[str, Any]:
+    written: dict[str, Any] = {"rules": list(exception.rules), "reason": exception.reason}
+    for name in ("namespaces", "kinds", "names"):
+        if listed := getattr(exception, name):
+            written[name] = list(listed)
+    if exception.until is not None:
+        written["until"] = exception.until.isoformat()
+    return written
+
+
 def _constraint(constraint: Constraint) -> dict[str, Any]:
     written = constraint.to_dict() | {
         "nodeAffinityPolicy": str(constraint.node_affinity_policy),
@@ -52,4 +69,6 @@ def _settings(settings: RuleSettings) -> dict[str, Any]:
         written["severity"] = str(settings.severity)
     if settings.enforcement is not None:
         written["enforcement"] = str(settings.enforcement)
+    if settings.annotation_exemptions is not None:
+        written["annotationExemptions"] = str(settings.annotation_exemptions)
     return written

@@ -129,18 +129,20 @@ def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
     )
 
 
-def read_pod(pod: Mapping[str, Any], at: FieldPath, found: ErrorList) -> Pod:
+def read_pod(pod: Mapping[str, Any], at: FieldPath, found: ErrorList, *, namespace: str = "") -> Pod:
     """Read a v1 Pod that is to be placed; what is of the wrong type is recorded and read as absent.
 
     Args:
         pod: The pod.
         at: Where it is, or the template that it was made from.
         found: Takes what is wrong.
+        namespace: Where the pod goes, whatever it says; by default the namespace that it names.
     """
     metadata_path, path = at.child("metadata"), at.child("spec")
     metadata = found.mapping(pod.get("metadata"), metadata_path)
     spec = found.mapping(pod.get("spec"), path)
-    namespace = found.text(metadata.get("namespace"), metadata_path.child("namespace")) or DEFAULT_NAMESPACE
+    own = found.text(metadata.get("namespace"), metadata_path.child("namespace"))
+    namespace = namespace or own or DEFAULT_NAMESPACE
     labels = found.labels(metadata.get("labels"), metadata_path.child("labels"))
     return Pod(
         namespace=namespace,

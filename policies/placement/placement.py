@@ -158,7 +158,7 @@ def place(
         if revision_of is not None and not kind.is_pod:
             pod, of_revision = _as_revision(pod, revision_of.pod), revision_of.revision
         found = ErrorList()
-        pending = read_pod(pod.obj, workload.pod_path, found)
+        pending = read_pod(pod.obj, workload.pod_path, found, namespace=workload.namespace)
         errors = [*workload.errors, *found.errors]
         # Where errors were left out, it is not known which parts are good.
         if is_cut(errors) or any(error.rule not in tolerated for error in errors):
@@ -167,7 +167,7 @@ def place(
             cluster, running = _without_own_pods(cluster, workload)
         in_force = _in_force(workload, pod, context, cluster, context.behavior)
         question = SchedulingRequest(
-            pod=replace(pending, namespace=workload.namespace),
+            pod=pending,
             constraints=in_force.constraints,
             behavior=context.behavior,
             pinned=kind.kind == DAEMON_SET,

@@ -74,6 +74,19 @@ def test_anti_affinity_filters() -> None:
     assert "3 node(s) didn't match pod anti-affinity rules" in placement.verdict.message
 
 
+def test_terms_are_in_the_namespace_of_the_pod() -> None:
+    """A pod without a namespace has its affinity terms in the namespace that it is applied to."""
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    pod = a_bare_pod(name="next", spec={"affinity": affinity})
+    del pod["metadata"]["namespace"]
+    other = a_bare_pod(name="other", spec={"nodeName": "n1"})
+    context = AdmissionContext(policies=(), cluster=an_index([a_node("n1", "a"), other]))
+
+    assert [] == feasible_nodes(place_object(pod, context, namespace="shop"))
+    assert ["n1"] == feasible_nodes(place_object(pod, context, namespace="bank"))
+
+
 SCORED = [
     name for name, entry in recorded_placements().items() if "scores" in entry["outcome"]["placements"][0]
 ]
