@@ -37,6 +37,7 @@ class _Row(NamedTuple):
     reasons: tuple[str, ...]
     domains: tuple[str, ...]
     raw: int | None
+    total: int | None
 
 
 def render(placement: Placement, *, width: int, color: bool, wide: bool = False) -> str:
@@ -113,7 +114,9 @@ def _nodes(verdict: SchedulingResult, *, wide: bool) -> Table:
     most = len(verdict.names) if wide else MOST_GROUPS
     keys = _keys(verdict)
     groups: dict[tuple[_Row, str], list[str]] = {}
-    for name, row in zip(verdict.names, _rows(verdict, keys, wide=wide), strict=True):
+    # Nodes that have little in common but their scores would each be a group of their own by the total.
+    rows = _rows(verdict, keys, wide=wide, total=not grouping)
+    for name, row in zip(verdict.names, rows, strict=True):
         groups.setdefault((row, "" if grouping else name), []).append(name)
     lines = sorted(groups.items(), key=lambda entry: (*_rank(entry[0][0]), -len(entry[1])))
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
@@ -124,10 +127,13 @@ def _nodes(verdict: SchedulingResult, *, wide: bool) -> Table:
     table.add_column("SCORE", justify="right")
     if wide:
         table.add_column("RAW", justify="right")
+    if not grouping:
+        table.add_column("TOTAL", justify="right")
     table.add_column("WHY NOT", overflow="fold")
     for (row, _), names in lines[:most]:
         fits = Text("yes", "green") if row.feasible else Text("no", "red")
-        scores = ["" if score is None else str(score) for score in (row.score, row.raw)[: 1 + wide]]
+        columns = [row.score, *([row.raw] if wide else []), *([] if grouping else [row.total])]
+        scores = ["" if score is None else str(score) for score in columns]
         first, domains = Text(_named(names, grouping=grouping)), map(Text, row.domains)
         table.add_row(first, *domains, fits, *scores, Text("\n".join(row.reasons)))
     if rest := sum(len(names) for _, names in lines[most:]):
@@ -150,18 +156,20 @@ def _heading(key: str, keys: list[str]) -> str:
 
 def _rank(row: _Row) -> tuple[bool, int]:
     """Return what lines are ordered by: the best first."""
-    return not row.feasible, -(row.score or 0)
+    return not row.feasible, -(row.total or row.score or 0)
 
 
-def _rows(verdict: SchedulingResult, keys: list[str], *, wide: bool) -> Iterator[_Row]:
-    """Yield what there is to tell of each node, in their order."""
+def _rows(verdict: SchedulingResult, keys: list[str], *, wide: bool, total: bool) -> Iterator[_Row]:
+    """Yield the row of each node, in their order."""
+    totals = verdict.total.tolist()
     scores, raw_scores = verdict.scores, verdict.raw_scores if wide else None
     by_key = {result.applied.constraint.topology_key: result.domains for result in verdict.results}
     for node, feasible in enumerate(verdict.feasible.tolist()):
         score = int(scores[node]) if feasible and scores is not None else None
         raw = int(raw_scores[node]) if feasible and raw_scores is not None else None
         domains = tuple(_domain(by_key[key], node) for key in keys)
-        yield _Row(feasible, score, () if feasible else tuple(_reasons(verdict, node)), domains, raw)
+        reasons = () if feasible else tuple(_reasons(verdict, node))
+        yield _Row(feasible, score, reasons, domains, raw, totals[node] if total and feasible else None)
 
 
 def _domain(domains: DomainCounts, node: int) -> str:
@@ -206,7 +214,7 @@ def _notes(verdict: SchedulingResult) -> Iterator[Text]:
         legend = "constraint N: matching pods + this one - global minimum = skew, above maxSkew"
         yield Text(legend, style="dim")
     if verdict.scores is not None:
-        text = "SCORE is PodTopologySpread's alone, 0 to 100; other plugins add their own"
+        text = "SCORE is PodTopologySpread's, 0 to 100; the highest TOTAL of all plugins wins"
         yield Text(text, style="dim")
     if verdict.message:
         yield sentence(verdict.message)
