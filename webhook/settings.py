@@ -18,7 +18,7 @@ from policies.manifests.errors import UsageError
 #: What every environment variable of Evenkeel starts with.
 ENV_PREFIX = "EVENKEEL_"
 
-#: Workers that the default never exceeds: a container often sees all cores of its node. Arbitrary.
+#: Workers that the default never exceeds: a container often sees all cores of its node.
 MOST_DEFAULT_WORKERS = 4
 
 #: Seconds the slowest client is waited for after the last of its answers. Kubernetes kills a pod after 30 s
@@ -174,13 +174,13 @@ class Settings:
     #: Bytes. etcd holds at most 1.5 MiB per object, and an update carries the old and the new one.
     max_body_bytes: int = field(default=3 * 1024 * 1024, metadata=_help("Largest request body, in bytes."))
     #: Bytes. A cluster of 2,500 nodes and 40,000 small pods. Parsing a MiB stops everybody else for some
-    #: 10 ms and takes 6 MiB of memory for a while. Arbitrary.
+    #: 10 ms and takes 6 MiB of memory for a while.
     max_score_body_bytes: int = field(
         default=32 * 1024 * 1024,
         metadata=_help("Largest body of a score request, which may include a cluster, in bytes."),
     )
     #: Seconds, with those in which it waits for its turn. Less than the 15 s that requests in flight have
-    #: after SIGTERM, so that none is cut off by default. Arbitrary; most answers take less than one.
+    #: after SIGTERM, so that none is cut off by default. Most answers take less than one.
     request_timeout_s: float = field(default=10.0, metadata=_help("Timeout of requests to /v1, in seconds."))
     #: Bytes, beyond what the worker has already: a request that brings the largest cluster takes most of it.
     max_request_memory_bytes: int = field(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from policies.scheduler.index import ClusterIndex
 
 #: Constraints for which is kept what was derived from the nodes: the next workload may have the same. With
-#: 5,000 nodes it can be a megabyte for each. Arbitrary.
+#: 5,000 nodes it can be a megabyte for each.
 MAX_KEPT: Final = 64
 
 

@@ -16,9 +16,9 @@ from policies.model.validation import INT32_MAX
 from policies.model.workload import ConstraintEntry, Workload
 from policies.model.workload_kinds import WorkloadKind
 
-#: Stands where a controller writes a hash or a random suffix. Arbitrary; valid in names and label values.
+#: Stands where a controller writes a hash or a random suffix. Valid in names and label values.
 PLACEHOLDER = "next"
-#: Stands for the uid of an object that does not exist yet. Arbitrary; no object has it.
+#: Stands for the uid of an object that does not exist yet. No object has it.
 PLACEHOLDER_UID = "00000000-0000-0000-0000-000000000000"
 #: The label with the name of a pod's revision: ``ControllerRevisionHashLabelKey``.
 REVISION_HASH = "controller-revision-hash"

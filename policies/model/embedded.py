@@ -17,7 +17,7 @@ from policies.model.validation import constraint_errors
 
 #: The field, which every API took over from the pod.
 FIELD: Final = "topologySpreadConstraints"
-#: Lists of one object that are looked at. Arbitrary; operators of many components have some dozens.
+#: Lists of one object that are looked at. Operators of many components have some dozens.
 MAX_LISTS: Final = 256
 
 #: Groups whose objects say what other objects should look like: patterns, schemas and patches.

@@ -20,7 +20,7 @@ from policies.model.workload import Workload
 
 B = TypeVar("B")
 
-#: Folders that a message names of workloads with one name. Arbitrary; keeps one line readable.
+#: Folders that a message names of workloads with one name. Keeps one line readable.
 MAX_FOLDERS: Final = 3
 #: How many others are reported at most: more than a message names, so that it can say that there are more.
 FEW: Final = 4

@@ -39,7 +39,7 @@ WEIGHTS: Final = (1, 100)
 _KINDS: Final = ("podAffinity", "podAntiAffinity")
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
-#: Workloads whose terms are kept. Arbitrary; rules run on one workload after the other, in a few threads.
+#: Workloads whose terms are kept. Rules run on one workload after the other, in a few threads.
 _KEPT: Final = 4
 
 

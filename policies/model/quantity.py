@@ -22,11 +22,11 @@ INT64_MAX = 2**63 - 1
 BILLION = 10**9
 #: The largest quantity that is told from larger ones, in billionths: past int64 in any unit.
 LARGEST = 10**22 * BILLION
-#: Longest text that is read as a quantity. Arbitrary; the API server itself writes some twenty characters.
+#: Longest text that is read as a quantity. The API server itself writes some twenty characters.
 QUANTITY_LENGTH = 128
-#: Longest text whose quantity is kept. Arbitrary; keeps hostile ones from filling the memory.
+#: Longest text whose quantity is kept. Keeps hostile ones from filling the memory.
 CACHED_LENGTH = 64
-#: How many quantities are kept. Arbitrary; a cluster uses a few hundred.
+#: How many quantities are kept. A cluster uses a few hundred.
 CACHED_QUANTITIES = 4096
 #: The rule that a quantity breaks which Kubernetes cannot read, or does not allow below zero.
 QUANTITY_INVALID = "quantity-invalid"

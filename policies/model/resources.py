@@ -24,9 +24,9 @@ ASSUMED: Final = {"cpu": 100 * 10**6, "memory": 200 * 2**20 * 10**9}
 #: The names under which what is so taken is summed up, as no resource is called.
 ASSUMED_NAMES: Final = {"cpu": "cpu (assumed)", "memory": "memory (assumed)"}
 
-#: How many shapes of pods are kept. Arbitrary; a cluster has a few hundred.
+#: How many shapes of pods are kept. A cluster has a few hundred.
 CACHED_SHAPES = 4096
-#: Most amounts of a pod whose shape is kept. Arbitrary; usual pods have two to eight.
+#: Most amounts of a pod whose shape is kept. Usual pods have two to eight.
 CACHED_AMOUNTS = 16
 #: The names without a domain that the scheduler compares, apart from those of ``SCALAR_PREFIXES``.
 PLAIN_RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage"})

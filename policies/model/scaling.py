@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from policies.model.labels import LabelSelector
 from policies.model.workload import Workload
 
-#: Disruption budgets of a workload that are looked at. Arbitrary; more than one is a mistake already.
+#: Disruption budgets of a workload that are looked at. More than one is a mistake already.
 MAX_BUDGETS = 10
 #: What both ends are where a Deployment does not say: ``SetDefaults_Deployment``, ``apis/apps/v1``.
 DEFAULT_SHARE = "25%"

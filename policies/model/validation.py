@@ -40,7 +40,7 @@ CHARACTERS: Final = 256
 #: Keys of an object up to which it does not count how long they are: nearly every review has many such.
 FEW_KEYS: Final = 8
 #: The size up to which a list of constraints, or a selector, is read: it bounds what each rule costs that
-#: looks at it. Arbitrary; people write 20 entries, and 200 constraints of the usual form fit.
+#: looks at it. People write 20 entries, and 200 constraints of the usual form fit.
 MAX_SIZE: Final = 2000
 #: The largest value of the API's int32 fields.
 INT32_MAX = 2**31 - 1

@@ -18,17 +18,17 @@ from policies.admission.review_cost import NoTime
 #: Seconds for a request that does not say: what Kubernetes gives a webhook without ``timeoutSeconds``.
 DEFAULT_TIMEOUT_S: Final = 10.0
 #: The share of the timeout that is kept for what comes before and after us: connecting, the network, sending
-#: the answer, and other requests that came in the same moment. Arbitrary.
+#: the answer, and other requests that came in the same moment.
 RESERVED_SHARE: Final = 0.2
-#: Seconds that are kept at least. Arbitrary; some round trips between zones.
+#: Seconds that are kept at least. Some round trips between zones.
 LEAST_RESERVE_S: Final = 0.05
-#: Seconds that the first verdict is expected to take. Arbitrary; with 5,000 nodes it takes some 5 ms, and the
+#: Seconds that the first verdict is expected to take. With 5,000 nodes it takes some 5 ms, and the
 #: next ones 1 ms.
 FIRST_ESTIMATE_S: Final = 0.1
-#: Seconds beyond which no verdict is begun however much time is left: everybody waits for it. Arbitrary.
+#: Seconds beyond which no verdict is begun however much time is left: everybody waits for it.
 LONGEST_S: Final = 0.5
 #: What an estimate keeps of itself with every quicker verdict, and with every one that was not begun: a slow
-#: verdict is remembered for a while, and not for ever. Arbitrary.
+#: verdict is remembered for a while, and not for ever.
 FADING: Final = 0.9
 
 _T = TypeVar("_T")

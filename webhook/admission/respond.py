@@ -32,9 +32,9 @@ from policies.model.workload import Workload
 from webhook.admission.budget import Budget
 from webhook.admission.review import API_VERSION, Review
 
-#: Characters of one audit annotation. Arbitrary; the audit log keeps any size, and somebody pays for it.
+#: Characters of one audit annotation. The audit log keeps any size, and somebody pays for it.
 AUDIT_LENGTH = 4096
-#: Errors that a refusal tells. Arbitrary; more than anybody fixes at once.
+#: Errors that a refusal tells. More than anybody fixes at once.
 MAX_TOLD = 100
 
 

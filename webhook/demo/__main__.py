@@ -24,7 +24,7 @@ import yaml
 
 #: Seconds that the server may take to answer for the first time. Generous: slow machines start Python slowly.
 START_TIMEOUT_S = 60.0
-#: Seconds between two looks whether it does. Arbitrary.
+#: Seconds between two looks whether it does.
 POLL_S = 0.1
 
 #: The reviews that are sent, in order: the file, and what it shows.

@@ -34,7 +34,7 @@ _KILL_MARGIN_S: Final = 1.0
 _MOST_CONNECTIONS: Final = 900
 
 #: Objects made since the last collection after which the collector looks for cycles. A review makes some 200
-#: and leaves none behind; Python's 700 would search after every third. Arbitrary.
+#: and leaves none behind; Python's 700 would search after every third.
 _COLLECT_AFTER: Final = 20000
 
 #: Seconds for which a thread that computes holds up the event loop, which answers reviews. Python's own 5 ms

@@ -31,21 +31,21 @@ from gunicorn.workers.gasgi import ASGIWorker
 from webhook.gunicorn.protocol import BufferedReader, Connection, Stage, raw_answer, shown_address
 from webhook.telemetry.logs import LOGGER
 
-#: Seconds between two looks at the deadlines of connections; also of heartbeats. Arbitrary.
+#: Seconds between two looks at the deadlines of connections; also of heartbeats.
 _TURN_S: Final = 0.5
-#: Seconds between two looks while a worker waits for something: a cluster, or the end of a drain. Arbitrary.
+#: Seconds between two looks while a worker waits for something: a cluster, or the end of a drain.
 _SHORT_TURN_S: Final = 0.02
-#: Seconds that a connection without a request may hold up the end of a drained worker. Arbitrary.
+#: Seconds that a connection without a request may hold up the end of a drained worker.
 _LAST_REQUEST_S: Final = 1.0
-#: Seconds that a new worker waits to be prepared. Arbitrary; well below the timeout of a webhook, and enough
+#: Seconds that a new worker waits to be prepared. Well below the timeout of a webhook, and enough
 #: to list a small cluster. With a large one /readyz says no for longer.
 _PREPARE_S: Final = 1.0
 #: Seconds that a closing connection is read on, so that its last answer is not lost (RFC 9112, section 9.6).
 _LINGER_S: Final = 2.0
-#: Seconds for which nothing is accepted where no connection can be ended to make room. Arbitrary.
+#: Seconds for which nothing is accepted where no connection can be ended to make room.
 _PAUSE_S: Final = 0.05
 #: Descriptors that are kept for all that is no connection: pipes of child processes, requests to the API
-#: server, files. Arbitrary.
+#: server, files.
 _OTHER_DESCRIPTORS: Final = 16
 #: accept(2) fails with these while the process or machine is short of something; it passes.
 _SHORTAGES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 PHASES: Final[Mapping[str, Phase]] = {f"/{phase.value}": phase for phase in Phase}
 
 #: Seconds at most that a review waits for what the cache of the cluster does not have yet: the event of a
-#: ReplicaSet comes tens of milliseconds after the first pod. Arbitrary; nobody who waits for a pod notices.
+#: ReplicaSet comes tens of milliseconds after the first pod. Nobody who waits for a pod notices.
 LONGEST_WAIT_S: Final = 1.0
 #: Reviews that wait at once: a third of the connections that a worker may hold, so that others find room.
 MOST_WAITING: Final = 300
-#: Seconds between two looks whether it has come. Arbitrary; the event takes some times as long.
+#: Seconds between two looks whether it has come. The event takes some times as long.
 _WAIT_TURN_S: Final = 0.01
 
 _CONTENT_TYPE: Final = (b"Content-Type", JSON.encode())

@@ -16,9 +16,9 @@ from policies.manifests.fields import FieldError
 from webhook.http.problems import JSON
 
 #: Bytes of a body that may be gathered for any number of clients at once. Bounds the memory that slow uploads
-#: can hold; the reviews of a real API server had 1 to 12 KB. Arbitrary.
+#: can hold; the reviews of a real API server had 1 to 12 KB.
 _SMALL: Final = 256 * 1024
-#: Larger bodies that are gathered at once; others wait. Arbitrary.
+#: Larger bodies that are gathered at once; others wait.
 _MOST_LARGE: Final = 8
 
 #: The ASGI callables of a request.

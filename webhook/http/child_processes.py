@@ -31,7 +31,7 @@ from webhook.telemetry.logs import LOGGER, Value
 
 #: Bytes that are read from a child at once; what a pipe holds.
 _BLOCK: Final = 64 * 1024
-#: Seconds after its deadline at which a child ends by itself, should nobody have ended it. Arbitrary.
+#: Seconds after its deadline at which a child ends by itself, should nobody have ended it.
 _LATE_S: Final = 1.0
 #: Of prctl(2): the signal that a process gets when the thread that forked it ends.
 _PR_SET_PDEATHSIG: Final = 1

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from webhook.kube.informer import ClusterCache
     from webhook.telemetry.metrics import Telemetry
 
-#: Seconds for which what was found about the age of a picture counts: every review asks. Arbitrary; little
+#: Seconds for which what was found about the age of a picture counts: every review asks. Little
 #: next to the age that counts as old.
 _LOOK_EVERY_S: Final = 1.0
 #: Seconds for which the API server may refuse a kind before the picture counts as old: others write
-#: meanwhile, unlike while it is away. Authorizers know their rules a second or two after a start. Arbitrary.
+#: meanwhile, unlike while it is away. Authorizers know their rules a second or two after a start.
 _REFUSED_S: Final = 5.0
-#: Seconds after which a worker tells the metrics anew how it follows the cluster. Arbitrary; below the usual
+#: Seconds after which a worker tells the metrics anew how it follows the cluster. Below the usual
 #: interval of scrapes.
 _OBSERVE_EVERY_S: Final = 5.0
 

@@ -34,7 +34,7 @@ Value: TypeAlias = str | int | float | bool
 #: The logger of everything that is not a review.
 LOGGER = logging.getLogger("evenkeel")
 
-#: Characters of one value that a line repeats. Arbitrary; a name has at most 253 in Kubernetes.
+#: Characters of one value that a line repeats. A name has at most 253 in Kubernetes.
 LONGEST_VALUE: Final = 300
 
 #: Values that need no quotes: short, and nothing that a reader of ``key=value`` could take for an end.

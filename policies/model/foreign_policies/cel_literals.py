@@ -25,7 +25,7 @@ _TOKEN = re.compile(
 )
 _PAIRS = {"[": "]", "{": "}", "(": ")"}
 _WORDS = {"true": True, "false": False, "null": None}
-#: Levels of nesting that are read. Arbitrary; a constraint has four.
+#: Levels of nesting that are read. A constraint has four.
 _MAX_DEPTH = 32
 
 

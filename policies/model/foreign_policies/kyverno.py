@@ -23,7 +23,7 @@ _TEMPLATES = (("spec", "jobTemplate", "spec", "template"), ("spec", "template"),
 _NARROWING = ("selector", "namespaceSelector", "namespaces", "names", "name", "annotations")
 #: Fields of a match with which it asks for certain people.
 _PEOPLE = ("subjects", "roles", "clusterRoles")
-#: What a condition looks at that asks for certain objects. Arbitrary; errs on the side of asking.
+#: What a condition looks at that asks for certain objects. Errs on the side of asking.
 _ASKING = re.compile("label|annotation|name", re.IGNORECASE)
 
 

@@ -17,7 +17,7 @@ from webhook.rbac import Resource
 from webhook.telemetry.logs import LOGGER
 
 #: Callers that the API server is asked about in a second, by each worker; whoever is known goes on beyond.
-#: What it answers us counts with priority and fairness, as do our watches and our Lease. Arbitrary.
+#: What it answers us counts with priority and fairness, as do our watches and our Lease.
 _ASKED_PER_S: Final = 50.0
 
 #: The verbs of methods, as the API server has them; no role names another method.

@@ -13,10 +13,10 @@ from webhook.http.authorization.access_reviews import Action, Decision, Result
 from webhook.http.authorization.credential import Credential
 
 #: Seconds for which a decision counts: as long as a right that is taken away, or a token that is revoked or
-#: expires, may still work; and as long as a right that was just given may not. No errors. Arbitrary.
+#: expires, may still work; and as long as a right that was just given may not. No errors.
 LIFETIMES_S: Final = {Result.ALLOWED: 30.0, Result.DENIED: 5.0, Result.UNAUTHENTICATED: 5.0}
 #: Decisions that are kept of those that let somebody in, and again of all others, so that no flood of wrong
-#: tokens drives out the right ones. Arbitrary; some 300 bytes each.
+#: tokens drives out the right ones. Some 300 bytes each.
 MOST_KEPT: Final = 1024
 
 #: A question: the token's digest, how it came, and what is to be done.

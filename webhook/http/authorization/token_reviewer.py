@@ -22,7 +22,7 @@ from webhook.http.authorization.credential import Credential
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError
 from webhook.rbac import AUDIENCE, Resource
 
-#: Seconds for one answer; there are three at most. Arbitrary; an API server needs milliseconds.
+#: Seconds for one answer; there are three at most. An API server needs milliseconds.
 TIMEOUT_S: Final = 3.0
 
 

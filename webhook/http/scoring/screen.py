@@ -14,9 +14,9 @@ from webhook.http.scoring.request import RequestError
 TEXT: Final = "text/plain; charset=utf-8"
 #: The header that tells a program what the text tells a person.
 FEASIBLE_NODES: Final = "Evenkeel-Feasible-Nodes"
-#: Columns of a text where the request does not say. Arbitrary; what terminals have had for long.
+#: Columns of a text where the request does not say. What terminals have had for long.
 DEFAULT_COLUMNS: Final = 80
-#: Columns that a text may be asked for in. Arbitrary.
+#: Columns that a text may be asked for in.
 MOST_COLUMNS: Final = 1000
 
 #: The rule that a request breaks whose query says what cannot be.
