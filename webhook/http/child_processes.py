@@ -72,7 +72,7 @@ class _RemoteError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
+class ResourceLimits:
     """What one request may take.
 
     Attributes:
@@ -93,7 +93,7 @@ class ChildProcesses:
         budget: What each may take.
     """
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: ResourceLimits) -> None:
         self._budget = budget
         self._turn = threading.Lock()
         self._changing = threading.Lock()

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
 from webhook.http.authorization.authorizer import Authorizer, ClosedAuthorizer
-from webhook.http.child_processes import Budget, ChildProcesses
+from webhook.http.child_processes import ChildProcesses, ResourceLimits
 from webhook.http.limits import MaxConcurrent
 from webhook.settings import Settings
 from webhook.telemetry.logs import LOGGER, EventLog
@@ -89,7 +89,7 @@ class ServerState:
 
     def __post_init__(self) -> None:
         self.computing = MaxConcurrent(self.settings.max_concurrent)
-        budget = Budget(
+        budget = ResourceLimits(
             timeout_s=self.settings.request_timeout_s, memory_bytes=self.settings.max_request_memory_bytes
         )
         self.children = ChildProcesses(budget)

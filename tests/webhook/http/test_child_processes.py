@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from tests.webhook.running import eventually
-from webhook.http.child_processes import Budget, ChildProcesses, Limit, LimitError
+from webhook.http.child_processes import ChildProcesses, Limit, LimitError, ResourceLimits
 
 MIB = 1 << 20
 
 
 def _children(*, timeout_s: float = 60.0, memory_bytes: int = 64 * MIB) -> ChildProcesses:
-    return ChildProcesses(Budget(timeout_s=timeout_s, memory_bytes=memory_bytes))
+    return ChildProcesses(ResourceLimits(timeout_s=timeout_s, memory_bytes=memory_bytes))
 
 
 def _sleep() -> None:

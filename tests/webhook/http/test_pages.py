@@ -11,7 +11,7 @@ import pytest
 
 from tests.webhook.http.client import a_client
 from tests.webhook.http.scoring.requests import a_body
-from webhook.http.authorization.access_reviews import Decision, Result
+from webhook.http.authorization.access_reviews import AccessDecision, Result
 from webhook.http.authorization.authorizer import ClosedAuthorizer
 from webhook.http.flask_app import create_app
 from webhook.http.pages import GUARDED
@@ -34,8 +34,8 @@ class Always:
 
     result: Result
 
-    def check(self, environ: Mapping[str, Any], resource: Resource) -> Decision:
-        return Decision(result=self.result, message=f"{environ['PATH_INFO']}: {resource}")
+    def check(self, environ: Mapping[str, Any], resource: Resource) -> AccessDecision:
+        return AccessDecision(result=self.result, message=f"{environ['PATH_INFO']}: {resource}")
 
 
 class Unread(io.BytesIO):

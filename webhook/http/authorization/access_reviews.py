@@ -33,7 +33,7 @@ _STATUS: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class AccessDecision:
     """Whether a request is answered.
 
     Attributes:
@@ -60,7 +60,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class RequestedAccess:
     """What a caller wants to do, as RBAC rules name it."""
 
     verb: str
@@ -120,7 +120,7 @@ def problem_of(answer: Mapping[str, Any]) -> str:
     return str((answer.get("status") or {}).get("error") or "")
 
 
-def access_review(caller: Caller, action: Action) -> dict[str, Any]:
+def access_review(caller: Caller, action: RequestedAccess) -> dict[str, Any]:
     """Return the question whether somebody may do something."""
     return {
         "apiVersion": "authorization.k8s.io/v1",
@@ -135,29 +135,29 @@ def access_review(caller: Caller, action: Action) -> dict[str, Any]:
     }
 
 
-def decision_on(answer: Mapping[str, Any], caller: Caller, action: Action) -> Decision:
+def decision_on(answer: Mapping[str, Any], caller: Caller, action: RequestedAccess) -> AccessDecision:
     """Return what follows from a SubjectAccessReview with its status."""
     status = answer.get("status") or {}
     if status.get("allowed") is True and status.get("denied") is not True:
-        return Decision(result=Result.ALLOWED, user=caller.name)
+        return AccessDecision(result=Result.ALLOWED, user=caller.name)
     text = (
         f"{caller.name} may not {action}: bind a ClusterRole with apiGroups [{GROUP}], resources "
         f"[{action.resource}] and verbs [{action.verb}] by a ClusterRoleBinding, such as evenkeel-client"
     )
     why = status.get("evaluationError") or status.get("reason") or ""
-    return Decision(result=Result.DENIED, user=caller.name, message=text, why=why)
+    return AccessDecision(result=Result.DENIED, user=caller.name, message=text, why=why)
 
 
-def nobody() -> Decision:
+def nobody() -> AccessDecision:
     """Return what a caller is told who shows no token."""
     text = (
         "this route asks who calls: send Authorization: Bearer TOKEN, or through the API server's proxy "
         f"{PROXIED_HEADER}: Bearer TOKEN"
     )
-    return Decision(result=Result.UNAUTHENTICATED, message=text)
+    return AccessDecision(result=Result.UNAUTHENTICATED, message=text)
 
 
-def unknown_caller(why: str) -> Decision:
+def unknown_caller(why: str) -> AccessDecision:
     """Return what a caller is told whose token is nobody's.
 
     Args:
@@ -167,4 +167,4 @@ def unknown_caller(why: str) -> Decision:
         f"the token is not valid, or not made for the audience {AUDIENCE}: kubectl create token "
         f"evenkeel-client --namespace evenkeel --audience {AUDIENCE}"
     )
-    return Decision(result=Result.UNAUTHENTICATED, message=text, why=why)
+    return AccessDecision(result=Result.UNAUTHENTICATED, message=text, why=why)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
-from webhook.http.authorization.access_reviews import Action, Decision, Result, nobody
+from webhook.http.authorization.access_reviews import AccessDecision, RequestedAccess, Result, nobody
 from webhook.http.authorization.credential import Credential, read_credential
 from webhook.http.authorization.decision_cache import DecisionCache
 from webhook.http.authorization.mode import AccessSettings, Mode, access_mode
@@ -24,11 +24,11 @@ _ASKED_PER_S: Final = 50.0
 _VERBS: Final = {"GET": "get", "HEAD": "get", "POST": "create"}
 
 #: Decided without a look at the request.
-_OPEN: Final = Decision(result=Result.ALLOWED)
-_BUSY: Final = Decision(
+_OPEN: Final = AccessDecision(result=Result.ALLOWED)
+_BUSY: Final = AccessDecision(
     result=Result.ERROR, message="as many callers are being asked about as may be: try again"
 )
-_CLOSED: Final = Decision(
+_CLOSED: Final = AccessDecision(
     result=Result.DENIED,
     message=(
         "this server asks nobody who calls, and is reachable from elsewhere: start it with --live to ask the "
@@ -40,7 +40,7 @@ _CLOSED: Final = Decision(
 class Authorizer(Protocol):
     """Decides whether a request is answered."""
 
-    def check(self, environ: Mapping[str, Any], resource: Resource) -> Decision:
+    def check(self, environ: Mapping[str, Any], resource: Resource) -> AccessDecision:
         """Look at the headers of a request in its WSGI environment; its body stays unread.
 
         Args:
@@ -52,7 +52,7 @@ class Authorizer(Protocol):
 class OpenAuthorizer:
     """Lets everybody in."""
 
-    def check(self, environ: Mapping[str, Any], resource: Resource) -> Decision:  # noqa: ARG002  # as every guard
+    def check(self, environ: Mapping[str, Any], resource: Resource) -> AccessDecision:  # noqa: ARG002  # as every guard
         """Allow."""
         return _OPEN
 
@@ -60,7 +60,7 @@ class OpenAuthorizer:
 class ClosedAuthorizer:
     """Lets nobody in, since there is nobody to ask."""
 
-    def check(self, environ: Mapping[str, Any], resource: Resource) -> Decision:
+    def check(self, environ: Mapping[str, Any], resource: Resource) -> AccessDecision:
         """Deny."""
         _log(_CLOSED, _action(environ, resource), environ)
         return _CLOSED
@@ -92,7 +92,7 @@ class KubernetesAuthorizer:
         self._max_concurrent = MaxConcurrent(places)
         self._count = count
 
-    def check(self, environ: Mapping[str, Any], resource: Resource) -> Decision:
+    def check(self, environ: Mapping[str, Any], resource: Resource) -> AccessDecision:
         """Decide, log and count."""
         action = _action(environ, resource)
         decision = self._decide(environ, action)
@@ -100,7 +100,7 @@ class KubernetesAuthorizer:
         _log(decision, action, environ)
         return decision
 
-    def _decide(self, environ: Mapping[str, Any], action: Action) -> Decision:
+    def _decide(self, environ: Mapping[str, Any], action: RequestedAccess) -> AccessDecision:
         credential = read_credential(environ)
         if credential is None:
             return nobody()
@@ -112,7 +112,7 @@ class KubernetesAuthorizer:
         except BusyError:
             return _BUSY
 
-    def _ask(self, credential: Credential, action: Action) -> Decision:
+    def _ask(self, credential: Credential, action: RequestedAccess) -> AccessDecision:
         return self._reviewer.decide(credential, action) if self._rate.take() else _BUSY
 
 
@@ -138,12 +138,12 @@ def build_authorizer(
     return KubernetesAuthorizer(TokenReviewer(api), DecisionCache(), places=places, count=count)
 
 
-def _action(environ: Mapping[str, Any], resource: Resource) -> Action:
+def _action(environ: Mapping[str, Any], resource: Resource) -> RequestedAccess:
     method = environ["REQUEST_METHOD"]
-    return Action(_VERBS.get(method, method.lower()), resource)
+    return RequestedAccess(_VERBS.get(method, method.lower()), resource)
 
 
-def _log(decision: Decision, action: Action, environ: Mapping[str, Any]) -> None:
+def _log(decision: AccessDecision, action: RequestedAccess, environ: Mapping[str, Any]) -> None:
     fields = {
         "user": decision.user,
         "verb": action.verb,

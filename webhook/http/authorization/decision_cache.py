@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Final, NamedTuple, TypeAlias
 
-from webhook.http.authorization.access_reviews import Action, Decision, Result
+from webhook.http.authorization.access_reviews import AccessDecision, RequestedAccess, Result
 from webhook.http.authorization.credential import Credential
 
 #: Seconds for which a decision counts: as long as a right that is taken away, or a token that is revoked or
@@ -20,11 +20,11 @@ LIFETIMES_S: Final = {Result.ALLOWED: 30.0, Result.DENIED: 5.0, Result.UNAUTHENT
 MOST_KEPT: Final = 1024
 
 #: A question: the token's digest, how it came, and what is to be done.
-_Key: TypeAlias = tuple[bytes, bool, Action]
+_Key: TypeAlias = tuple[bytes, bool, RequestedAccess]
 
 
 class _Kept(NamedTuple):
-    decision: Decision
+    decision: AccessDecision
     until: float
 
 
@@ -43,18 +43,20 @@ class DecisionCache:
         self._lock = threading.Lock()
         self._good: OrderedDict[_Key, _Kept] = OrderedDict()
         self._bad: OrderedDict[_Key, _Kept] = OrderedDict()
-        self._asked: dict[_Key, Future[Decision]] = {}
+        self._asked: dict[_Key, Future[AccessDecision]] = {}
 
     def __len__(self) -> int:
         return len(self._good) + len(self._bad)
 
-    def recall(self, credential: Credential, action: Action) -> Decision | None:
+    def recall(self, credential: Credential, action: RequestedAccess) -> AccessDecision | None:
         """Return what was decided a short while ago."""
         key = _key(credential, action)
         with self._lock:
             return self._recall(key)
 
-    def ask(self, credential: Credential, action: Action, decide: Callable[[], Decision]) -> Decision:
+    def ask(
+        self, credential: Credential, action: RequestedAccess, decide: Callable[[], AccessDecision]
+    ) -> AccessDecision:
         """Return what was decided a short while ago, is being decided, or is decided now."""
         key = _key(credential, action)
         with self._lock:
@@ -78,11 +80,11 @@ class DecisionCache:
             with self._lock:
                 del self._asked[key]
 
-    def _recall(self, key: _Key) -> Decision | None:
+    def _recall(self, key: _Key) -> AccessDecision | None:
         kept = self._good.get(key) or self._bad.get(key)
         return kept.decision if kept and self._now() < kept.until else None
 
-    def _keep(self, key: _Key, decision: Decision) -> None:
+    def _keep(self, key: _Key, decision: AccessDecision) -> None:
         with self._lock:
             self._good.pop(key, None)
             self._bad.pop(key, None)
@@ -94,5 +96,5 @@ class DecisionCache:
                     shelf.popitem(last=False)
 
 
-def _key(credential: Credential, action: Action) -> _Key:
+def _key(credential: Credential, action: RequestedAccess) -> _Key:
     return credential.digest, credential.proxied, action

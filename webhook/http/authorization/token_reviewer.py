@@ -7,9 +7,9 @@ from typing import Final
 from webhook.http.authorization.access_reviews import (
     ACCESS_REVIEWS,
     TOKEN_REVIEWS,
-    Action,
+    AccessDecision,
     Caller,
-    Decision,
+    RequestedAccess,
     Result,
     access_review,
     caller_of,
@@ -32,7 +32,7 @@ class TokenReviewer:
     def __init__(self, api: ApiServer) -> None:
         self._api = api
 
-    def decide(self, credential: Credential, action: Action) -> Decision:
+    def decide(self, credential: Credential, action: RequestedAccess) -> AccessDecision:
         """Return whether who shows a credential may do something; never fails."""
         try:
             caller, why = self._caller(credential, action)
@@ -45,7 +45,7 @@ class TokenReviewer:
         except ClusterError as error:
             return _undecided(error)
 
-    def _caller(self, credential: Credential, action: Action) -> tuple[Caller | None, str]:
+    def _caller(self, credential: Credential, action: RequestedAccess) -> tuple[Caller | None, str]:
         """Return whose token it is, or what is wrong with it.
 
         A token must be for us alone, so that nobody sends one here that is worth something elsewhere. But a
@@ -66,9 +66,9 @@ class TokenReviewer:
         )
 
 
-def _undecided(error: ClusterError) -> Decision:
+def _undecided(error: ClusterError) -> AccessDecision:
     if isinstance(error, ApiError) and error.forbidden:
         text = "Evenkeel itself may not ask the API server who calls: bind system:auth-delegator to it"
     else:
         text = "the API server does not tell who calls: try again"
-    return Decision(result=Result.ERROR, message=text, why=str(error))
+    return AccessDecision(result=Result.ERROR, message=text, why=str(error))

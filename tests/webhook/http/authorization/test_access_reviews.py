@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from webhook.http.authorization.access_reviews import (
-    Action,
+    AccessDecision,
     Caller,
-    Decision,
+    RequestedAccess,
     Result,
     access_review,
     caller_of,
@@ -22,7 +22,7 @@ from webhook.rbac import Resource
 USER = {"username": "jane", "uid": "7", "groups": ["a", "b"], "extra": {"scopes": ["x"]}}
 KNOWN = {"authenticated": True, "user": USER}
 JANE = Caller(name="jane", uid="7", groups=("a", "b"), extra={"scopes": ["x"]})
-GET = Action("get", Resource.METRICS)
+GET = RequestedAccess("get", Resource.METRICS)
 
 
 @pytest.mark.parametrize(
@@ -89,4 +89,4 @@ def test_questions() -> None:
 )
 def test_statuses(result: Result, status: HTTPStatus) -> None:
     """Every result has a status of its own."""
-    assert status == Decision(result=result).status
+    assert status == AccessDecision(result=result).status

@@ -13,7 +13,7 @@ import pytest
 from tests.webhook.http.authorization.control_plane import ControlPlane, a_control_plane
 from tests.webhook.http.authorization.test_mode import EVERYWHERE, LOOPBACK, Given
 from tests.webhook.kube.api_server import eventually
-from webhook.http.authorization.access_reviews import Decision, Result
+from webhook.http.authorization.access_reviews import AccessDecision, Result
 from webhook.http.authorization.authorizer import (
     Authorizer,
     ClosedAuthorizer,
@@ -38,7 +38,7 @@ def plane() -> Iterator[ControlPlane]:
 
 def _check(
     guard: Authorizer, token: str = "", *, method: str = "GET", resource: Resource = Resource.METRICS
-) -> Decision:
+) -> AccessDecision:
     environ = {"REQUEST_METHOD": method, "PATH_INFO": "/metrics"}
     return guard.check(environ | ({"HTTP_AUTHORIZATION": f"Bearer {token}"} if token else {}), resource)
 

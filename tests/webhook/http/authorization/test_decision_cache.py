@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.webhook.kube.api_server import eventually
-from webhook.http.authorization.access_reviews import Action, Decision, Result
+from webhook.http.authorization.access_reviews import AccessDecision, RequestedAccess, Result
 from webhook.http.authorization.credential import Credential
 from webhook.http.authorization.decision_cache import DecisionCache
 from webhook.rbac import Resource
 
 TOKEN = Credential("t")
-GET, POST = Action("get", Resource.METRICS), Action("create", Resource.PLACEMENTS)
+GET, POST = RequestedAccess("get", Resource.METRICS), RequestedAccess("create", Resource.PLACEMENTS)
 
 
 class Asked:
@@ -22,9 +22,9 @@ class Asked:
 
     def __init__(self, result: Result = Result.ALLOWED) -> None:
         self.times = 0
-        self.decision = Decision(result=result, user="jane")
+        self.decision = AccessDecision(result=result, user="jane")
 
-    def __call__(self) -> Decision:
+    def __call__(self) -> AccessDecision:
         self.times += 1
         return self.decision
 
@@ -60,7 +60,7 @@ def test_lifetimes(result: Result, after_s: float, times: int) -> None:
         pytest.param(TOKEN, POST, id="another action"),
     ],
 )
-def test_what_differs_is_asked_anew(credential: Credential, action: Action) -> None:
+def test_what_differs_is_asked_anew(credential: Credential, action: RequestedAccess) -> None:
     """A decision is about one token, the way it came, and one action."""
     memory = DecisionCache()
     memory.ask(TOKEN, GET, Asked())
@@ -99,7 +99,7 @@ def test_many_at_once_ask_once() -> None:
     """Whoever comes while it is being asked gets the same answer."""
     memory, go, asked = DecisionCache(), threading.Event(), Asked()
 
-    def slow() -> Decision:
+    def slow() -> AccessDecision:
         go.wait()
         return asked()
 
@@ -117,7 +117,7 @@ def test_many_at_once_ask_once() -> None:
 def test_what_fails_is_forgotten() -> None:
     """An error of asking reaches who asked, and the next asks anew."""
 
-    def fail() -> Decision:
+    def fail() -> AccessDecision:
         raise ZeroDivisionError
 
     memory = DecisionCache()

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.webhook.http.authorization.control_plane import API, ControlPlane, a_control_plane
-from webhook.http.authorization.access_reviews import ACCESS_REVIEWS, TOKEN_REVIEWS, Action, Result
+from webhook.http.authorization.access_reviews import ACCESS_REVIEWS, TOKEN_REVIEWS, RequestedAccess, Result
 from webhook.http.authorization.credential import Credential
 from webhook.http.authorization.token_reviewer import TokenReviewer
 from webhook.rbac import Resource
 
-METRICS, PLACEMENTS = Action("get", Resource.METRICS), Action("create", Resource.PLACEMENTS)
+METRICS, PLACEMENTS = RequestedAccess("get", Resource.METRICS), RequestedAccess("create", Resource.PLACEMENTS)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_tokens(
     plane: ControlPlane,
     tmp_path: Path,
     *,
-    action: Action,
+    action: RequestedAccess,
     token: str,
     proxied: bool,
     result: Result,
