@@ -14,7 +14,8 @@ from policies.placement.explain import explain_object
 from policies.reports import explain_json, explain_text
 from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
 from webhook.cli.answers import Printer, answer_printer
-from webhook.cli.placement import PlacementOptions, evaluate_object, placement_options, show
+from webhook.cli.placement import evaluate_object
+from webhook.cli.placement_options import PlacementOptions, placement_options, show
 from webhook.cli.score import BAD_INPUT, FITS, FITS_NOWHERE
 from webhook.cli.suggestion import kubectl_patch, manifest_diff, suggestion
 

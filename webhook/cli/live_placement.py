@@ -21,7 +21,7 @@ from policies.scheduler.index import ClusterIndex
 from webhook.admission.context import build_context
 from webhook.cli.live import api_server, reading_progress
 from webhook.cli.manifest import read_content, read_objects, told
-from webhook.cli.placement import APPLIED_ALONG, PlacementOptions, bound_to, choose_by, note, show
+from webhook.cli.placement_options import APPLIED_ALONG, PlacementOptions, bound_to, choose_by, note, show
 from webhook.cli.targets import fetch
 from webhook.http.problems import JSON
 from webhook.http.scoring.screen import FEASIBLE_NODES, MOST_COLUMNS, TEXT, harmless

@@ -13,7 +13,8 @@ from policies.placement.placement import place_object
 from policies.reports import score_json, score_table
 from webhook.cli.answers import Printer, answer_printer
 from webhook.cli.manifest import STDIN
-from webhook.cli.placement import PlacementOptions, evaluate_object, placement_options, read_context, show
+from webhook.cli.placement import evaluate_object, read_context
+from webhook.cli.placement_options import PlacementOptions, placement_options, show
 from webhook.http.problems import problem
 from webhook.http.scoring.place import place_request
 from webhook.http.scoring.request import RequestError

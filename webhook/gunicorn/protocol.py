@@ -22,14 +22,11 @@ import math
 import time
 from enum import Enum
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from gunicorn.asgi.protocol import ASGIProtocol
 
 from webhook.telemetry.logs import LOGGER
-
-if TYPE_CHECKING:
-    from webhook.gunicorn.worker import Worker
 
 #: The media type of every error.
 _JSON: Final = "application/json"
@@ -56,6 +53,24 @@ class Stage(Enum):
     SENDING = "sending"
 
 
+class ConnectionOwner(Protocol):
+    """What a connection needs of its worker.
+
+    Attributes:
+        app: gunicorn's application, which writes the bodies of errors.
+        connections: Every connection of the worker.
+        draining: Whether the worker must end, so that every answer closes its connection.
+        read_timeout_s: Seconds for a handshake, for a whole request, and for the reading of an answer.
+        keepalive_s: Seconds between two requests.
+    """
+
+    app: Any
+    connections: set[Connection]
+    draining: bool
+    read_timeout_s: float
+    keepalive_s: float
+
+
 class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
     """Serves one client.
 
@@ -66,7 +81,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         opening: The task that does the TLS handshake; None once there is a transport.
     """
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: ConnectionOwner) -> None:
         super().__init__(worker)
         self.stage = Stage.HANDSHAKE
         self.arrived = time.monotonic()

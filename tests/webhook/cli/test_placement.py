@@ -12,7 +12,8 @@ from policies.manifests.errors import DocumentError, UsageError
 from policies.placement import placement
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.verdicts import a_node
-from webhook.cli.placement import PlacementOptions, evaluate_object
+from webhook.cli.placement import evaluate_object
+from webhook.cli.placement_options import PlacementOptions
 
 SERVICE: dict[str, Any] = {
     "apiVersion": "v1",

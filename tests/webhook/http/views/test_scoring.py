@@ -57,7 +57,7 @@ def test_errors_have_paths(state: ServerState) -> None:
 
 @pytest.mark.parametrize(
     ("route", "line"),
-    [("/v1/score", "FITS   SCORE   WHY NOT"), ("/v1/explain", "Constraints in force")],
+    [("/v1/score", "FITS   SCORE   TOTAL   WHY NOT"), ("/v1/explain", "Constraints in force")],
 )
 def test_text_for_people(state: ServerState, route: str, line: str) -> None:
     """Who accepts text gets what the command prints, as wide as asked for; JSON is the default."""

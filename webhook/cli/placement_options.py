@@ -1,0 +1,210 @@
+"""The options of the commands that place pods, and what both ways to a cluster share: a file, or live."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import click
+
+from policies.manifests.documents import ManifestObject
+from policies.manifests.errors import UsageError
+from policies.manifests.sanitize import one_line
+from policies.model.snapshot import kind_of
+from policies.model.version import KNOWN_VERSION
+from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
+from webhook.cli.completing import complete_policies
+from webhook.cli.live import check_cluster, context_option
+from webhook.cli.manifest import STDIN, choose
+from webhook.cli.targets import ObjectTarget, parse_target
+from webhook.kube.service_proxy import DEFAULT_NAMESPACE as DEFAULT_EVENKEEL_NAMESPACE
+from webhook.kube.service_proxy import DEFAULT_SERVICE as DEFAULT_EVENKEEL_SERVICE
+
+#: What bars and lines are made of where a terminal cannot show them.
+STAND_INS: Final = str.maketrans("█─", "#-")
+
+
+#: Objects in the same file that would be in the cluster, too.
+APPLIED_ALONG: Final = frozenset({("v1", "Service"), ("v1", "Namespace")})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementOptions:
+    """The common options; what was not given is empty.
+
+    Attributes:
+        words: The object of the cluster that is asked about, ``KIND/NAME`` or both by themselves.
+        file: The manifest, ``-`` for standard input.
+        name: Which object of it, ``KIND/NAME``.
+        namespace: The namespace of objects that name none.
+        cluster: The snapshot file.
+        live: Whether the live cluster is meant.
+        context: Its context of the kubeconfig.
+        evenkeel_namespace: Where it has Evenkeel.
+        evenkeel_service: The Service of Evenkeel there.
+        kubernetes_version: The release to behave as; empty for the live cluster's, or the newest known.
+        scheduler_config: The KubeSchedulerConfiguration file.
+        policy: SpreadPolicy files, whose defaults are injected first.
+        workload_kind: Descriptions of further kinds with a pod template.
+    """
+
+    words: tuple[str, ...] = ()
+    file: str = ""
+    name: str = ""
+    namespace: str = ""
+    cluster: str = ""
+    live: bool = False
+    context: str = ""
+    evenkeel_namespace: str = DEFAULT_EVENKEEL_NAMESPACE
+    evenkeel_service: str = DEFAULT_EVENKEEL_SERVICE
+    kubernetes_version: str = ""
+    scheduler_config: str = ""
+    policy: tuple[str, ...] = ()
+    workload_kind: tuple[str, ...] = ()
+
+    def check_cluster(self) -> None:
+        """Make sure that no more than one cluster is given.
+
+        Raises:
+            UsageError: It is not so.
+        """
+        check_cluster(live=self.live, context=self.context, cluster=self.cluster)
+
+    def with_default_cluster(self) -> PlacementOptions:
+        """Return the same with the live cluster, as for kubectl, if an object of no cluster is named."""
+        return replace(self, live=True) if self.words and not self.cluster else self
+
+    def check(self) -> None:
+        """Make sure that one object and one cluster are given.
+
+        Raises:
+            UsageError: It is not so.
+        """
+        self.check_cluster()
+        if bool(self.file) == bool(self.words):
+            text = "give either a manifest, --file FILE, or an object of the cluster, such as deploy/web"
+            raise UsageError(f"{text}; --name chooses one in a manifest" if self.file else text)
+        if not self.cluster and not self.live:
+            text = "evenkeel snapshot --output cluster.json"
+            raise UsageError(f"either --live or --cluster FILE is required; create a file with: {text}")
+        if self.file == self.cluster == STDIN:
+            raise UsageError("only one of --file and --cluster may be standard input")
+
+    def kinds(self) -> WorkloadKinds:
+        """Return the kinds that make pods.
+
+        Raises:
+            UsageError: One of them is described wrongly.
+        """
+        return WorkloadKinds(map(parse_workload_kind, self.workload_kind))
+
+    def target(self, kinds: WorkloadKinds) -> ObjectTarget | None:
+        """Return the object of the cluster that is asked about; None for one in a file.
+
+        Raises:
+            UsageError: It is named wrongly.
+        """
+        return parse_target(self.words, kinds)
+
+
+_OPTIONS: Final = (
+    click.argument("words", metavar="[KIND/NAME]", nargs=-1),
+    click.option(
+        "-f", "--file", default="", metavar="FILE", help="Manifest with the pod or workload; - for stdin."
+    ),
+    click.option(
+        "--name", default="", metavar="KIND/NAME", help="Object to use if the file has several."
+    ),
+    click.option(
+        "-n", "--namespace", default="",
+        help="Namespace of KIND/NAME and of objects without one.  [default: default, or with --live the "
+        "context's]",
+    ),
+    click.option(
+        "--cluster", default="", metavar="FILE",
+        help="Snapshot file, gzip or not: made by `evenkeel snapshot`, or by "
+        "`kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json`.",
+    ),
+    click.option(
+        "--live", is_flag=True,
+        help="Use the live cluster: through Evenkeel's Service, or by reading the cluster if there is none. "
+        "Default for KIND/NAME without --cluster.",
+    ),
+    context_option(),
+    click.option(
+        "--evenkeel-namespace", default=DEFAULT_EVENKEEL_NAMESPACE, show_default=True, metavar="NAME",
+        help="Namespace of Evenkeel.",
+    ),
+    click.option(
+        "--evenkeel-service", default=DEFAULT_EVENKEEL_SERVICE, show_default=True, metavar="NAME",
+        help="Name of Evenkeel's Service.",
+    ),
+    click.option(
+        "--kubernetes-version", default="", metavar="VERSION",
+        help=f"Kubernetes version of the scheduler.  [default: the live cluster's, else {KNOWN_VERSION}]",
+    ),
+    click.option(
+        "--scheduler-config", default="", metavar="FILE",
+        help="KubeSchedulerConfiguration of the cluster, for its default constraints.",
+    ),
+    click.option(
+        "--policy", multiple=True, metavar="FILE", shell_complete=complete_policies,
+        help="SpreadPolicy file or builtin:NAME whose default constraints are injected first; may be "
+        "repeated.",
+    ),
+    click.option(
+        "--workload-kind", multiple=True, metavar="KIND",
+        help="Custom resource with a pod template: GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]]; may be "
+        "repeated.",
+    ),
+)  # fmt: skip
+
+
+def placement_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the common options to a command, which makes ``PlacementOptions`` of them."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def note(text: str) -> None:
+    """Print a line to stderr."""
+    click.echo(f"evenkeel: {one_line(text)}", err=True)
+
+
+def choose_by(options: PlacementOptions, found: list[ManifestObject], kinds: WorkloadKinds) -> ManifestObject:
+    """Return the object of a file that the options name: see ``choose``; tell of keys that stand twice."""
+    entry = choose(found, kinds, file=options.file, name=options.name, namespace=options.namespace)
+    for key in entry.document.repeated:
+        note(f"{entry.document.location(key.path)}: {key.path}: duplicate key: the last value counts")
+    return entry
+
+
+def bound_to(obj: dict[str, Any]) -> str:
+    """Return the node that a Pod is on; empty for one that waits, and for any other object."""
+    spec = obj.get("spec")
+    is_pod = kind_of(obj) == ("v1", "Pod") and isinstance(obj.get("metadata"), dict)
+    node = spec.get("nodeName") if is_pod and isinstance(spec, dict) else ""
+    return node if isinstance(node, str) else ""
+
+
+def show(context: click.Context, render: Callable[[int, bool], str], *, piped: int) -> None:
+    """Print a report for people, colored in a terminal alone.
+
+    Args:
+        context: The command's.
+        render: Makes the report, of a width in columns and with color or not.
+        piped: Columns where there is no terminal.
+    """
+    width = shutil.get_terminal_size(fallback=(piped, 0)).columns
+    text = render(width, sys.stdout.isatty() and context.color is not False)
+    try:
+        text.encode(sys.stdout.encoding)
+    except UnicodeEncodeError:
+        # Another encoding than UTF-8: bars and lines have stand-ins, names are escaped.
+        encoded = text.translate(STAND_INS).encode(sys.stdout.encoding, "backslashreplace")
+        text = encoded.decode(sys.stdout.encoding)
+    click.echo(text, nl=False)
