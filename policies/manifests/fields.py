@@ -363,3 +363,8 @@ def text_member(parent: object, name: str) -> str:
     """Return a field of an object, empty where there is none or it is no text."""
     value = parent.get(name) if isinstance(parent, dict) else None
     return value if isinstance(value, str) else ""
+
+
+def object_items(raw: object) -> list[dict[str, Any]]:
+    """Return the objects of a list; what is no object is passed over, and so is what is no list."""
+    return [item for item in raw if isinstance(item, dict)] if isinstance(raw, list) else []

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from policies.manifests.fields import object_items
+
 #: The address that stands for all of a node's.
 EVERY_ADDRESS: Final = "0.0.0.0"  # noqa: S104  # nothing listens on it here
 
@@ -44,7 +46,7 @@ def host_ports(spec: Mapping[str, Any]) -> tuple[HostPort, ...]:
     on_host = spec.get("hostNetwork") is True
     found = []
     for container in _running(spec):
-        for entry in _objects(container.get("ports")):
+        for entry in object_items(container.get("ports")):
             port = entry.get("hostPort") or (on_host and entry.get("containerPort"))
             protocol, address = entry.get("protocol") or "TCP", entry.get("hostIP") or EVERY_ADDRESS
             if type(port) is int and port > 0 and isinstance(protocol, str) and isinstance(address, str):
@@ -54,9 +56,9 @@ def host_ports(spec: Mapping[str, Any]) -> tuple[HostPort, ...]:
 
 def images_of(spec: Mapping[str, Any]) -> Images:
     """Return the images of a pod; what names none is passed over."""
-    containers = [*_objects(spec.get("initContainers")), *_objects(spec.get("containers"))]
+    containers = [*object_items(spec.get("initContainers")), *object_items(spec.get("containers"))]
     names = [container.get("image") for container in containers]
-    for volume in _objects(spec.get("volumes")):
+    for volume in object_items(spec.get("volumes")):
         image = volume.get("image")
         names.append(image.get("reference") if isinstance(image, dict) else None)
     listed = tuple(_with_tag(name) for name in names if isinstance(name, str))
@@ -73,11 +75,7 @@ def _with_tag(name: str) -> str:
 
 
 def _running(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    yield from _objects(spec.get("containers"))
-    for container in _objects(spec.get("initContainers")):
+    yield from object_items(spec.get("containers"))
+    for container in object_items(spec.get("initContainers")):
         if container.get("restartPolicy") == "Always":
             yield container
-
-
-def _objects(raw: object) -> list[dict[str, Any]]:
-    return [item for item in raw if isinstance(item, dict)] if isinstance(raw, list) else []

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from policies.manifests.fields import ErrorList, FieldPath, wrong_type
+from policies.manifests.fields import ErrorList, FieldPath, object_items, wrong_type
 from policies.model.container_needs import NO_IMAGES, HostPort, Images, host_ports, images_of
 from policies.model.interpod_terms import NO_TERMS, InterPodTerms, read_interpod_terms
 from policies.model.node_affinity import NodeAffinity, read_node_affinity
@@ -164,12 +164,8 @@ def read_pod(pod: Mapping[str, Any], at: FieldPath, found: ErrorList, *, namespa
 
 def _unmodeled(spec: Mapping[str, Any]) -> Iterator[str]:
     """Yield what a scheduler looks at besides; what is of the wrong type asks for nothing."""
-    volumes = _objects(spec.get("volumes"))
+    volumes = object_items(spec.get("volumes"))
     if any(volume.get("persistentVolumeClaim") or volume.get("ephemeral") for volume in volumes):
         yield "persistentVolumeClaims"
     if spec.get("resourceClaims"):
         yield "resourceClaims"
-
-
-def _objects(raw: object) -> list[dict[str, Any]]:
-    return [item for item in raw if isinstance(item, dict)] if isinstance(raw, list) else []

@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from policies.manifests.fields import object_items
 from policies.model.quantity import BILLION, parse_quantity
 from policies.model.workload_kinds import REVISION_OWNERS
 
@@ -215,8 +216,8 @@ def _of_pod(spec: dict[str, Any]) -> None:
     if spec.get("hostNetwork") is not True:
         return
     for member in ("containers", "initContainers"):
-        for container in _objects(spec.get(member)):
-            for port in _objects(container.get("ports")):
+        for container in object_items(spec.get(member)):
+            for port in object_items(container.get("ports")):
                 # Filled in up to Kubernetes 1.27, for templates too.
                 if port.get("hostPort") == port.get("containerPort"):
                     port.pop("hostPort", None)
@@ -250,10 +251,6 @@ def _is_latest(image: str) -> bool:
     """
     match = _IMAGE.fullmatch(image)
     return match is not None and match["tag"] in ((None, "latest") if not match["digest"] else ("latest",))
-
-
-def _objects(raw: object) -> list[dict[str, Any]]:
-    return [item for item in raw if isinstance(item, dict)] if isinstance(raw, list) else []
 
 
 #: What is more than a table can say.
