@@ -8,26 +8,20 @@ from dataclasses import replace
 from datetime import date
 from typing import Any, Final
 
-import orjson
-
 from policies.config.context import AdmissionContext
 from policies.lint.run import lint
 from policies.manifests.documents import Document, ManifestObject, objects
-from policies.manifests.errors import UsageError
 from policies.manifests.fields import (
     ErrorList,
     FieldError,
     FieldPath,
     field_names,
-    invalid_value,
     required_value,
 )
 from policies.model.topology import ClusterTopology
-from policies.model.version import KubernetesVersion
 from policies.reports.lint_json import schema_text
 from policies.reports.lint_run import LintRun
-from policies.scheduler.releases import parse_release
-from webhook.http.scoring.request import REQUEST_INCOMPLETE, VERSION, VERSION_UNKNOWN, RequestError
+from webhook.http.scoring.request import REQUEST_INCOMPLETE, RequestError, read_object, read_version
 from webhook.schema_forms import TEXT, Schema, closed, described
 
 #: Every field of a lint request.
@@ -49,9 +43,9 @@ def lint_request(body: bytes, server: AdmissionContext, *, today: date, tool_ver
         RequestError: The request is not what it should be; holds every error.
     """
     found = ErrorList()
-    request = _read(body, found)
+    request = read_object(body, FIELDS, found)
     manifests = list(_manifests(request.get("objects"), found))
-    version = _version(request.get("kubernetesVersion"), found) or server.kubernetes_version
+    version = read_version(request.get("kubernetesVersion"), found) or server.kubernetes_version
     if found.errors:
         raise RequestError(tuple(found.errors))
     known = server.for_rules().inventory
@@ -61,18 +55,6 @@ def lint_request(body: bytes, server: AdmissionContext, *, today: date, tool_ver
     result = lint(manifests, context, inventory=inventory, today=today)
     files = dict.fromkeys(manifest.document.file for manifest in manifests)
     return LintRun(result=result, tool_version=tool_version, kubernetes_version=version, files=list(files))
-
-
-def _read(body: bytes, found: ErrorList) -> dict[str, Any]:
-    try:
-        document = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise RequestError(message=f"the request is not JSON: {error}") from None
-    request = found.mapping(document, FieldPath())
-    if found.errors:
-        raise RequestError(message=f"the request {found.errors[0]}")
-    found.unknown(request, FieldPath(), known=FIELDS)
-    return request
 
 
 def _manifests(raw: object, found: ErrorList) -> Iterator[ManifestObject]:
@@ -98,17 +80,6 @@ def _kind_errors(obj: dict[str, Any], path: FieldPath) -> Iterator[FieldError]:
     for name in ("apiVersion", "kind"):
         if not isinstance(obj.get(name), str) or not obj[name]:
             yield required_value(path.child(name), "", REQUEST_INCOMPLETE)
-
-
-def _version(raw: object, found: ErrorList) -> KubernetesVersion | None:
-    text = found.text(raw, VERSION)
-    if not text:
-        return None
-    try:
-        return parse_release(text)
-    except UsageError as error:
-        found.add(invalid_value(VERSION, text, str(error), VERSION_UNKNOWN))
-        return None
 
 
 _OBJECT: Final[Schema] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import KeysView
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -81,15 +82,8 @@ class ScoreRequest:
         Raises:
             RequestError: It is not JSON, or no object.
         """
-        try:
-            document = orjson.loads(body)
-        except orjson.JSONDecodeError as error:
-            raise RequestError(message=f"the request is not JSON: {error}") from None
         found = ErrorList()
-        request = found.mapping(document, FieldPath())
-        if found.errors:
-            raise RequestError(message=f"the request {found.errors[0]}")
-        found.unknown(request, FieldPath(), known=FIELDS)
+        request = read_object(body, FIELDS, found)
         if not request.get("pod") and isinstance(request.get("pod"), dict | None):
             found.add(_missing(POD, "a Pod, or a workload that makes some"))
         cluster = request.get("cluster")
@@ -97,7 +91,7 @@ class ScoreRequest:
             pod=_filled_in(found.mapping(request.get("pod"), POD)),
             cluster=None if cluster is None else read_cluster(cluster, CLUSTER, found),
             defaults=_read_defaults(request.get("defaults"), found),
-            version=_read_version(request.get("kubernetesVersion"), found),
+            version=read_version(request.get("kubernetesVersion"), found),
             errors=tuple(found.errors),
         )
 
@@ -142,7 +136,25 @@ def _read_defaults(raw: object, found: ErrorList) -> SchedulerProfile | None:
     return None if found.count > before else build_profile(arguments)
 
 
-def _read_version(raw: object, found: ErrorList) -> KubernetesVersion | None:
+def read_object(body: bytes, known: KeysView[str], found: ErrorList) -> dict[str, Any]:
+    """Return a request as the object that it is; fields that are not known are recorded.
+
+    Raises:
+        RequestError: It is not JSON, or no object.
+    """
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise RequestError(message=f"the request is not JSON: {error}") from None
+    request = found.mapping(document, FieldPath())
+    if found.errors:
+        raise RequestError(message=f"the request {found.errors[0]}")
+    found.unknown(request, FieldPath(), known=known)
+    return request
+
+
+def read_version(raw: object, found: ErrorList) -> KubernetesVersion | None:
+    """Return the release that a request names, or None; one that is not known is recorded."""
     text = found.text(raw, VERSION)
     if not text:
         return None
