@@ -22,6 +22,7 @@ from policies.manifests.fields import (
     invalid_value,
     required_value,
 )
+from policies.model.interpod_terms import PREFERRED, REQUIRED
 from policies.model.labels import LabelSelector, check_label_selector, is_usual_selector, label_key_errors
 from policies.model.placeholders import has_placeholder
 from policies.model.workload import Workload
@@ -35,10 +36,8 @@ TERM_FIELDS: Final = field_names(
 WEIGHTED_FIELDS: Final = field_names("weight", "podAffinityTerm")
 #: The least and the largest weight of a preferred term.
 WEIGHTS: Final = (1, 100)
-#: The two kinds, and the two lists of each.
+#: The two kinds of terms.
 _KINDS: Final = ("podAffinity", "podAntiAffinity")
-_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 #: Workloads whose terms are kept. Rules run on one workload after the other, in a few threads.
 _KEPT: Final = 4
 
@@ -188,10 +187,10 @@ def _entries(workload: Workload, found: ErrorList) -> Iterator[_Entry]:
     affinity = found.mapping(workload.template.spec["affinity"], path)
     for kind in _KINDS:
         lists = found.mapping(affinity.get(kind), path.child(kind))
-        for name in (_REQUIRED, _PREFERRED):
+        for name in (REQUIRED, PREFERRED):
             for where, holder in found.objects(lists.get(name), path.child(kind, name)):
                 if not _is_open(holder):
-                    yield _Entry(kind == "podAntiAffinity", name == _REQUIRED, where, holder)
+                    yield _Entry(kind == "podAntiAffinity", name == REQUIRED, where, holder)
 
 
 def _is_open(holder: dict[str, Any]) -> bool:

@@ -69,6 +69,7 @@ from typing import Any
 
 from policies.manifests.fields import ErrorList, FieldPath, descend
 from policies.manifests.findings import Severity
+from policies.model.interpod_terms import PREFERRED, REQUIRED
 from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
@@ -131,8 +132,8 @@ def _apart(workload: Workload) -> set[Any]:
     """Return the topology keys over which anti-affinity separates pods."""
     found = ErrorList()
     terms = descend(workload.template.spec, ("affinity", "podAntiAffinity"), found)
-    required = found.objects(terms.get("requiredDuringSchedulingIgnoredDuringExecution"), FieldPath())
-    preferred = found.objects(terms.get("preferredDuringSchedulingIgnoredDuringExecution"), FieldPath())
+    required = found.objects(terms.get(REQUIRED), FieldPath())
+    preferred = found.objects(terms.get(PREFERRED), FieldPath())
     keys = {term.get("topologyKey") for _, term in required}
     for _, term in preferred:
         inner = term.get("podAffinityTerm")
