@@ -12,7 +12,7 @@ gives a body a new 30 s with every byte. What is overridden, and the promise tha
   also closes those whose client was told to go on, and may be sending.
 - ``_send_error_response``: errors below the application are JSON and one log line.
 - ``_is_websocket_upgrade``: nothing but HTTP/1.1 is spoken; a WebSocket would know no deadline.
-- ``connection_lost``: the worker counts its connections.
+- ``connection_lost``: the worker counts its connections, and a closed one leaves nothing in memory.
 """
 
 from __future__ import annotations
@@ -116,6 +116,8 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         """Forget the connection."""
         self.worker.connections.discard(self)
         super().connection_lost(exc)
+        # It holds methods of the connection; if it is the one in C, the garbage collector cannot see them.
+        self._callback_parser = None
 
     def expire(self) -> None:
         """End what took too long; the client is told where it can still hear it."""
@@ -216,10 +218,15 @@ class BufferedReader(asyncio.BufferedProtocol):
         self._pending = 0
         # As methods of this class, each would be called through another one.
         self.connection_made = connection.connection_made  # type: ignore[method-assign]
-        self.connection_lost = connection.connection_lost  # type: ignore[method-assign]
         self.pause_writing = connection.pause_writing  # type: ignore[method-assign]
         self.resume_writing = connection.resume_writing  # type: ignore[method-assign]
         self.eof_received = connection.eof_received  # type: ignore[method-assign]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Release the connection: uvloop keeps methods of this object, and both keep the buffers of TLS."""
+        connection = self._connection
+        vars(self).clear()
+        connection.connection_lost(exc)
 
     def get_buffer(self, sizehint: int) -> bytearray:
         """Return where to read to."""
