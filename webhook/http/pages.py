@@ -63,10 +63,6 @@ GUARDED: Final[Mapping[str, Guarded]] = {
 }
 
 
-#: Bytes of an answer that are sent at once: a TLS record. What uvloop is given in one piece it may keep for
-#: good once the connection is closed: with answers of megabytes a worker grew by one with each request.
-_PART: Final = 16 * 1024
-
 _Found = TypeVar("_Found")
 
 
@@ -103,11 +99,7 @@ class Pages:
             return
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers]
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        view = memoryview(answer.body)
-        for start in range(0, len(view), _PART):
-            part = bytes(view[start : start + _PART])
-            await send({"type": "http.response.body", "body": part, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
+        await send({"type": "http.response.body", "body": answer.body})
 
     async def _answer(self, scope: Scope, receive: Receive) -> _Answer:
         environ = _environ(scope)

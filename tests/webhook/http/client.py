@@ -41,10 +41,10 @@ class _AsWsgi:
             await self._app(_scope(environ), receive, send)
 
         asyncio.run(call())
-        start, *parts = sent
+        start, body = sent
         headers = [(name.decode(), value.decode()) for name, value in start["headers"]]
         start_response(f"{start['status']} ", headers)
-        return [part["body"] for part in parts]
+        return [body["body"]]
 
 
 def _scope(environ: WSGIEnvironment) -> dict[str, Any]:
