@@ -26,6 +26,7 @@ from policies.scheduler.index import INDEXED_KINDS, NODE, POD, ClusterIndex
 LISTS = {
     "nodes": ("v1", "Node"),
     "pods": ("v1", "Pod"),
+    "namespaces": ("v1", "Namespace"),
     "services": ("v1", "Service"),
     "replicationControllers": ("v1", "ReplicationController"),
     "replicaSets": ("apps/v1", "ReplicaSet"),

@@ -99,7 +99,7 @@ def test_recorded_schedules() -> None:
             continue
         fields = {
             "pod": case["pod"],
-            "cluster": {name: case[name] for name in LISTS},
+            "cluster": {name: case.get(name) for name in LISTS},
             "defaults": case["args"],
         }
         placement = place_request(orjson.dumps(fields), SERVER)
