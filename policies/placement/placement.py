@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from policies.config.context import AdmissionContext
@@ -51,22 +51,22 @@ class PlacementError(EvenkeelError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Placement:
-    """Where the next pod of an object would go.
+class PreparedPod:
+    """The next pod of an object, with all that its placement depends on.
 
     Attributes:
-        verdict: What the engine says.
+        request: What the engine is asked.
         workload: The object as it was read.
-        pod: The pod that was scheduled, as the object's controller would make it.
+        pod: The pod that is scheduled, as the object's controller would make it.
         version: The release of Kubernetes.
-        cluster: What it was scheduled on: of a DaemonSet, the cluster without its pods.
+        cluster: What it is scheduled on: of a DaemonSet, the cluster without its pods.
         why_none: Why no constraint is in force; None if there is one.
         policy: The name of the SpreadPolicy that gave the constraints; None if none did.
         running: On how many nodes pods of a DaemonSet are; None for other objects.
         revision: The revision that the pod belongs to; None for what has no revisions.
     """
 
-    verdict: SchedulingResult
+    request: SchedulingRequest
     workload: Workload
     pod: Workload
     version: KubernetesVersion
@@ -80,11 +80,22 @@ class Placement:
     def dropped(self) -> list[str]:
         """The fields of the object's own constraints that the release drops, each once."""
         entries = self.workload.template.constraints
-        behavior = self.verdict.request.behavior
+        behavior = self.request.behavior
         # An object with errors is not placed, so what is a list holds constraints.
         if not isinstance(entries, list):
             return []
         return list(dict.fromkeys(name for entry in entries for name in dropped_fields(entry, behavior)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement(PreparedPod):
+    """Where the next pod of an object would go.
+
+    Attributes:
+        verdict: What the engine says.
+    """
+
+    verdict: SchedulingResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +144,26 @@ def place(
     context: AdmissionContext,
     *,
     tolerated: frozenset[str] = frozenset(),
-    revision_of: Placement | None = None,
+    revision_of: PreparedPod | None = None,
 ) -> Placement:
-    """Schedule a pod, or the next pod of a workload, in the cluster of a context.
+    """Schedule a pod, or the next pod of a workload, in the cluster of a context: see ``prepare``."""
+    # All of it is of one state of the cluster.
+    with context.reading():
+        prepared = prepare(workload, context, tolerated=tolerated, revision_of=revision_of)
+        verdict = evaluate(prepared.request, prepared.cluster)
+    return Placement(
+        verdict=verdict, **{name.name: getattr(prepared, name.name) for name in fields(prepared)}
+    )
+
+
+def prepare(
+    workload: Workload,
+    context: AdmissionContext,
+    *,
+    tolerated: frozenset[str] = frozenset(),
+    revision_of: PreparedPod | None = None,
+) -> PreparedPod:
+    """Return the pod that is to be scheduled, or a workload's next one, with the constraints in force for it.
 
     Args:
         workload: The pod or workload.
@@ -166,15 +194,13 @@ def place(
         if kind.kind == DAEMON_SET:
             cluster, running = _without_own_pods(cluster, workload)
         in_force = _in_force(workload, pod, context, cluster, context.behavior)
-        question = SchedulingRequest(
+    return PreparedPod(
+        request=SchedulingRequest(
             pod=pending,
             constraints=in_force.constraints,
             behavior=context.behavior,
             pinned=kind.kind == DAEMON_SET,
-        )
-        verdict = evaluate(question, cluster)
-    return Placement(
-        verdict=verdict,
+        ),
         workload=workload,
         pod=pod,
         version=context.kubernetes_version,
