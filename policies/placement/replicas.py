@@ -7,8 +7,8 @@ from typing import Final
 
 from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.placement.placement import Placement
+from policies.scheduler.binding import schedule
 from policies.scheduler.index import ClusterIndex
-from policies.scheduler.replicas import place_replicas
 from policies.scheduler.request import SchedulingRequest
 
 #: Replicas that are placed one after another before the counting ends: with 5,000 nodes each takes
@@ -68,7 +68,7 @@ def fill(
     fork = cluster.fork(question.pod.namespace, question.pod.terms)
     missing = max(start.wanted - start.fitting, 0)
     tried = min(missing, MOST_PLACED)
-    more = place_replicas(question, fork, tried)
+    more = _place(question, fork, tried)
     replicas = Replicas(
         wanted=start.wanted,
         placed=start.placed,
@@ -76,6 +76,15 @@ def fill(
         complete=more < tried or tried == missing,
     )
     return replicas, fork
+
+
+def _place(request: SchedulingRequest, fork: ClusterIndex, most: int) -> int:
+    """Bind as many pods as fit, up to so many, each beside those before it; return how many that is."""
+    for placed in range(most):
+        # No pod has such a name; nor has one that was placed in this fork before.
+        if schedule(request, fork, f"/{fork.pod_count}").node is None:
+            return placed
+    return most
 
 
 def _selector(placement: Placement) -> LabelSelector | None:

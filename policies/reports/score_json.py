@@ -76,9 +76,9 @@ def _constraint(result: FilterResult | ScoreResult) -> dict[str, Any]:
 def _domains(domains: DomainCounts) -> list[dict[str, Any]]:
     """Return the domains that exist."""
     values, matching, nodes = domains.values, domains.matching.tolist(), domains.nodes.tolist()
-    existing = sorted(np.flatnonzero(domains.exists).tolist(), key=values.__getitem__)
     return [
-        {"value": values[domain], "matching": matching[domain], "nodes": nodes[domain]} for domain in existing
+        {"value": values[domain], "matching": matching[domain], "nodes": nodes[domain]}
+        for domain in domains.existing()
     ]
 
 

@@ -112,6 +112,10 @@ class DomainCounts:
     matching: NDArray[np.int64]
     nodes: NDArray[np.int64]
 
+    def existing(self) -> list[int]:
+        """Return the positions of the domains that an eligible node has, sorted by their values."""
+        return sorted(np.flatnonzero(self.exists).tolist(), key=self.values.__getitem__)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterResult:

@@ -1,4 +1,4 @@
-"""How many pods alike fit, one after another."""
+"""Pods are bound one after another, in a fork of the cluster."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from typing import Any
 import pytest
 
 from policies.model.labels import LabelSelector
+from policies.scheduler.binding import Step, schedule
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
-from policies.scheduler.replicas import place_replicas
+from policies.scheduler.request import SchedulingRequest
 from tests.policies.scheduler.clusters import a_constraint, a_node, a_pod, a_request, an_index, zones
 
 SOFT = "ScheduleAnyway"
+
+
+def _schedule_all(request: SchedulingRequest, fork: ClusterIndex, count: int) -> list[Step]:
+    return [schedule(request, fork, f"p-{number}") for number in range(count)]
 
 
 @pytest.mark.parametrize(
@@ -54,7 +59,10 @@ def test_how_many_fit(nodes: list[dict[str, Any]], pod: dict[str, Any], most: in
     before = index.pod_count
     fork = index.fork("shop")
 
-    assert expected == place_replicas(question, fork, most)
+    steps = _schedule_all(question, fork, most)
+
+    assert expected == sum(step.node is not None for step in steps)
+    assert all(bool(step.message) is (step.node is None) for step in steps)
     assert (before, before + expected) == (index.pod_count, fork.pod_count)
 
 
@@ -62,11 +70,24 @@ def test_the_best_score_takes_the_pod() -> None:
     """With a soft constraint the emptiest zone is filled first, as the scheduler would."""
     index = an_index(zones(a=3, b=0))
     fork = index.fork("shop")
-    place_replicas(a_request(a_pod("p", spread=[a_constraint(action=SOFT)]), {}, index), fork, 3)
+    _schedule_all(a_request(a_pod("p", spread=[a_constraint(action=SOFT)]), {}, index), fork, 3)
 
     used = fork.nodes.used.find("pods")
     assert used is not None
     assert [3, 3] == used[fork.nodes.order()].tolist()
+
+
+def test_a_tie_is_chosen_from() -> None:
+    """Of nodes with the same total one is chosen; a node that alone is feasible has no score."""
+    index = an_index(zones(a=0, b=0))
+    fork = index.fork("shop")
+    request = a_request(a_pod("p", spread=[a_constraint(maxSkew=1)]), {}, index)
+    first = schedule(request, fork, "p-0", lambda tied: tied[-1])
+    second = schedule(request, fork, "p-1")
+
+    assert (("a", "b"), "b", 2) == (first.tied, first.node, first.feasible)
+    assert first.score is not None
+    assert (("a",), "a", 1, None) == (second.tied, second.node, second.feasible, second.score)
 
 
 def test_a_fork_is_its_own() -> None:

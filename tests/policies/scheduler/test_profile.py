@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import given, settings
 
+from policies.scheduler.binding import schedule
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.result import SchedulingResult
 from tests.policies.scheduler import oracle_profile
@@ -128,17 +129,12 @@ def steps_of(case: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what becomes of the pods of a queue, each bound before the next."""
     index, steps = an_index(objects_of(case)), []
     for pod in case["queue"]:
-        request = a_request(pod, case["args"], index)
-        result = evaluate(request, index)
-        if not result.best:
-            steps.append({"message": result.message, "condition": result.condition})
+        step = schedule(a_request(pod, case["args"], index), index, pod["metadata"]["name"])
+        if step.node is None:
+            steps.append({"message": step.message, "condition": step.condition})
             continue
-        tied = [result.names[at] for at in result.best]
-        index.bind(request.pod, pod["metadata"]["name"], tied[0])
-        step: dict[str, Any] = {"node": tied[0], "tied": tied, "feasible": result.feasible_count}
-        if result.feasible_count > 1:
-            step["score"] = int(result.total[result.best[0]])
-        steps.append(step)
+        bound: dict[str, Any] = {"node": step.node, "tied": list(step.tied), "feasible": step.feasible}
+        steps.append(bound if step.score is None else bound | {"score": step.score})
     return steps
 
 

@@ -1,0 +1,75 @@
+"""One pod is scheduled and bound, so that the next one is scheduled beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from policies.scheduler.evaluate import evaluate
+from policies.scheduler.index import ClusterIndex
+from policies.scheduler.request import SchedulingRequest
+
+#: Chooses one of the nodes with the best total, of which there is at least one, sorted by name.
+TieBreaker: TypeAlias = Callable[[Sequence[str]], str]
+
+
+def first_by_name(tied: Sequence[str]) -> str:
+    """Choose the first node; kube-scheduler chooses at random."""
+    return tied[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What becomes of one pod.
+
+    Attributes:
+        namespace: Its namespace.
+        name: Its name.
+        node: Where it was bound; None if it stays pending.
+        score: The total of that node; None where one node alone was feasible, which the scheduler does not
+            score, and for a pending pod.
+        feasible: How many nodes were feasible.
+        tied: The feasible nodes with the best total, sorted by name.
+        message: The scheduler's FitError; empty if the pod was bound.
+        condition: The message of its PodScheduled condition; empty if the pod was bound.
+    """
+
+    namespace: str
+    name: str
+    node: str | None = None
+    score: int | None = None
+    feasible: int = 0
+    tied: tuple[str, ...] = ()
+    message: str = ""
+    condition: str = ""
+
+
+def schedule(
+    request: SchedulingRequest, cluster: ClusterIndex, name: str, choose: TieBreaker = first_by_name
+) -> Step:
+    """Bind a pod to the best node, or to none where no node is feasible.
+
+    Args:
+        request: The pod, and the constraints in force.
+        cluster: The cluster, a fork, which has the pod afterwards.
+        name: What the pod is called; one of this name and namespace is replaced.
+        choose: Chooses one of several best nodes.
+    """
+    result = evaluate(request, cluster)
+    best = result.best
+    if not best:
+        return Step(
+            namespace=request.pod.namespace, name=name, message=result.message, condition=result.condition
+        )
+    tied = tuple(result.names[position] for position in best)
+    node = choose(tied)
+    cluster.bind(request.pod, name, node)
+    return Step(
+        namespace=request.pod.namespace,
+        name=name,
+        node=node,
+        score=int(result.total[best[0]]) if result.feasible_count > 1 else None,
+        feasible=result.feasible_count,
+        tied=tied,
+    )
