@@ -13,7 +13,6 @@ from webhook.http.scoring.request import (
     POD,
     RequestError,
     ScoreRequest,
-    no_cluster,
 )
 
 #: What the API server refuses and kube-scheduler minds not: where such a pod would go is known all the same.
@@ -57,12 +56,10 @@ def judge_request(
         RequestError: The request cannot be answered; holds every error.
     """
     request = ScoreRequest.parse(body)
-    errors = list(request.errors)
-    if request.cluster is None and server.cluster is None:
-        errors.append(no_cluster())
+    errors = [*request.errors, *request.context.missing(server)]
     try:
         # Also with errors, to know what is wrong with the pod.
-        found = judge(request.pod, request.context(server)) if request.pod else None
+        found = judge(request.pod, request.context.over(server)) if request.pod else None
     except PlacementError as error:
         errors += (replace(entry, path=POD + entry.path) for entry in error.errors)
     if errors or found is None:

@@ -24,8 +24,10 @@ from policies.scheduler.index import ClusterIndex
 from policies.scheduler.releases import parse_release
 from webhook.http.scoring.cluster import read_cluster
 
+#: The fields of every request that say what pods are placed by.
+CONTEXT_FIELDS = field_names("cluster", "defaults", "kubernetesVersion")
 #: Every field of a score request.
-FIELDS = field_names("pod", "cluster", "defaults", "kubernetesVersion")
+FIELDS = field_names("pod", *CONTEXT_FIELDS)
 #: Every field of ``defaults``: those of PodTopologySpreadArgs.
 DEFAULTS_FIELDS = field_names("defaultingType", "defaultConstraints")
 #: Where the pod stands.
@@ -58,45 +60,37 @@ class RequestError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreRequest:
-    """One score request; what is None is the server's.
+class RequestContext:
+    """What a request brings to place pods by; what is None is the server's.
 
     Attributes:
-        pod: The pod or workload, as it came.
         cluster: The cluster.
         defaults: The default constraints of every scheduler, in place of policies and configuration.
         version: The release of Kubernetes.
-        errors: What is wrong with the request, except for the pod.
     """
 
-    pod: dict[str, Any]
     cluster: ClusterIndex | None = None
     defaults: SchedulerProfile | None = None
     version: KubernetesVersion | None = None
-    errors: tuple[FieldError, ...] = field(default=())
 
     @classmethod
-    def parse(cls, body: bytes) -> ScoreRequest:
-        """Read a request; the pod is not looked into.
-
-        Raises:
-            RequestError: It is not JSON, or no object.
-        """
-        found = ErrorList()
-        request = read_object(body, FIELDS, found)
-        if not request.get("pod") and isinstance(request.get("pod"), dict | None):
-            found.add(_missing(POD, "a Pod, or a workload that makes some"))
+    def read(cls, request: dict[str, Any], found: ErrorList) -> RequestContext:
+        """Read ``CONTEXT_FIELDS`` of a request."""
         cluster = request.get("cluster")
         return cls(
-            pod=_filled_in(found.mapping(request.get("pod"), POD)),
             cluster=None if cluster is None else read_cluster(cluster, CLUSTER, found),
             defaults=_read_defaults(request.get("defaults"), found),
             version=read_version(request.get("kubernetesVersion"), found),
-            errors=tuple(found.errors),
         )
 
-    def context(self, server: AdmissionContext) -> AdmissionContext:
-        """Return what the pod is judged by: the server's context, with everything that the request brings.
+    def missing(self, server: AdmissionContext) -> list[FieldError]:
+        """Return the error of a request without a cluster where none is connected; else nothing."""
+        if self.cluster is not None or server.cluster is not None:
+            return []
+        return [missing(CLUSTER, "no cluster is connected, so the request must bring its own")]
+
+    def over(self, server: AdmissionContext) -> AdmissionContext:
+        """Return the server's context, with everything that the request brings.
 
         Where neither has a cluster, it is an empty one.
         """
@@ -109,20 +103,48 @@ class ScoreRequest:
         return context
 
 
-def _filled_in(obj: dict[str, Any]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreRequest:
+    """One score request.
+
+    Attributes:
+        pod: The pod or workload, as it came.
+        context: What it is placed by.
+        errors: What is wrong with the request, except for the pod.
+    """
+
+    pod: dict[str, Any]
+    context: RequestContext
+    errors: tuple[FieldError, ...] = field(default=())
+
+    @classmethod
+    def parse(cls, body: bytes) -> ScoreRequest:
+        """Read a request; the pod is not looked into.
+
+        Raises:
+            RequestError: It is not JSON, or no object.
+        """
+        found = ErrorList()
+        request = read_object(body, FIELDS, found)
+        if not request.get("pod") and isinstance(request.get("pod"), dict | None):
+            found.add(missing(POD, "a Pod, or a workload that makes some"))
+        return cls(
+            pod=filled_in(found.mapping(request.get("pod"), POD)),
+            context=RequestContext.read(request, found),
+            errors=tuple(found.errors),
+        )
+
+
+def filled_in(obj: dict[str, Any]) -> dict[str, Any]:
     """Return an object with what a pod may leave out here, as the objects of the cluster may."""
     if obj and obj.get("kind") in (None, "Pod") and obj.get("apiVersion") is None:
         return obj | {"apiVersion": "v1", "kind": "Pod"}
     return obj
 
 
-def _missing(path: FieldPath, what: str) -> FieldError:
+def missing(path: FieldPath, what: str) -> FieldError:
+    """Return the error of a request that lacks what it needs."""
     return required_value(path, what, REQUEST_INCOMPLETE)
-
-
-def no_cluster() -> FieldError:
-    """Return the error of a request without a cluster where none is connected."""
-    return _missing(CLUSTER, "no cluster is connected, so the request must bring its own")
 
 
 def _read_defaults(raw: object, found: ErrorList) -> SchedulerProfile | None:

@@ -85,14 +85,14 @@ def test_what_is_left_out_is_the_servers() -> None:
     """A request that says nothing is judged by the server's own context."""
     server = AdmissionContext(policies=(), cluster=an_index(a_node("n1")))
 
-    assert server == ScoreRequest.parse(a_body(cluster=None)).context(server)
+    assert server == ScoreRequest.parse(a_body(cluster=None)).context.over(server)
 
 
 def test_what_is_given_takes_its_place() -> None:
     """Defaults take the place of policies too, for whatever scheduler the pod asks."""
     server = AdmissionContext(policies=_policies(), cluster=an_index())
     defaults = {"defaultingType": "List", "defaultConstraints": [LIST]}
-    context = ScoreRequest.parse(a_body(defaults=defaults, kubernetesVersion="v1.30.4")).context(server)
+    context = ScoreRequest.parse(a_body(defaults=defaults, kubernetesVersion="v1.30.4")).context.over(server)
 
     assert KubernetesVersion(1, 30) == context.kubernetes_version
     assert () == context.policies
