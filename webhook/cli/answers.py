@@ -1,15 +1,21 @@
-"""The answers of ``score`` and ``explain`` for programs: the JSON of the routes, or the same as YAML."""
+"""The answers of commands that place pods, for programs: the JSON of the routes, as YAML, or line by line."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 import click
 import orjson
 import yaml
 
 from policies.manifests.documents import ManifestObject
+from webhook.http.problems import problem
+from webhook.http.scoring.request import RequestError
+
+#: Exit codes: it fits, it fits nowhere, an input is not what it should be, we failed.
+FITS, FITS_NOWHERE, BAD_INPUT, CANNOT_RUN = 0, 1, 2, 3
 
 #: Prints the JSON of an answer about an object.
 Printer: TypeAlias = Callable[[bytes, ManifestObject], None]
@@ -26,3 +32,30 @@ def _print_json(body: bytes, _entry: ManifestObject) -> None:
 
 def _print_yaml(body: bytes, _entry: ManifestObject) -> None:
     click.echo(yaml.safe_dump(orjson.loads(body), sort_keys=False, allow_unicode=True), nl=False)
+
+
+def answer_lines(lines: BinaryIO, answer: Callable[[bytes], tuple[bytes, bool]]) -> int:
+    """Answer each request as soon as its line has come; return the exit code.
+
+    Args:
+        lines: A request on each.
+        answer: Returns the JSON of an answer, and whether everything fits; raises RequestError.
+    """
+    codes = {FITS}
+    for line in lines:
+        text, code = _answer_line(line, answer)
+        codes.add(code)
+        sys.stdout.buffer.write(text.rstrip(b"\n") + b"\n")
+        sys.stdout.buffer.flush()
+    # The gravest: we failed, then a bad line, then a pod that fits nowhere.
+    return max(codes)
+
+
+def _answer_line(line: bytes, answer: Callable[[bytes], tuple[bytes, bool]]) -> tuple[bytes, int]:
+    try:
+        text, fits = answer(line)
+    except RequestError as error:
+        return problem(error.message, error.errors), BAD_INPUT
+    except Exception as error:  # noqa: BLE001  # whatever a line found: the stream goes on
+        return problem(f"internal error: {type(error).__name__}: {error}; please report it"), CANNOT_RUN
+    return text, FITS if fits else FITS_NOWHERE

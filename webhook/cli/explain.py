@@ -13,10 +13,9 @@ from policies.manifests.errors import DocumentError, UsageError
 from policies.placement.explain import explain_object
 from policies.reports import explain_json, explain_text
 from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
-from webhook.cli.answers import Printer, answer_printer
+from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, Printer, answer_printer
 from webhook.cli.placement import evaluate_object
 from webhook.cli.placement_options import PlacementOptions, placement_options, show
-from webhook.cli.score import BAD_INPUT, FITS, FITS_NOWHERE
 from webhook.cli.suggestion import kubectl_patch, manifest_diff, suggestion
 
 #: Columns of the text where there is no terminal: what terminals have had for long.

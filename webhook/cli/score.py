@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, BinaryIO, Final
+from functools import partial
+from typing import Any, Final
 
 import click
 
 from policies.config.context import AdmissionContext
-from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.errors import DocumentError
 from policies.placement.placement import place_object
 from policies.reports import score_json, score_table
-from webhook.cli.answers import Printer, answer_printer
-from webhook.cli.manifest import STDIN
+from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, Printer, answer_lines, answer_printer
 from webhook.cli.placement import evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options, show
-from webhook.http.problems import problem
 from webhook.http.scoring.place import place_request
-from webhook.http.scoring.request import RequestError
-
-#: Exit codes: it fits, it fits nowhere, an input is not what it should be, we failed.
-FITS, FITS_NOWHERE, BAD_INPUT, CANNOT_RUN = 0, 1, 2, 3
 
 #: Columns of the table where there is no terminal.
 PIPED: Final = 120
@@ -68,13 +63,9 @@ def command(
     2 if a line was invalid, else 1 if some pod fits no node.
     """
     options = PlacementOptions(**values).with_default_cluster()
-    if jsonl and (options.file or options.words):
-        raise UsageError("--jsonl may not be combined with --file or KIND/NAME")
-    if jsonl and options.cluster == STDIN:
-        raise UsageError("--cluster must be a file: standard input has the requests")
-    options.check_cluster()
     if jsonl:
-        context.exit(_answer_lines(sys.stdin.buffer, read_context(options)))
+        options.check_lines()
+        context.exit(answer_lines(sys.stdin.buffer, partial(_answer, server=read_context(options))))
     try:
         fits = _score(context, options, wide=form == "wide", tell=answer_printer(form))
     except DocumentError as error:
@@ -104,24 +95,6 @@ def _score(context: click.Context, options: PlacementOptions, *, wide: bool, tel
     return bool(placement.verdict.feasible_count)
 
 
-def _answer_lines(lines: BinaryIO, context: AdmissionContext) -> int:
-    """Answer each request as soon as its line has come; return the exit code."""
-    codes = {FITS}
-    for line in lines:
-        answer, code = _answer(line, context)
-        codes.add(code)
-        sys.stdout.buffer.write(answer.rstrip(b"\n") + b"\n")
-        sys.stdout.buffer.flush()
-    # The gravest: we failed, then a bad line, then a pod that fits nowhere.
-    return max(codes)
-
-
-def _answer(line: bytes, context: AdmissionContext) -> tuple[bytes, int]:
-    try:
-        placement = place_request(line, context)
-        answer = score_json.render(placement)
-    except RequestError as error:
-        return problem(error.message, error.errors), BAD_INPUT
-    except Exception as error:  # noqa: BLE001  # whatever a line found: the stream goes on
-        return problem(f"internal error: {type(error).__name__}: {error}; please report it"), CANNOT_RUN
-    return answer, FITS if placement.verdict.feasible_count else FITS_NOWHERE
+def _answer(line: bytes, server: AdmissionContext) -> tuple[bytes, bool]:
+    placement = place_request(line, server)
+    return score_json.render(placement), bool(placement.verdict.feasible_count)
