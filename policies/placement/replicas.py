@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from policies.model.labels import LabelSelector, Operator, Requirement
-from policies.placement.placement import Placement
+from policies.placement.placement import Placement, PreparedPod
 from policies.scheduler.binding import schedule
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.request import SchedulingRequest
@@ -47,12 +47,21 @@ def count_replicas(placement: Placement) -> tuple[Replicas, ClusterIndex] | None
     Returns:
         None for an object without a number of replicas, or whose pods cannot be told.
     """
-    selector, wanted = _selector(placement), placement.workload.replicas
+    start = running_replicas(placement)
+    return None if start is None else fill(start, placement.request, placement.cluster)
+
+
+def running_replicas(prepared: PreparedPod) -> Replicas | None:
+    """Return how many replicas of a workload have a node before any other is placed.
+
+    Returns:
+        None for an object without a number of replicas, or whose pods cannot be told.
+    """
+    selector, wanted = _selector(prepared), prepared.workload.replicas
     if wanted is None or wanted < 0 or selector is None:
         return None
-    placed = placement.cluster.count_pods(placement.workload.namespace, selector)
-    start = Replicas(wanted=wanted, placed=placed, fitting=placed)
-    return fill(start, placement.verdict.request, placement.cluster)
+    placed = prepared.cluster.count_pods(prepared.workload.namespace, selector)
+    return Replicas(wanted=wanted, placed=placed, fitting=placed)
 
 
 def fill(
@@ -87,9 +96,9 @@ def _place(request: SchedulingRequest, fork: ClusterIndex, most: int) -> int:
     return most
 
 
-def _selector(placement: Placement) -> LabelSelector | None:
-    """Return what selects the workload's pods of the revision that was placed; None if nothing does."""
-    workload, labels = placement.workload, placement.pod.template.labels
+def _selector(prepared: PreparedPod) -> LabelSelector | None:
+    """Return what selects the workload's pods of the revision that is placed; None if nothing does."""
+    workload, labels = prepared.workload, prepared.pod.template.labels
     selector, label = workload.selector, workload.kind.revision_label
     if selector is None or label is None or label not in labels:
         return selector

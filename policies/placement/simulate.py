@@ -15,6 +15,8 @@ from policies.scheduler.result import DomainCounts
 
 #: Different pods of a queue whose domains are counted: a queue may have thousands.
 MOST_COUNTED: Final = 20
+#: What may change the course of a real cluster and is not part of any simulation.
+NOT_LOOKED_AT: Final = ("preemption", "nodes that an autoscaler adds", "other pods that are pending")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

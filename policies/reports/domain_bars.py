@@ -32,7 +32,7 @@ def domain_bars(standing: ConstraintStats, *, indent: int, width: int) -> Iterat
         indent: Columns to leave free on the left.
         width: Columns of the terminal.
     """
-    room = min(max(width - BESIDES_BAR, SHORTEST_BAR), LONGEST_BAR)
+    room = bar_room(width)
     if standing.histogram and not standing.all_listed:
         yield Padding(_histogram(standing, room), (0, 0, 0, indent))
     if standing.domains:
@@ -47,7 +47,7 @@ def _domains(standing: ConstraintStats, room: int) -> Table:
         nodes = f"{domain.nodes:,}" if domain.counted else "not counted"
         table.add_row(
             one_line(domain.value) or "(empty)",
-            _bar(domain.matching / (longest or 1), room, fits=domain.fits),
+            bar(domain.matching / (longest or 1), room, fits=domain.fits),
             f"{domain.matching:,}",
             nodes,
             *_verdict(domain),
@@ -82,7 +82,7 @@ def _histogram(standing: ConstraintStats, room: int) -> Table:
         fits = None if minimum is None else least <= above
         cells = [
             Text(f"{domains:,}"),
-            _bar(domains / (longest or 1), room, fits=fits),
+            bar(domains / (longest or 1), room, fits=fits),
             Text(_span(least, most)),
         ]
         if minimum is not None:
@@ -126,6 +126,11 @@ def _fits(*, fits: bool, domains: int, feasible: int) -> Text:
     return Text("yes" if feasible == domains else f"{feasible:,} of {domains:,}", "green")
 
 
-def _bar(share: float, room: int, *, fits: bool | None) -> Text:
+def bar_room(width: int) -> int:
+    """Return the columns of the longest bar in a terminal of a width."""
+    return min(max(width - BESIDES_BAR, SHORTEST_BAR), LONGEST_BAR)
+
+
+def bar(share: float, room: int, *, fits: bool | None) -> Text:
     """Return a bar that fills a share of its room; whatever is not zero can be seen."""
     return Text(BLOCK * ceil(share * room), {True: "green", False: "red", None: "cyan"}[fits])

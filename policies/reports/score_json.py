@@ -12,7 +12,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from policies.placement.placement import Placement
+from policies.placement.placement import Placement, PreparedPod
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.result import DomainCounts, FilterResult, SchedulingResult, ScoreResult
@@ -43,9 +43,9 @@ def render(placement: Placement) -> bytes:
     )
 
 
-def revision_fields(placement: Placement) -> dict[str, object] | None:
+def revision_fields(prepared: PreparedPod) -> dict[str, object] | None:
     """Return the revision that the pod was judged as, for programs; None for what has no revisions."""
-    revision = placement.revision
+    revision = prepared.revision
     return None if revision is None else {"hash": revision.hash, "new": revision.is_new}
 
 

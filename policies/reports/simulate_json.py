@@ -6,26 +6,40 @@ from typing import Any
 
 import orjson
 
-from policies.placement.simulate import DomainChange, Simulation
-from policies.reports.score_json import constraint_fields
+from policies.placement.replicas import Replicas
+from policies.placement.scheduling_queue import SimulatedQueue
+from policies.placement.simulate import NOT_LOOKED_AT, DomainChange
+from policies.reports.score_json import constraint_fields, revision_fields
 from policies.scheduler.binding import Step
 
 
-def render(simulation: Simulation) -> bytes:
+def render(simulated: SimulatedQueue) -> bytes:
     """Return a simulation as one line of JSON, without its end.
 
-    ``{"steps", "pending", "domains", "allDomains", "notModeled"}``; a step has ``node``, ``score`` (absent
-    where one node alone was feasible), ``feasible`` and ``tied``, or ``message`` and ``condition``.
+    ``{"kubernetesVersion", "nodes", "revision", "replicas", "steps", "pending", "domains", "allDomains",
+    "notModeled", "notLookedAt"}``; a step has ``node``, ``score`` (absent where one node alone was feasible),
+    ``feasible`` and ``tied``, or ``message`` and ``condition``.
     """
+    queue, simulation = simulated.queue, simulated.simulation
     return orjson.dumps(
         {
+            "kubernetesVersion": str(queue.version),
+            "nodes": queue.cluster.node_count,
+            "revision": None if queue.prepared is None else revision_fields(queue.prepared),
+            "replicas": _replica_fields(queue.replicas),
             "steps": [step_fields(step) for step in simulation.steps],
             "pending": simulation.pending,
             "domains": [_domain_fields(change) for change in simulation.domains],
             "allDomains": simulation.all_counted,
             "notModeled": list(simulation.unmodeled),
+            "notLookedAt": list(NOT_LOOKED_AT),
         }
     )
+
+
+def _replica_fields(replicas: Replicas | None) -> dict[str, int] | None:
+    """Return how many replicas the workload wants, and how many had a node before; None if not known."""
+    return None if replicas is None else {"wanted": replicas.wanted, "placed": replicas.placed}
 
 
 def step_fields(step: Step) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from policies.manifests.sanitize import MAX_LENGTH, one_line
 from policies.model.constraint import NodeInclusionPolicy
-from policies.placement.placement import Placement
+from policies.placement.placement import Placement, PreparedPod
 from policies.placement.replicas import MOST_PLACED, Replicas
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin
 
@@ -65,17 +65,27 @@ def item(number: int, text: Text) -> Table:
 
 def headline(placement: Placement) -> Text:
     """Return whose pod fits how many nodes."""
-    verdict, workload = placement.verdict, placement.workload
-    name = workload.metadata.get("name") or workload.metadata.get("generateName") or "without a name"
-    whose = f"{workload.kind.name} {one_line(workload.namespace)}/{one_line(str(name))}"
+    verdict, whose = placement.verdict, workload_title(placement)
     count, size = verdict.feasible_count, len(verdict.names)
     verb = "fits" if placement.running is None else "would run on"
     number = f"{at_most(placement)}{count:,}" if count else "none"
     fits = f"{verb} {number} of {nodes(size)}"
     text = Text.assemble(whose, " ", (fits, "bold green" if count else "bold red"))
     text.append(f" (Kubernetes {placement.version})")
-    revision = placement.revision
-    return text.append(", scheduled as a new revision") if revision is not None and revision.is_new else text
+    return text.append(as_revision(placement))
+
+
+def as_revision(prepared: PreparedPod) -> str:
+    """Return what is to be said of a pod of a new revision; empty for any other."""
+    revision = prepared.revision
+    return ", scheduled as a new revision" if revision is not None and revision.is_new else ""
+
+
+def workload_title(prepared: PreparedPod) -> str:
+    """Return the kind, namespace and name of an object."""
+    workload = prepared.workload
+    name = workload.metadata.get("name") or workload.metadata.get("generateName") or "without a name"
+    return f"{workload.kind.name} {one_line(workload.namespace)}/{one_line(str(name))}"
 
 
 def at_most(placement: Placement) -> str:
@@ -104,11 +114,11 @@ def replicas_text(placement: Placement, replicas: Replicas | None) -> Iterator[T
     )
 
 
-def dropped(placement: Placement) -> Iterator[RenderableType]:
+def dropped(prepared: PreparedPod) -> Iterator[RenderableType]:
     """Yield what is to be said of fields that the release drops: nothing if it drops none."""
-    if placement.dropped:
-        names = ", ".join(placement.dropped)
-        text = f"Kubernetes {placement.version} drops {names}: the pod is scheduled without."
+    if prepared.dropped:
+        names = ", ".join(prepared.dropped)
+        text = f"Kubernetes {prepared.version} drops {names}: the pod is scheduled without."
         yield from ("", Text(text, "yellow"))
 
 

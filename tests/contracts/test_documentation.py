@@ -26,6 +26,7 @@ from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
 from webhook.cli.main import command as evenkeel
 from webhook.http.scoring.request import ScoreRequest
+from webhook.http.scoring.simulate_request import SimulateRequest
 
 ROOT = Path(__file__).parents[2]
 #: The pages that people write, by their path.
@@ -194,9 +195,10 @@ def test_lint_configs_load() -> None:
 
 def test_score_requests_are_complete() -> None:
     """Every request that a page shows is answered."""
-    (block,) = _blocks("json", '"pod"')
+    (score,), (simulate,) = _blocks("json", '"pod"'), _blocks("json", '"queue"')
 
-    assert () == ScoreRequest.parse(block.encode()).errors
+    assert () == ScoreRequest.parse(score.encode()).errors
+    assert () == SimulateRequest.parse(simulate.encode()).errors
 
 
 def _command_lines() -> list[str]:

@@ -34,6 +34,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "rule": "Show a rule's documentation.",
     "score": "Show on which nodes a pod fits, and their scores.",
     "serve": "Serve the admission webhook.",
+    "simulate": "Schedule the replicas of a workload one after another, as kube-scheduler would.",
     "snapshot": "Save a live cluster's state to a file for --cluster.",
 }
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import orjson
 
 from policies.config.context import AdmissionContext
-from policies.placement.placement import prepare, read_workload
-from policies.placement.simulate import replicas_of, simulate
+from policies.placement.scheduling_queue import queue_replicas, simulate_queue
 from policies.reports import simulate_json
 from tests.builders import a_constraint, a_workload
 from tests.policies.reports.verdicts import a_node
@@ -18,8 +17,8 @@ def test_steps_and_domains() -> None:
     cluster = an_index([a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c", unschedulable=True)])
     context = AdmissionContext(policies=(), cluster=cluster)
     workload = a_workload("Deployment", spec={"topologySpreadConstraints": [a_constraint()]})
-    queue = replicas_of(prepare(read_workload(workload, context), context), 3)
-    answer = orjson.loads(simulate_json.render(simulate(queue, cluster.fork("shop"))))
+    simulated = simulate_queue(queue_replicas(workload, context, count=3))
+    answer = orjson.loads(simulate_json.render(simulated))
     bound, _, pending = answer["steps"]
 
     assert {"name", "namespace", "node", "score", "feasible", "tied"} == bound.keys()

@@ -1,0 +1,184 @@
+"""The pods that a simulation schedules: replicas of a workload, or pods that are given one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from policies.config.context import AdmissionContext
+from policies.manifests.fields import (
+    ErrorList,
+    FieldPath,
+    duplicate_value,
+    invalid_value,
+    text_member,
+    unsupported_value,
+)
+from policies.model.version import KubernetesVersion
+from policies.placement.placement import (
+    DAEMON_SET,
+    PlacementError,
+    PreparedPod,
+    prepare,
+    read_workload,
+)
+from policies.placement.replicas import Replicas, running_replicas
+from policies.placement.simulate import QueuedPod, Simulation, replicas_of, simulate
+from policies.scheduler.binding import Step, TieBreaker, first_by_name
+from policies.scheduler.index import ClusterIndex
+
+#: The rule that an object breaks whose pods no scheduler compares nodes for, or that makes several.
+NOT_SIMULATED: Final = "not-simulated"
+#: The rule that a pod of a queue breaks whose name another one has.
+NAME_TAKEN: Final = "name-taken"
+
+_KIND = FieldPath(("kind",))
+_NAME = FieldPath(("metadata", "name"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulingQueue:
+    """Pods that wait to be scheduled, and the cluster that they wait for.
+
+    Attributes:
+        pods: The pods, in order.
+        cluster: A fork, of which each simulation makes one of its own.
+        version: The release of Kubernetes.
+        prepared: The workload whose replicas they are; None for pods that were given one by one.
+        replicas: How many replicas the workload wants and has; None where that is not known.
+    """
+
+    pods: tuple[QueuedPod, ...]
+    cluster: ClusterIndex
+    version: KubernetesVersion
+    prepared: PreparedPod | None = None
+    replicas: Replicas | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedQueue:
+    """A queue, and what became of its pods.
+
+    Attributes:
+        queue: The queue.
+        simulation: What became of them.
+        seed: What ties were broken by at random; None where the first node by name was taken.
+    """
+
+    queue: SchedulingQueue
+    simulation: Simulation
+    seed: int | None = None
+
+
+def simulate_queue(
+    queue: SchedulingQueue,
+    *,
+    choose: TieBreaker = first_by_name,
+    seed: int | None = None,
+    on_step: Callable[[Step], None] = lambda _step: None,
+) -> SimulatedQueue:
+    """Schedule the pods of a queue: see ``simulate``.
+
+    Args:
+        queue: The queue.
+        choose: Chooses one of several best nodes.
+        seed: What it was made of; None for the first by name.
+        on_step: Called after each pod.
+    """
+    # Pods of every namespace: those of a queue may be in any.
+    fork = queue.cluster.fork("")
+    simulation = simulate(queue.pods, fork, choose=choose, on_step=on_step)
+    return SimulatedQueue(queue=queue, simulation=simulation, seed=seed)
+
+
+def queue_replicas(
+    obj: Mapping[str, Any],
+    context: AdmissionContext,
+    *,
+    namespace: str = "",
+    count: int | None = None,
+    tolerated: frozenset[str] = frozenset(),
+) -> SchedulingQueue:
+    """Return replicas of a workload.
+
+    Args:
+        obj: The workload, or a pod, of any shape.
+        context: What its pods are placed by; its cluster must be there.
+        namespace: Where the object goes if it names no namespace itself.
+        count: How many replicas; by default those that the workload wants and that have no node, and one pod
+            of an object without a number of replicas.
+        tolerated: Rules of the API server that the object may break.
+
+    Raises:
+        PlacementError: Kubernetes would refuse the object or its pods, or its pods are not compared with
+            nodes; holds every error.
+    """
+    workload = read_workload(obj, context, namespace=namespace)
+    if workload.kind.kind == DAEMON_SET:
+        text = "must not be DaemonSet: its controller makes each pod for one node, and no scheduler chooses"
+        raise PlacementError((invalid_value(_KIND, DAEMON_SET, text, NOT_SIMULATED),))
+    with context.reading():
+        prepared = prepare(workload, context, tolerated=tolerated)
+        replicas = running_replicas(prepared)
+        if count is None:
+            count = 1 if replicas is None else max(replicas.wanted - replicas.placed, 0)
+        return SchedulingQueue(
+            pods=tuple(replicas_of(prepared, count)),
+            cluster=prepared.cluster.fork(""),
+            version=prepared.version,
+            prepared=prepared,
+            replicas=replicas,
+        )
+
+
+def queue_pods(
+    pods: Sequence[tuple[FieldPath, Mapping[str, Any]]],
+    context: AdmissionContext,
+    *,
+    tolerated: frozenset[str] = frozenset(),
+) -> SchedulingQueue:
+    """Return pods that are given one by one, as manifests or as the API server has stored them.
+
+    Args:
+        pods: The pods, of any shape, and where each is.
+        context: What they are placed by; its cluster must be there.
+        tolerated: Rules of the API server that they may break.
+
+    Raises:
+        PlacementError: Kubernetes would refuse a pod; holds every error.
+    """
+    cluster = context.cluster
+    if cluster is None:
+        raise ValueError("there is no cluster to place anything in")
+    found, queued = ErrorList(), []
+    taken: dict[str, set[str]] = {}
+    with context.reading():
+        for path, obj in pods:
+            if found.full:
+                break
+            try:
+                prepared = _prepare_pod(obj, context, tolerated)
+            except PlacementError as error:
+                found.extend(replace(entry, path=path + entry.path) for entry in error.errors)
+                continue
+            namespace, name = prepared.request.pod.namespace, prepared.request.pod.name or str(path)
+            if namespace not in taken:
+                table = cluster.pods_of(namespace)
+                taken[namespace] = set(() if table is None else table.names())
+            if name in taken[namespace]:
+                found.add(duplicate_value(path + _NAME, name, NAME_TAKEN))
+            taken[namespace].add(name)
+            queued.append(QueuedPod(name, prepared.request))
+        if found.errors:
+            raise PlacementError(tuple(found.errors))
+        return SchedulingQueue(
+            pods=tuple(queued), cluster=cluster.fork(""), version=context.kubernetes_version
+        )
+
+
+def _prepare_pod(obj: Mapping[str, Any], context: AdmissionContext, tolerated: frozenset[str]) -> PreparedPod:
+    kind = context.kind_of(obj)
+    if kind is not None and not kind.is_pod:
+        raise PlacementError((unsupported_value(_KIND, text_member(obj, "kind"), ["Pod"], NOT_SIMULATED),))
+    return prepare(read_workload(obj, context), context, tolerated=tolerated)

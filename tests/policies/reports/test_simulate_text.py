@@ -1,0 +1,59 @@
+"""A simulation as a person reads it; the golden files have the wording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from policies.config.context import AdmissionContext
+from policies.manifests.fields import FieldPath
+from policies.placement.scheduling_queue import SimulatedQueue, queue_pods, queue_replicas, simulate_queue
+from policies.reports import simulate_text
+from tests.builders import a_constraint, a_workload
+from tests.policies.reports.explanations import SOFT, a_spread_pod
+from tests.policies.reports.verdicts import a_node
+from tests.policies.scheduler.clusters import an_index
+
+#: Three zones with a node each, of which the last is cordoned.
+CORDONED = [a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c", unschedulable=True)]
+#: More nodes and zones than are listed.
+MANY = [a_node(f"n{number:02}", f"z{number:02}") for number in range(20)]
+
+
+def _context(nodes: list[dict[str, Any]]) -> AdmissionContext:
+    return AdmissionContext(policies=(), cluster=an_index(nodes))
+
+
+def _replicas(nodes: list[dict[str, Any]], count: int, **spec: Any) -> SimulatedQueue:
+    workload = a_workload("Deployment", spec={"topologySpreadConstraints": [a_constraint()], **spec})
+    return simulate_queue(queue_replicas(workload, _context(nodes), count=count))
+
+
+def _pods() -> SimulatedQueue:
+    first, second = a_spread_pod(a_constraint()), a_spread_pod(SOFT)
+    second["metadata"] |= {"name": "soft"}
+    queue = [(FieldPath().index(position), pod) for position, pod in enumerate((first, second))]
+    return simulate_queue(queue_pods(queue, _context(CORDONED)))
+
+
+@pytest.mark.parametrize(
+    ("name", "simulated"),
+    [
+        pytest.param("simulate_pending.txt", _replicas(CORDONED, 3), id="some stay pending"),
+        pytest.param("simulate_many.txt", _replicas(MANY, 45), id="many domains and nodes"),
+        pytest.param("simulate_none.txt", _replicas(CORDONED, 0), id="nothing to schedule"),
+        pytest.param("simulate_queue.txt", _pods(), id="pods one by one"),
+        pytest.param(
+            "simulate_unmodeled.txt",
+            _replicas(CORDONED, 1, volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}]),
+            id="something is not modeled",
+        ),
+    ],
+)
+def test_text(name: str, simulated: SimulatedQueue, golden: Callable[[str, str], str]) -> None:
+    """The whole text; read the golden file before agreeing to it."""
+    text = simulate_text.render(simulated, width=80, color=False)
+
+    assert golden(name, text) == text

@@ -1,0 +1,106 @@
+"""``evenkeel simulate``, as a person and as a program uses it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.builders import a_constraint, a_pod, a_workload
+from tests.policies.reports.verdicts import a_node, on
+
+COMMAND = [sys.executable, "-c", "from webhook.cli.main import run; run()", "simulate"]
+POD = a_pod(name="p")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a cluster of two zones, a third one that is cordoned, and a workload of two replicas."""
+    nodes = [a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c", unschedulable=True)]
+    web = a_workload("StatefulSet", spec={"topologySpreadConstraints": [a_constraint()]})
+    web["spec"]["replicas"] = 2
+    broken = a_workload("StatefulSet", spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]})
+    cluster = {
+        "kind": "List",
+        "items": [*nodes, *on("n1", 1), web | {"metadata": {"name": "web", "namespace": "shop"}}],
+    }
+    (tmp_path / "cluster.json").write_text(json.dumps(cluster))
+    (tmp_path / "empty.json").write_text(json.dumps({"kind": "List", "items": nodes}))
+    for name, obj in (("web", web), ("broken", broken), ("pod", POD)):
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(obj))
+    return tmp_path
+
+
+def _simulate(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [*COMMAND, *arguments], input=stdin, capture_output=True, check=False, cwd=folder, env=os.environ
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "stdout", "stderr"),
+    [
+        pytest.param(["-f", "web.yaml", "--cluster", "empty.json"], 0, "2 of 2 replicas", "", id="0: all"),
+        pytest.param(
+            ["sts/web", "-n", "shop", "--cluster", "cluster.json"], 0, "1 of 1", "", id="0: one is missing"
+        ),
+        pytest.param(["-f", "web.yaml", "--replicas", "4"], 1, "3 pending", "", id="1: some stay pending"),
+        pytest.param(["-f", "web.yaml", "--replicas", "0"], 0, "nothing to", "", id="0: nothing to do"),
+        pytest.param(["-f", "pod.yaml", "--seed", "1"], 0, "1 of 1 pod", "", id="0: one pod"),
+        pytest.param(["-f", "broken.yaml"], 2, "", "broken.yaml:", id="2: a bad workload"),
+        pytest.param(["-f", "web.yaml", "--replicas", "-1"], 2, "", "--replicas", id="2: a bad number"),
+        pytest.param(["-f", "web.yaml", "--jsonl"], 2, "", "--jsonl", id="2: a file and a stream"),
+        pytest.param([], 2, "", "--file", id="2: nothing"),
+    ],
+)
+def test_exit_codes(folder: Path, arguments: list[str], code: int, stdout: str, stderr: str) -> None:
+    """The exit code says whether every replica got a node; what is wrong goes to stderr."""
+    cluster = [] if "--cluster" in arguments else ["--cluster", "cluster.json"]
+    done = _simulate(folder, *cluster, *arguments)
+
+    assert code == done.returncode, done.stderr
+    assert stdout in done.stdout.decode()
+    assert stderr in done.stderr.decode()
+    assert bool(stderr) == bool(done.stderr)
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_answers_for_programs(folder: Path, form: str) -> None:
+    """JSON and YAML hold the same."""
+    done = _simulate(folder, "-f", "web.yaml", "--cluster", "empty.json", "-o", form)
+
+    assert ["n1", "n2"] == [step["node"] for step in yaml.safe_load(done.stdout)["steps"]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "expected"),
+    [
+        pytest.param([{"queue": [POD]}], 0, [["n2"]], id="0: all"),
+        pytest.param(
+            [{"queue": [POD, a_pod(name="q", spec={"nodeName": "x"})]}], 1, [["n2", None]], id="1: one"
+        ),
+        pytest.param(
+            [{"queue": [3]}, {"queue": [POD]}, {}, {"workload": {}}],
+            2,
+            [None, ["n2"], None, None],
+            id="2: bad",
+        ),
+        pytest.param([], 0, [], id="0: nothing asked"),
+    ],
+)
+def test_lines(folder: Path, lines: list[object], code: int, expected: list[list[str | None] | None]) -> None:
+    """Each line gets an answer or an error, in order."""
+    stdin = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+    done = _simulate(folder, "--jsonl", "--cluster", "cluster.json", stdin=stdin)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+
+    assert code == done.returncode
+    assert expected == [
+        [step.get("node") for step in answer["steps"]] if "steps" in answer else None for answer in answers
+    ]
+    assert all({"error", "details"} == answer.keys() for answer in answers if "steps" not in answer)

@@ -1,0 +1,106 @@
+"""Simulate requests: what they say, what is wrong with them, and what a real scheduler answered."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+import pytest
+
+from policies.config.context import AdmissionContext
+from policies.reports import simulate_json
+from tests.builders import a_pod, a_workload
+from tests.policies.reports.verdicts import a_node
+from tests.recorded import recorded_sequences
+from webhook.http.scoring.request import RequestError
+from webhook.http.scoring.simulate_request import MOST_PODS, simulate_request
+
+#: A server without anything.
+SERVER: Final = AdmissionContext(policies=())
+#: The lists of a cluster in a recorded case.
+LISTS: Final = (
+    "nodes",
+    "pods",
+    "namespaces",
+    "services",
+    "replicationControllers",
+    "replicaSets",
+    "statefulSets",
+)
+
+
+def _answer(request: dict[str, Any], server: AdmissionContext = SERVER) -> dict[str, Any]:
+    answer: dict[str, Any] = orjson.loads(
+        simulate_json.render(simulate_request(orjson.dumps(request), server))
+    )
+    return answer
+
+
+def test_recorded_sequences() -> None:
+    """Every recorded queue gets the nodes, scores, ties and messages that kube-scheduler gave it."""
+    for case in recorded_sequences():
+        cluster = {name: case[name] for name in LISTS}
+        request = {"queue": case["queue"], "cluster": cluster, "defaults": case["args"]}
+
+        assert case["expected"]["steps"] == _answer(request)["steps"], case["name"]
+
+
+#: A cluster with two zones, and a pod that is complete.
+CLUSTER: Final = {"nodes": [a_node("n1", "a"), a_node("n2", "b")]}
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        pytest.param({}, ["queue"], id="nothing to schedule"),
+        pytest.param(
+            {"queue": [a_pod()], "workload": {}, "replicas": 1}, ["workload", "replicas"], id="both"
+        ),
+        pytest.param({"queue": {}}, ["queue"], id="a queue that is no list"),
+        pytest.param({"queue": [3, None]}, ["queue[0]", "queue[1].kind"], id="pods that are none"),
+        pytest.param({"queue": [], "seed": 1.5}, ["seed"], id="a seed that is no integer"),
+        pytest.param({"workload": {}, "replicas": True}, ["queue", "replicas"], id="an empty workload"),
+        pytest.param({"queue": [], "replicas": 0, "seed": -1}, ["replicas", "seed"], id="numbers"),
+        pytest.param(
+            {"workload": a_workload("Deployment"), "replicas": MOST_PODS + 1}, ["replicas"], id="too many"
+        ),
+        pytest.param(
+            {"workload": a_workload("DaemonSet")}, ["workload.kind"], id="a kind without a scheduler"
+        ),
+        pytest.param({"queue": [], "actions": []}, ["actions"], id="an unknown field"),
+        pytest.param(
+            {"queue": [], "cluster": {"nodes": [{}]}}, ["cluster.nodes[0].metadata.name"], id="cluster"
+        ),
+    ],
+)
+def test_what_is_wrong(request_: dict[str, Any], expected: list[str]) -> None:
+    """Every mistake is told at its place, at once."""
+    with pytest.raises(RequestError) as caught:
+        _answer({"cluster": CLUSTER} | request_)
+
+    assert expected == [str(error.path) for error in caught.value.errors]
+
+
+def test_no_cluster() -> None:
+    """Where no cluster is connected, the request must bring one; an empty one is one."""
+    with pytest.raises(RequestError) as caught:
+        _answer({"queue": []})
+
+    assert ["cluster"] == [str(error.path) for error in caught.value.errors]
+    assert {"wanted": 2, "placed": 0} == _answer({"workload": _two_replicas(), "cluster": {}})["replicas"]
+
+
+def test_ties() -> None:
+    """The first by name is taken, or with a seed any of the best: the same for the same seed."""
+    request = {"workload": _two_replicas(), "replicas": 20, "cluster": CLUSTER}
+    first, seeded = _answer(request), [_answer(request | {"seed": 7}) for _ in range(2)]
+    nodes = [[step["node"] for step in answer["steps"]] for answer in (first, *seeded)]
+
+    assert nodes[1] == nodes[2] != nodes[0]
+    assert all(step["node"] == step["tied"][0] for step in first["steps"])
+    assert all(step["node"] in step["tied"] for step in seeded[0]["steps"])
+
+
+def _two_replicas() -> dict[str, Any]:
+    workload = a_workload("Deployment")
+    return workload | {"spec": workload["spec"] | {"replicas": 2}}

@@ -1,0 +1,164 @@
+"""A simulate request: pods or the replicas of a workload, scheduled one after another."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from policies.config.context import AdmissionContext
+from policies.manifests.fields import (
+    ErrorList,
+    FieldError,
+    FieldPath,
+    field_names,
+    forbidden,
+    invalid_value,
+    wrong_type,
+)
+from policies.placement.placement import PlacementError
+from policies.placement.scheduling_queue import (
+    SchedulingQueue,
+    SimulatedQueue,
+    queue_pods,
+    queue_replicas,
+    simulate_queue,
+)
+from policies.scheduler.binding import Step, TieBreaker, first_by_name
+from webhook.http.scoring.place import SCORED_RULES
+from webhook.http.scoring.request import (
+    CONTEXT_FIELDS,
+    RequestContext,
+    RequestError,
+    filled_in,
+    missing,
+    read_object,
+)
+
+#: Every field of a simulate request.
+FIELDS: Final = field_names("queue", "workload", "replicas", "seed", *CONTEXT_FIELDS)
+#: The most pods that are scheduled: Kubernetes supports clusters of up to 150,000.
+MOST_PODS: Final = 150_000
+
+#: The rule that a request breaks with a number that is too small or too large.
+NUMBER_OUT_OF_RANGE: Final = "number-out-of-range"
+#: The rule that a request breaks which has two fields of which one excludes the other.
+FIELDS_EXCLUDE: Final = "fields-exclude"
+
+_QUEUE = FieldPath(("queue",))
+_WORKLOAD = FieldPath(("workload",))
+_REPLICAS = FieldPath(("replicas",))
+_SEED = FieldPath(("seed",))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulateRequest:
+    """One simulate request.
+
+    Attributes:
+        queue: The pods, as they came, and where each is; None for the replicas of a workload.
+        workload: The workload, as it came; empty if there is a queue.
+        replicas: How many of its replicas to schedule; None for those that have no node.
+        seed: Chooses among nodes with the same total at random; None for the first by name.
+        context: What the pods are placed by.
+        errors: What is wrong with the request, except for the pods and the workload.
+    """
+
+    queue: tuple[tuple[FieldPath, dict[str, Any]], ...] | None = None
+    workload: dict[str, Any] = field(default_factory=dict)
+    replicas: int | None = None
+    seed: int | None = None
+    context: RequestContext
+    errors: tuple[FieldError, ...] = ()
+
+    @classmethod
+    def parse(cls, body: bytes) -> SimulateRequest:
+        """Read a request; pods and workload are not looked into.
+
+        Raises:
+            RequestError: It is not JSON, or no object.
+        """
+        found = ErrorList()
+        request = read_object(body, FIELDS, found)
+        raw_queue, raw_workload = request.get("queue"), request.get("workload")
+        if raw_queue is not None:
+            found.extend(
+                forbidden(FieldPath((name,)), "must not be set together with queue", FIELDS_EXCLUDE)
+                for name in ("workload", "replicas")
+                if request.get(name) is not None
+            )
+        elif not raw_workload and isinstance(raw_workload, dict | None):
+            found.add(missing(_QUEUE, "a list of pods, or workload instead"))
+        queue = tuple((path, filled_in(pod)) for path, pod in found.objects(raw_queue, _QUEUE))
+        if len(queue) > MOST_PODS:
+            found.add(
+                invalid_value(_QUEUE, len(queue), f"must have at most {MOST_PODS} pods", NUMBER_OUT_OF_RANGE)
+            )
+        return cls(
+            queue=None if raw_queue is None else queue,
+            workload=filled_in(found.mapping(raw_workload, _WORKLOAD)),
+            replicas=_number(request.get("replicas"), _REPLICAS, found, most=MOST_PODS),
+            seed=_number(request.get("seed"), _SEED, found),
+            context=RequestContext.read(request, found),
+            errors=tuple(found.errors),
+        )
+
+    def prepare(self, server: AdmissionContext) -> SchedulingQueue:
+        """Return the pods that are to be scheduled.
+
+        Args:
+            server: What holds where the request leaves something out.
+
+        Raises:
+            RequestError: The request cannot be answered; holds every error.
+        """
+        errors, queue = [*self.errors, *self.context.missing(server)], None
+        context = self.context.over(server)
+        try:
+            # Also with errors, to know what is wrong with the pods.
+            if self.queue is not None:
+                queue = queue_pods(self.queue, context, tolerated=SCORED_RULES)
+            elif self.workload:
+                # With errors the number may be wrong, too.
+                count = 0 if errors else self.replicas
+                queue = queue_replicas(self.workload, context, count=count, tolerated=SCORED_RULES)
+        except PlacementError as error:
+            at = _WORKLOAD if self.queue is None else FieldPath()
+            errors += (replace(entry, path=at + entry.path) for entry in error.errors)
+        if errors or queue is None:
+            raise RequestError(tuple(errors))
+        return queue
+
+
+def simulate_request(
+    body: bytes, server: AdmissionContext, *, on_step: Callable[[Step], None] = lambda _step: None
+) -> SimulatedQueue:
+    """Return what becomes of the pods of a request.
+
+    Raises:
+        RequestError: The request cannot be answered; holds every error.
+    """
+    request = SimulateRequest.parse(body)
+    choose = tie_breaker(request.seed)
+    return simulate_queue(request.prepare(server), choose=choose, seed=request.seed, on_step=on_step)
+
+
+def tie_breaker(seed: int | None) -> TieBreaker:
+    """Return what chooses among nodes with the same total: at random, or the first without a seed."""
+    return first_by_name if seed is None else random.Random(seed).choice  # noqa: S311  # no secret
+
+
+def _number(
+    raw: object, path: FieldPath, found: ErrorList, *, least: int = 0, most: int = 2**63
+) -> int | None:
+    """Return a whole number of a request, or None; anything else is recorded."""
+    if raw is None:
+        return None
+    if type(raw) is not int:
+        found.add(wrong_type(path, "an integer", raw))
+    elif not least <= raw <= most:
+        found.add(invalid_value(path, raw, f"must be from {least} to {most}", NUMBER_OUT_OF_RANGE))
+    else:
+        return raw
+    return None
