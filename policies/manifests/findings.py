@@ -15,6 +15,11 @@ class Severity(StrEnum):
     WARNING = "warning"
     NOTE = "note"
 
+    def is_as_bad(self, least: Severity) -> bool:
+        """Return whether it is as bad as another severity or worse."""
+        worst_first = list(Severity)
+        return worst_first.index(self) <= worst_first.index(least)
+
 
 @dataclass(frozen=True, slots=True)
 class Location:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 from policies.lint.run import Suppressed
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
-from policies.reports.lint_run import LintRun, is_as_bad
+from policies.reports.lint_run import LintRun
 from policies.reports.lint_summary import skipped_entries, skipped_message
 from policies.reports.overlays import message
 from policies.reports.rule_manual import how_to_fix
@@ -88,7 +88,7 @@ def _cases(suite: ET.Element, findings: list[Finding], run: LintRun) -> None:
         failing: list[Finding] = []
         others: list[Finding] = []
         for finding in found:
-            fails = run.fail_on is not None and is_as_bad(finding, run.fail_on)
+            fails = run.fail_on is not None and finding.severity.is_as_bad(run.fail_on)
             (failing if fails else others).append(finding)
         if failing:
             # JUnit knows one failure a case; its text has all.

@@ -75,12 +75,12 @@ class LintRun:
 
     def fails(self, least: Severity) -> bool:
         """Tell whether a finding is as bad as this or worse."""
-        return any(is_as_bad(finding, least) for finding in (*self.result.findings, *self.hidden))
+        return any(finding.severity.is_as_bad(least) for finding in (*self.result.findings, *self.hidden))
 
     def without_below(self, least: Severity) -> LintRun:
         """Return the run with the findings hidden that are less bad than a severity."""
-        hidden = [finding for finding in self.result.findings if not is_as_bad(finding, least)]
-        told = [finding for finding in self.result.findings if is_as_bad(finding, least)]
+        hidden = [finding for finding in self.result.findings if not finding.severity.is_as_bad(least)]
+        told = [finding for finding in self.result.findings if finding.severity.is_as_bad(least)]
         return replace(self, result=replace(self.result, findings=told), hidden=hidden)
 
     @property
@@ -102,12 +102,6 @@ class LintRun:
     def severity_of(self, entry: Skipped) -> Severity:
         """Return how bad it is that something was skipped: an error if the run fails by it."""
         return entry.severity(FailOnSkipped.NEVER if self.fail_on is None else self.fail_on_skipped)
-
-
-def is_as_bad(finding: Finding, least: Severity) -> bool:
-    """Tell whether a finding is as bad as a severity or worse."""
-    worst_first = list(Severity)
-    return worst_first.index(finding.severity) <= worst_first.index(least)
 
 
 def plural(count: int, noun: str) -> str:
