@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO, Final, TypeAlias
 
 import click
 import orjson
@@ -17,21 +17,25 @@ from webhook.http.scoring.request import RequestError
 #: Exit codes: it fits, it fits nowhere, an input is not what it should be, we failed.
 FITS, FITS_NOWHERE, BAD_INPUT, CANNOT_RUN = 0, 1, 2, 3
 
+#: The formats for programs.
+_FORMATS: Final = frozenset({"json", "yaml"})
 #: Prints the JSON of an answer about an object.
 Printer: TypeAlias = Callable[[bytes, ManifestObject], None]
 
 
 def answer_printer(form: str) -> Printer | None:
     """Return what prints an answer in a format; None for the formats that people read."""
-    return {"json": _print_json, "yaml": _print_yaml}.get(form)
+    if form not in _FORMATS:
+        return None
+    return lambda body, _entry: print_answer(body, form)
 
 
-def _print_json(body: bytes, _entry: ManifestObject) -> None:
-    click.echo(body.rstrip(b"\n"))
-
-
-def _print_yaml(body: bytes, _entry: ManifestObject) -> None:
-    click.echo(yaml.safe_dump(orjson.loads(body), sort_keys=False, allow_unicode=True), nl=False)
+def print_answer(body: bytes, form: str) -> None:
+    """Print JSON in a format for programs: ``json``, or the same as ``yaml``."""
+    if form == "json":
+        click.echo(body.rstrip(b"\n"))
+    else:
+        click.echo(yaml.safe_dump(orjson.loads(body), sort_keys=False, allow_unicode=True), nl=False)
 
 
 def answer_lines(lines: BinaryIO, answer: Callable[[bytes], tuple[bytes, bool]]) -> int:

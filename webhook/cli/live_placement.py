@@ -26,6 +26,7 @@ from webhook.cli.targets import fetch
 from webhook.http.problems import JSON
 from webhook.http.scoring.screen import FEASIBLE_NODES, MOST_COLUMNS, TEXT, harmless
 from webhook.kube.api_server import Answer, known_version
+from webhook.kube.list import WATCHED_RESOURCES, ListedResource
 from webhook.kube.service_proxy import Installation, NotInstalledError
 from webhook.kube.snapshot import read_index
 
@@ -122,8 +123,18 @@ def in_context(options: PlacementOptions) -> PlacementOptions:
     return replace(options, namespace=options.namespace or api_server(options.context).namespace)
 
 
-def read_live_context(options: PlacementOptions) -> AdmissionContext:
+def read_live_context(
+    options: PlacementOptions,
+    *,
+    resources: tuple[ListedResource, ...] = WATCHED_RESOURCES,
+    seen: Callable[[dict[str, Any]], None] = lambda _obj: None,
+) -> AdmissionContext:
     """Return what the options say to judge by, with the live cluster as it is now.
+
+    Args:
+        options: The options.
+        resources: What is read of the cluster.
+        seen: Shown every object that was read.
 
     Raises:
         OSError: A file cannot be opened.
@@ -136,7 +147,12 @@ def read_live_context(options: PlacementOptions) -> AdmissionContext:
     # What is wrong with the options is told before a large cluster is read.
     build_context(options, lambda _problem: None, live=ClusterIndex(), live_version=version)
     with reading_progress() as advance:
-        index = read_index(api, warn=note, advance=advance)
+
+        def look(obj: dict[str, Any]) -> None:
+            advance(obj["kind"])
+            seen(obj)
+
+        index = read_index(api, resources, warn=note, seen=look)
     return build_context(options, note, live=index, live_version=version)
 
 

@@ -24,6 +24,7 @@ from webhook.kube.api_server import ClusterError
 
 #: Every command: its module below ``webhook.cli``, and its line in ``evenkeel --help``.
 COMMANDS: Final[Mapping[str, str]] = {
+    "audit": "Show how every workload of a cluster is spread, the riskiest first.",
     "certs": "Create and show the webhook's certificates.",
     "completion": "Print the completion script of a shell.",
     "doctor": "Diagnose an Evenkeel installation.",

@@ -16,6 +16,7 @@ from webhook.admission.context import build_context
 from webhook.cli.manifest import STDIN, read_objects, shown_file, told
 from webhook.cli.placement_options import APPLIED_ALONG, PlacementOptions, bound_to, choose_by, note
 from webhook.cli.targets import Finder, as_manifest
+from webhook.kube.list import EVERYTHING, WATCHED_RESOURCES
 
 #: Standard input as a file that can be opened.
 STDIN_FILE: Final = "/dev/stdin"
@@ -25,13 +26,17 @@ _Found = TypeVar("_Found", covariant=True)  # noqa: PLC0105  # the usual suffix 
 
 
 def read_context(
-    options: PlacementOptions, seen: Callable[[dict[str, Any]], None] = lambda _obj: None
+    options: PlacementOptions,
+    seen: Callable[[dict[str, Any]], None] = lambda _obj: None,
+    *,
+    everything: bool = False,
 ) -> AdmissionContext:
     """Return what the options say to judge by; what is left out of its files is told on stderr.
 
     Args:
         options: The options.
-        seen: Shown every object of the snapshot file.
+        seen: Shown every object of the snapshot file, or of the live cluster.
+        everything: Whether ``seen`` is also shown the pods of a live cluster that are pending or finished.
 
     Raises:
         OSError: A file cannot be opened.
@@ -43,7 +48,9 @@ def read_context(
         # Importing the cluster client takes long.
         from webhook.cli.live_placement import read_live_context  # noqa: PLC0415
 
-        return read_live_context(options)
+        return read_live_context(
+            options, resources=EVERYTHING if everything else WATCHED_RESOURCES, seen=seen
+        )
     if options.cluster == STDIN:
         options = replace(options, cluster=STDIN_FILE)
     return build_context(options, note, seen=seen)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -22,6 +22,8 @@ from webhook.cli.manifest import STDIN, choose
 from webhook.cli.targets import ObjectTarget, parse_target
 from webhook.kube.service_proxy import DEFAULT_NAMESPACE as DEFAULT_EVENKEEL_NAMESPACE
 from webhook.kube.service_proxy import DEFAULT_SERVICE as DEFAULT_EVENKEEL_SERVICE
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 #: What bars and lines are made of where a terminal cannot show them.
 STAND_INS: Final = str.maketrans("█─", "#-")
@@ -122,7 +124,8 @@ class PlacementOptions:
         return parse_target(self.words, kinds)
 
 
-_OPTIONS: Final = (
+#: Which object, and in which cluster it is served.
+_OBJECT_OPTIONS: Final = (
     click.argument("words", metavar="[KIND/NAME]", nargs=-1),
     click.option(
         "-f", "--file", default="", metavar="FILE", help="Manifest with the pod or workload; - for stdin."
@@ -136,17 +139,6 @@ _OPTIONS: Final = (
         "context's]",
     ),
     click.option(
-        "--cluster", default="", metavar="FILE",
-        help="Snapshot file, gzip or not: made by `evenkeel snapshot`, or by "
-        "`kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json`.",
-    ),
-    click.option(
-        "--live", is_flag=True,
-        help="Use the live cluster: through Evenkeel's Service, or by reading the cluster if there is none. "
-        "Default for KIND/NAME without --cluster.",
-    ),
-    context_option(),
-    click.option(
         "--evenkeel-namespace", default=DEFAULT_EVENKEEL_NAMESPACE, show_default=True, metavar="NAME",
         help="Namespace of Evenkeel.",
     ),
@@ -154,6 +146,20 @@ _OPTIONS: Final = (
         "--evenkeel-service", default=DEFAULT_EVENKEEL_SERVICE, show_default=True, metavar="NAME",
         help="Name of Evenkeel's Service.",
     ),
+    click.option(
+        "--live", is_flag=True,
+        help="Use the live cluster: through Evenkeel's Service, or by reading the cluster if there is none. "
+        "Default for KIND/NAME without --cluster.",
+    ),
+)  # fmt: skip
+#: Which cluster, and what pods in it are judged by.
+_CLUSTER_OPTIONS: Final = (
+    click.option(
+        "--cluster", default="", metavar="FILE",
+        help="Snapshot file, gzip or not: made by `evenkeel snapshot`, or by "
+        "`kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json`.",
+    ),
+    context_option(),
     click.option(
         "--kubernetes-version", default="", metavar="VERSION",
         help=f"Kubernetes version of the scheduler.  [default: the live cluster's, else {KNOWN_VERSION}]",
@@ -175,9 +181,19 @@ _OPTIONS: Final = (
 )  # fmt: skip
 
 
-def placement_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the common options to a command, which makes ``PlacementOptions`` of them."""
-    for option in reversed(_OPTIONS):
+def placement_options(function: _Command) -> _Command:
+    """Add the common options of commands that place an object, which make ``PlacementOptions`` of them."""
+    return _with_options(function, (*_OBJECT_OPTIONS, *_CLUSTER_OPTIONS))
+
+
+def cluster_options(function: _Command) -> _Command:
+    """Add those of them that are about the cluster, for commands that read it themselves."""
+    live = click.option("--live", is_flag=True, help="Read the live cluster, with your own permissions.")
+    return _with_options(function, (*_CLUSTER_OPTIONS, live))
+
+
+def _with_options(function: _Command, options: Iterable[Callable[[_Command], _Command]]) -> _Command:
+    for option in reversed(tuple(options)):
         function = option(function)
     return function
 

@@ -136,7 +136,7 @@ def read_index(
     resources: tuple[ListedResource, ...] = WATCHED_RESOURCES,
     *,
     warn: Callable[[str], None],
-    advance: Callable[[str], None] = lambda _kind: None,
+    seen: Callable[[dict[str, Any]], None] = lambda _obj: None,
 ) -> ClusterIndex:
     """Return the cluster as it is now.
 
@@ -144,7 +144,7 @@ def read_index(
         api: Its API server.
         resources: What of it.
         warn: Called with a line for each object that is left out because it is broken.
-        advance: Called with the kind of every object that was read.
+        seen: Called with every object that was read.
 
     Raises:
         ApiError: The API server refuses; says what to have granted.
@@ -152,7 +152,7 @@ def read_index(
     """
     index = ClusterIndex()
     for obj in read_objects(api, resources):
-        advance(obj["kind"])
+        seen(obj)
         for error in index.apply(obj)[:1]:
             metadata: dict[str, Any] = obj.get("metadata") or {}
             warn(f"{obj['kind']} {metadata.get('namespace', '')}/{metadata.get('name')} is left out: {error}")

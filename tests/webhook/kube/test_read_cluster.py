@@ -46,7 +46,7 @@ def test_index(plane: ControlPlane, tmp_path: Path) -> None:
     """The whole cluster is read, or only its nodes; what is broken is told and left out."""
     plane.objects.append({"apiVersion": "v1", "kind": "Node", "metadata": {"name": 3}})
     warnings, kinds = list[str](), list[str]()
-    whole = read_index(plane.api(tmp_path), warn=warnings.append, advance=kinds.append)
+    whole = read_index(plane.api(tmp_path), warn=warnings.append, seen=lambda obj: kinds.append(obj["kind"]))
     nodes = read_index(plane.api(tmp_path), NODES, warn=warnings.append)
 
     assert (3, 4) == (whole.node_count, whole.pod_count)

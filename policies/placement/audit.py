@@ -1,0 +1,300 @@
+"""How each workload of a cluster is spread now, against what its constraints ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+
+from policies.config.context import AdmissionContext
+from policies.manifests.fields import FieldError
+from policies.manifests.findings import Severity
+from policies.model.labels import LabelSelector
+from policies.model.topology_keys import HOSTNAME, ZONE
+from policies.model.workload import Workload
+from policies.placement.placement import PlacementError, prepare
+from policies.scheduler.defaults import NoConstraints
+from policies.scheduler.evaluate import evaluate
+from policies.scheduler.headroom import Headroom, headroom
+from policies.scheduler.index import ClusterIndex
+from policies.scheduler.node_table import MISSING
+from policies.scheduler.request import AppliedConstraint
+from policies.scheduler.result import FilterResult, Plugin, SchedulingResult, ScoreResult
+
+
+class Risk(StrEnum):
+    """What is wrong with how a workload is spread, worst first."""
+
+    #: The skew of a DoNotSchedule constraint is above maxSkew: something changed after scheduling.
+    VIOLATED = "violated"
+    #: Pods are pending, and PodTopologySpread refuses nodes for them.
+    PENDING = "pending"
+    #: Several pods, all in one zone or on one node, and no constraint is in force.
+    ONE_DOMAIN = "one-domain"
+    #: The next replica fits no node, and spread is a reason.
+    NO_ROOM = "no-room"
+    #: A constraint can never refuse or prefer a node.
+    NEVER_BINDS = "never-binds"
+    #: A ScheduleAnyway constraint has a larger skew than its maxSkew.
+    UNEVEN = "uneven"
+    #: The object cannot be judged: the API server would refuse it today.
+    INVALID = "invalid"
+
+
+#: How bad each risk is.
+SEVERITIES: Final[Mapping[Risk, Severity]] = MappingProxyType(
+    {
+        Risk.VIOLATED: Severity.ERROR,
+        Risk.PENDING: Severity.ERROR,
+        Risk.ONE_DOMAIN: Severity.WARNING,
+        Risk.NO_ROOM: Severity.WARNING,
+        Risk.NEVER_BINDS: Severity.WARNING,
+        Risk.UNEVEN: Severity.NOTE,
+        Risk.INVALID: Severity.WARNING,
+    }
+)
+_ORDER: Final = {risk: position for position, risk in enumerate(Risk)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstraintSkew:
+    """How the pods that a constraint counts are spread now.
+
+    Attributes:
+        applied: The constraint.
+        domains: How many domains eligible nodes have.
+        minimum: Matching pods of the emptiest domain; 0 where there are fewer domains than ``minDomains``.
+        most: Matching pods of the fullest domain.
+        fullest: That domain; empty without domains.
+        counts: Whether its selector can match a pod in this release.
+    """
+
+    applied: AppliedConstraint
+    domains: int
+    minimum: int
+    most: int
+    fullest: str
+    counts: bool
+
+    @property
+    def skew(self) -> int:
+        """How many more pods the fullest domain has than the minimum."""
+        return self.most - self.minimum
+
+    @property
+    def within(self) -> bool:
+        """Whether that is at most ``maxSkew``."""
+        return self.skew <= self.applied.constraint.max_skew
+
+    @property
+    def never_binds(self) -> bool:
+        """Whether it can neither refuse a node nor prefer one: it counts nothing, or has one domain."""
+        # With one domain the skew is that of the pod itself; minDomains keeps the minimum at 0.
+        alone = self.domains == 1 and self.applied.constraint.min_domains <= 1
+        return not self.counts or alone or (self.domains == 0 and not self.applied.is_hard)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concentration:
+    """All pods of a workload are in one domain.
+
+    Attributes:
+        key: The topology key.
+        domain: The domain.
+        domains: How many domains the nodes of the cluster have.
+    """
+
+    key: str
+    domain: str
+    domains: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadProblem:
+    """Something that is wrong with a workload.
+
+    Attributes:
+        risk: What.
+        constraint: The position of the constraint; None where it is about no single one.
+    """
+
+    risk: Risk
+    constraint: int | None = None
+
+    @property
+    def severity(self) -> Severity:
+        """How bad it is."""
+        return SEVERITIES[self.risk]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadAudit:
+    """One workload.
+
+    Attributes:
+        namespace: Its namespace.
+        kind: Its kind.
+        name: Its name.
+        wanted: How many replicas it asks for; None for kinds without a number.
+        running: How many of its pods are bound and not being deleted; None where its selector is not known.
+        pending: How many of its pods have no node.
+        problems: What is wrong, worst first.
+        constraints: Of each constraint in force.
+        why_none: Why no constraint is in force; None if there is one, or the object is invalid.
+        policy: The SpreadPolicy that gives the constraints; None if none does.
+        concentration: Where all its pods are, if that is one domain of several and no constraint is in force.
+        room: How many more replicas fit; None for an invalid object.
+        feasible: How many nodes the next replica fits.
+        message: The scheduler's sentence where that is none; else empty.
+        errors: Why it is invalid.
+        unmodeled: What else a scheduler looks at in its pods.
+    """
+
+    namespace: str
+    kind: str
+    name: str
+    wanted: int | None
+    running: int | None
+    pending: int
+    problems: tuple[SpreadProblem, ...] = ()
+    constraints: tuple[ConstraintSkew, ...] = ()
+    why_none: NoConstraints | None = None
+    policy: str | None = None
+    concentration: Concentration | None = None
+    room: Headroom | None = None
+    feasible: int = 0
+    message: str = ""
+    errors: tuple[FieldError, ...] = ()
+    unmodeled: tuple[str, ...] = ()
+
+    @property
+    def rank(self) -> tuple[int, float, str, str, str]:
+        """Sorts by risk: the worst problem, then the share of pods that is in excess, then the name."""
+        worst = _ORDER[self.problems[0].risk] if self.problems else len(_ORDER)
+        excess = max((skew.skew / skew.most for skew in self.constraints if skew.most), default=0.0)
+        return worst, -excess, self.namespace, self.kind, self.name
+
+
+def audit(workload: Workload, context: AdmissionContext, *, pending: int = 0) -> WorkloadAudit:
+    """Judge how a workload of the cluster is spread.
+
+    Args:
+        workload: The workload, with a template and a number of replicas, as the API server stores it.
+        context: The cluster, which must be there, and what gives constraints.
+        pending: How many of its pods have no node.
+    """
+    cluster = context.cluster
+    if cluster is None:
+        raise ValueError("there is no cluster to audit")
+    with cluster.reading():
+        selector = workload.selector
+        running = None if selector is None else cluster.count_pods(workload.namespace, selector)
+        found = WorkloadAudit(
+            namespace=workload.namespace,
+            kind=workload.kind.kind,
+            name=workload.name,
+            wanted=workload.replicas,
+            running=running,
+            pending=pending,
+        )
+        try:
+            prepared = prepare(workload, context)
+        except PlacementError as error:
+            return replace(found, problems=(SpreadProblem(Risk.INVALID),), errors=error.errors)
+        result = evaluate(prepared.request, prepared.cluster)
+        skews = tuple(_skew(each, result) for each in result.results)
+        where = None
+        if selector is not None and not skews:
+            where = _concentration(cluster, workload.namespace, selector)
+        room = headroom(result, prepared.cluster)
+    problems = _problems(skews, result, pending=pending, where=where, wanted=workload.replicas)
+    return replace(
+        found,
+        problems=tuple(sorted(problems, key=lambda problem: _ORDER[problem.risk])),
+        constraints=skews,
+        why_none=prepared.why_none,
+        policy=prepared.policy,
+        concentration=where,
+        room=room,
+        feasible=result.feasible_count,
+        message=result.message,
+        unmodeled=prepared.request.pod.unmodeled,
+    )
+
+
+def _problems(
+    skews: tuple[ConstraintSkew, ...],
+    result: SchedulingResult,
+    *,
+    pending: int,
+    where: Concentration | None,
+    wanted: int | None,
+) -> list[SpreadProblem]:
+    problems = []
+    for position, skew in enumerate(skews):
+        if skew.never_binds:
+            problems.append(SpreadProblem(Risk.NEVER_BINDS, position))
+        elif not skew.within:
+            hard = skew.applied.is_hard
+            problems.append(SpreadProblem(Risk.VIOLATED if hard else Risk.UNEVEN, position))
+    if where is not None:
+        problems.append(SpreadProblem(Risk.ONE_DOMAIN))
+    # A workload that keeps no pods makes no next one.
+    if not result.feasible_count and wanted != 0 and _refused_by_spread(result):
+        problems.append(SpreadProblem(Risk.PENDING if pending else Risk.NO_ROOM))
+    return problems
+
+
+def _refused_by_spread(result: SchedulingResult) -> bool:
+    """Return whether spread alone refuses some node."""
+    others = np.zeros(len(result.names), np.bool_)
+    spread = others
+    for rejected in result.rejections:
+        if rejected.plugin is Plugin.POD_TOPOLOGY_SPREAD:
+            spread = rejected.of_node > 0
+        else:
+            others |= rejected.of_node > 0
+    return bool((spread & ~others).any())
+
+
+def _skew(result: FilterResult | ScoreResult, whole: SchedulingResult) -> ConstraintSkew:
+    domains, selector = result.domains, result.applied.selector
+    ignored = selector is not None and selector.empty and not whole.request.behavior.empty_selector_counts
+    existing = np.flatnonzero(domains.exists)
+    matching = domains.matching[existing]
+    fullest = int(existing[np.argmax(matching)]) if len(existing) else None
+    lowest = int(matching.min()) if len(existing) else 0
+    return ConstraintSkew(
+        applied=result.applied,
+        domains=len(existing),
+        minimum=result.minimum if isinstance(result, FilterResult) and len(existing) else lowest,
+        most=0 if fullest is None else int(domains.matching[fullest]),
+        fullest="" if fullest is None else domains.values[fullest],
+        counts=selector is not None and not ignored,
+    )
+
+
+def _concentration(cluster: ClusterIndex, namespace: str, selector: LabelSelector) -> Concentration | None:
+    """Return the only zone, or else the only node, that has all selected pods, if there are others."""
+    table, nodes = cluster.pods_of(namespace), cluster.nodes
+    if table is None:
+        return None
+    slots = nodes.order()
+    pods = table.count_by_node(selector, slots=nodes.slots)[slots]
+    used = np.flatnonzero(pods)
+    if pods.sum() < 2:
+        return None
+    for key in (ZONE, HOSTNAME):
+        column = nodes.label(key)
+        if column is None:
+            continue
+        values = column.column.data[slots]
+        found = np.unique(values[used])
+        domains = len(np.unique(values[values != MISSING]))
+        if len(found) == 1 and found[0] != MISSING and domains > 1:
+            return Concentration(key=key, domain=column.texts[int(found[0])], domains=domains)
+    return None

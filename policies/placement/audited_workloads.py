@@ -1,0 +1,102 @@
+"""The workloads of a cluster, gathered from its objects as they pass by, for an audit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import orjson
+
+from policies.config.context import AdmissionContext
+from policies.manifests.fields import member
+from policies.model.labels import LabelSelector
+from policies.model.pod import FINISHED_PHASES
+from policies.model.workload import DEFAULT_NAMESPACE, Workload, controller_reference
+from policies.model.workload_kinds import WorkloadKind, WorkloadKinds
+from policies.placement.audit import WorkloadAudit, audit
+
+
+class _Key(NamedTuple):
+    """Which object."""
+
+    namespace: str
+    kind: str
+    name: str
+
+
+@dataclass(slots=True)
+class AuditedWorkloads:
+    """The workloads, and how many pods of each are pending.
+
+    Objects are kept as text: it takes a tenth of the memory, and each is looked at once.
+
+    Attributes:
+        kinds: The kinds that make pods.
+        namespace: The only namespace that is looked at; empty for all.
+        selector: What selects workloads by their labels; None for all.
+    """
+
+    kinds: WorkloadKinds
+    namespace: str = ""
+    selector: LabelSelector | None = None
+    _texts: dict[_Key, tuple[WorkloadKind, bytes]] = field(default_factory=dict)
+    _owners: dict[_Key, _Key] = field(default_factory=dict)
+    _pending: Counter[_Key] = field(default_factory=Counter)
+
+    def __call__(self, obj: Mapping[str, Any]) -> None:
+        """Look at an object of the cluster; what is no workload or pod is passed over."""
+        api_version, name = obj.get("apiVersion"), obj.get("kind")
+        if not isinstance(api_version, str) or not isinstance(name, str):
+            return
+        kind = self.kinds.get((api_version.rpartition("/")[0], name))
+        metadata = member(obj, "metadata")
+        title, namespace = metadata.get("name"), metadata.get("namespace") or DEFAULT_NAMESPACE
+        if kind is None or not isinstance(title, str) or not isinstance(namespace, str):
+            return
+        if self.namespace and namespace != self.namespace:
+            return
+        owner = controller_reference(metadata)
+        owner_key = None if owner is None else _Key(namespace, owner["kind"], owner["name"])
+        if kind.is_pod:
+            if owner_key is not None and _waits(obj, metadata):
+                self._pending[owner_key] += 1
+        elif kind.replicas is not None:
+            key = _Key(namespace, kind.kind, title)
+            self._texts[key] = kind, orjson.dumps(obj)
+            if owner_key is not None:
+                self._owners[key] = owner_key
+
+    def __len__(self) -> int:
+        """How many objects there are to look at."""
+        return len(self._texts)
+
+    def audit(self, context: AdmissionContext) -> Iterator[WorkloadAudit | None]:
+        """Yield the audit of each workload, None for an object that is none of its own, by name.
+
+        A ReplicaSet stands for the Deployment that owns it where that is not among the objects; one that is
+        to have no pods is an old revision.
+        """
+        pending: Counter[_Key] = Counter()
+        for key, count in self._pending.items():
+            pending[self._owner(key)] += count
+        for key, (kind, text) in sorted(self._texts.items()):
+            owner = self._owner(key)
+            workload = Workload.read(orjson.loads(text), kind, key.namespace, release=context.release)
+            selected = self.selector is None or self.selector.matches(workload.labels)
+            if not selected or (owner != key and (owner in self._texts or not workload.replicas)):
+                yield None
+                continue
+            found = audit(workload, context, pending=pending[owner])
+            yield found if owner == key else replace(found, kind=owner.kind, name=owner.name)
+
+    def _owner(self, key: _Key) -> _Key:
+        return self._owners.get(key, key)
+
+
+def _waits(pod: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:
+    """Return whether a pod waits for a node."""
+    if member(pod, "spec").get("nodeName") or metadata.get("deletionTimestamp") is not None:
+        return False
+    return member(pod, "status").get("phase") not in FINISHED_PHASES

@@ -1,0 +1,123 @@
+"""What the reports of an audit say of each problem."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from policies.manifests.findings import Severity
+from policies.manifests.sanitize import one_line
+from policies.model.version import KubernetesVersion
+from policies.placement.audit import SEVERITIES, ConstraintSkew, Risk, SpreadProblem, WorkloadAudit
+from policies.scheduler.request import ConstraintOrigin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRun:
+    """An audit of a cluster.
+
+    Attributes:
+        version: The release of Kubernetes.
+        workloads: Those that are shown, by risk.
+        total: How many were looked at.
+        nodes: How many nodes there are.
+        pods: How many pods are bound.
+        problems: How many workloads have each risk, of all that were looked at.
+        origins: In how many workloads constraints of each origin are in force; None for those without any.
+    """
+
+    version: KubernetesVersion
+    workloads: tuple[WorkloadAudit, ...]
+    total: int
+    nodes: int
+    pods: int
+    problems: Counter[Risk]
+    origins: Counter[ConstraintOrigin | None]
+
+    @classmethod
+    def of(
+        cls,
+        audits: Iterable[WorkloadAudit],
+        version: KubernetesVersion,
+        *,
+        nodes: int,
+        pods: int,
+        top: int | None = None,
+    ) -> AuditRun:
+        """Return the run of some audits, of which the worst ``top`` are shown; all by default."""
+        ranked = sorted(audits, key=lambda found: found.rank)
+        return cls(
+            version=version,
+            workloads=tuple(ranked[:top]),
+            total=len(ranked),
+            nodes=nodes,
+            pods=pods,
+            problems=Counter(risk for found in ranked for risk in {each.risk for each in found.problems}),
+            origins=Counter(
+                found.constraints[0].applied.origin if found.constraints else None
+                for found in ranked
+                if not found.errors
+            ),
+        )
+
+    def fails(self, least: Severity | None) -> bool:
+        """Return whether a workload, shown or not, has a problem as bad as a severity; False for None."""
+        return least is not None and any(SEVERITIES[risk].is_as_bad(least) for risk in self.problems)
+
+
+def why(problem: SpreadProblem, found: WorkloadAudit) -> str:
+    """Return what is wrong, in one line."""
+    skew = None if problem.constraint is None else found.constraints[problem.constraint]
+    match problem.risk:
+        case Risk.VIOLATED | Risk.UNEVEN if skew is not None:
+            return f"{_named(skew)}: {_counts(skew)}"
+        case Risk.NEVER_BINDS if skew is not None:
+            return f"{_named(skew)}: {_why_inert(skew)}"
+        case Risk.PENDING:
+            return f"{found.pending:,} pending: {one_line(found.message)}"
+        case Risk.NO_ROOM:
+            return f"no further replica fits: {one_line(found.message)}"
+        case Risk.ONE_DOMAIN if (where := found.concentration) is not None:
+            place = f"{one_line(where.key)}={one_line(where.domain)}"
+            none = f"no constraint is in force: {found.why_none}"
+            return f"all {found.running:,} pods are in {place}, 1 of {where.domains:,} domains; {none}"
+        case _:
+            first, more = found.errors[0], len(found.errors) - 1
+            return one_line(f"{first}{f' (and {more:,} more)' if more else ''}")
+
+
+def room(found: WorkloadAudit) -> str:
+    """Return how many more replicas fit, and what keeps further ones out; empty where it is not known."""
+    if found.room is None:
+        return ""
+    at_most = "at most " if is_bound(found) and found.room.pods else ""
+    text = f"room for {at_most}{found.room.pods:,} more"
+    if found.room.constraint is None:
+        return text
+    key = one_line(found.constraints[found.room.constraint].applied.constraint.topology_key)
+    return f"{text} (limited by {key}{f'={one_line(found.room.domain)}' if found.room.domain else ''})"
+
+
+def is_bound(found: WorkloadAudit) -> bool:
+    """Return whether the room for more replicas is an upper bound only."""
+    return bool(found.unmodeled) or sum(skew.applied.is_hard for skew in found.constraints) > 1
+
+
+def _named(skew: ConstraintSkew) -> str:
+    constraint = skew.applied.constraint
+    return f"{one_line(constraint.topology_key)} ({constraint.when_unsatisfiable})"
+
+
+def _counts(skew: ConstraintSkew) -> str:
+    limit = skew.applied.constraint.max_skew
+    most = f"{one_line(skew.fullest)} has {skew.most:,} matching pods, the minimum is {skew.minimum:,}"
+    return f"{most}: skew {skew.skew:,}, maxSkew {limit:,}"
+
+
+def _why_inert(skew: ConstraintSkew) -> str:
+    if not skew.counts:
+        return "its labelSelector matches no pod"
+    if not skew.domains:
+        return "no eligible node has the topology key"
+    return f"all eligible nodes are in one domain, {one_line(skew.fullest)}"

@@ -1,0 +1,126 @@
+"""How workloads are spread now, against what their constraints ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from policies.config.context import AdmissionContext
+from policies.model.workload import Workload
+from policies.placement.audit import Risk, WorkloadAudit, audit
+from tests.builders import a_constraint, a_workload, kind_of
+from tests.policies.reports.verdicts import HOSTNAME, a_node, on
+from tests.policies.scheduler.clusters import an_index
+
+Object = dict[str, Any]
+
+NODES = [a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c")]
+SOFT = {"whenUnsatisfiable": "ScheduleAnyway"}
+
+
+def _audit(spread: list[Object], *objects: Object, replicas: int = 3, pending: int = 0) -> WorkloadAudit:
+    context = AdmissionContext(policies=(), cluster=an_index(objects))
+    obj = a_workload("StatefulSet", spec={"topologySpreadConstraints": spread})
+    obj["spec"]["replicas"] = replicas
+    workload = Workload.read(obj, kind_of("StatefulSet", "apps"), "shop")
+    return audit(workload, context, pending=pending)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        pytest.param(
+            _audit([a_constraint()], *NODES, *on("n1", 1), *on("n2", 1), *on("n3", 1)), [], id="even"
+        ),
+        pytest.param(
+            _audit([a_constraint()], *NODES, *on("n1", 3)),
+            [(Risk.VIOLATED, 0)],
+            id="all in one zone, DoNotSchedule",
+        ),
+        pytest.param(
+            _audit([a_constraint(**SOFT)], *NODES, *on("n1", 3)),
+            [(Risk.UNEVEN, 0)],
+            id="the same, ScheduleAnyway",
+        ),
+        pytest.param(
+            _audit([a_constraint(minDomains=4)], *NODES, *on("n1", 1), *on("n2", 1), *on("n3", 1)),
+            [(Risk.NO_ROOM, None)],
+            id="one each, but minDomains is 4",
+        ),
+        pytest.param(
+            _audit([a_constraint(minDomains=4)], *NODES, *on("n1", 1), replicas=2, pending=1),
+            [],
+            id="a pod is pending that fits: for another reason",
+        ),
+        pytest.param(
+            _audit([a_constraint()], *NODES[:2], a_node("n3", "c", unschedulable=True), *on("n1", 1),
+                   *on("n2", 1), pending=1),
+            [(Risk.PENDING, None)],
+            id="a cordoned zone keeps the minimum at 0",
+        ),
+        pytest.param(
+            _audit([a_constraint(topologyKey="rack", **SOFT)], *NODES, *on("n1", 1)),
+            [(Risk.NEVER_BINDS, 0)],
+            id="no node has the key",
+        ),
+        pytest.param(
+            _audit([a_constraint(labelSelector=None)], *NODES, *on("n1", 3)),
+            [(Risk.NEVER_BINDS, 0)],
+            id="no selector",
+        ),
+        pytest.param(
+            _audit([a_constraint(maxSkew=2), a_constraint(topologyKey=HOSTNAME, **SOFT)],
+                   *NODES, *on("n1", 3)),
+            [(Risk.VIOLATED, 0), (Risk.UNEVEN, 1)],
+            id="two, the worst first",
+        ),
+        pytest.param(_audit([a_constraint(maxSkew=0)], *NODES), [(Risk.INVALID, None)], id="invalid"),
+        pytest.param(
+            _audit([a_constraint(minDomains=4)], *NODES, *on("n1", 1), *on("n2", 1), replicas=0),
+            [],
+            id="no replicas: no next one",
+        ),
+    ],
+)  # fmt: skip
+def test_risks(found: WorkloadAudit, expected: list[tuple[Risk, int | None]]) -> None:
+    """Each risk, with the position of its constraint."""
+    assert expected == [(problem.risk, problem.constraint) for problem in found.problems]
+
+
+def test_numbers() -> None:
+    """What is counted: pods, skew, minimum and the room for more."""
+    found = _audit([a_constraint()], *NODES, *on("n1", 2), *on("n2", 1))
+    (skew,) = found.constraints
+
+    assert (3, 3, 0) == (found.wanted, found.running, found.pending)
+    assert (3, 0, 2, "a", 2) == (skew.domains, skew.minimum, skew.most, skew.fullest, skew.skew)
+    assert found.room is not None
+    # Ten pods fit on a node.
+    assert 27 == found.room.pods
+
+
+@pytest.mark.parametrize(
+    ("nodes", "pods", "expected"),
+    [
+        pytest.param(NODES, on("n1", 2), ("topology.kubernetes.io/zone", "a", 3), id="one zone"),
+        pytest.param(
+            [a_node("n1", "a"), a_node("n2", "a")], on("n1", 2), (HOSTNAME, "n1", 2), id="one zone in all"
+        ),
+        pytest.param(NODES, [*on("n1", 1), *on("n2", 1)], None, id="two zones"),
+        pytest.param(NODES, on("n1", 1), None, id="a single pod"),
+        pytest.param(NODES[:1], on("n1", 2), None, id="a single node"),
+    ],
+)
+def test_pods_without_constraints(
+    nodes: list[Object], pods: list[Object], expected: tuple[str, str, int] | None
+) -> None:
+    """Several pods without a constraint in one of several domains are a risk."""
+    context = AdmissionContext(policies=(), cluster=an_index([*nodes, *pods]))
+    # A CloneSet gets no defaults: kube-scheduler does not know its selector.
+    obj = a_workload("CloneSet", "apps.kruise.io")
+    found = audit(Workload.read(obj, kind_of("CloneSet", "apps.kruise.io"), "shop"), context)
+    where = found.concentration
+
+    assert expected == (None if where is None else (where.key, where.domain, where.domains))
+    assert ([Risk.ONE_DOMAIN] if expected else []) == [problem.risk for problem in found.problems]

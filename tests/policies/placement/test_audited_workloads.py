@@ -1,0 +1,62 @@
+"""The workloads of a cluster, gathered from its objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from policies.config.context import AdmissionContext
+from policies.model.label_query import parse_label_query
+from policies.model.workload_kinds import WorkloadKinds
+from policies.placement.audited_workloads import AuditedWorkloads
+from tests.builders import a_pod, a_replica_set, a_workload
+from tests.policies.reports.verdicts import a_node
+from tests.policies.scheduler.clusters import an_index
+
+DEPLOYMENT = a_workload("Deployment")
+CURRENT = a_replica_set(DEPLOYMENT, "5d9")
+OLD = a_replica_set(DEPLOYMENT, "777", name="web-777")
+OLD["spec"]["replicas"] = 0
+
+
+def _audited(*objects: Any, namespace: str = "", query: str = "") -> list[tuple[str, str, int]]:
+    selector = parse_label_query(query) if query else None
+    found = AuditedWorkloads(WorkloadKinds(), namespace, selector)
+    for obj in objects:
+        found(obj)
+    context = AdmissionContext(policies=(), cluster=an_index([a_node("n1", "a"), a_node("n2", "b")]))
+    return [(each.kind, each.name, each.pending) for each in found.audit(context) if each is not None]
+
+
+def _pending(name: str, owner: tuple[str, str, str], **status: Any) -> dict[str, Any]:
+    return a_pod(name=name, owner=owner) | {"status": {"phase": "Pending", **status}}
+
+
+def test_replica_sets_stand_for_their_deployment() -> None:
+    """By themselves they have its name, an old one is none; with the Deployment there is that alone."""
+    pod = _pending("web-1", ("apps/v1", "ReplicaSet", CURRENT["metadata"]["name"]))
+
+    assert [("Deployment", "web", 1)] == _audited(CURRENT, OLD, pod)
+    assert [("Deployment", "web", 1)] == _audited(pod, OLD, CURRENT, DEPLOYMENT)
+
+
+def test_pods_that_wait() -> None:
+    """Pods with a node, finished ones and those that are being deleted do not wait."""
+    owner = ("apps/v1", "StatefulSet", "web")
+    gone = _pending("web-3", owner)
+    gone["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    bound = a_pod(name="web-2", owner=owner, spec={"nodeName": "n1"})
+    pods = [_pending("web-1", owner), bound, gone, _pending("web-4", owner, phase="Failed")]
+
+    assert [("StatefulSet", "web", 1)] == _audited(a_workload("StatefulSet"), *pods)
+
+
+def test_which_are_looked_at() -> None:
+    """Kinds without a number of replicas are not, nor those of other namespaces and labels."""
+    labeled = a_workload("StatefulSet", labels={"app": "web"}) | {}
+    labeled["metadata"]["labels"] = {"team": "a"}
+    objects = [labeled, a_workload("DaemonSet"), a_workload("CronJob", "batch"), a_node("n1"), {"kind": 1}]
+
+    assert [("StatefulSet", "web", 0)] == _audited(*objects)
+    assert [("StatefulSet", "web", 0)] == _audited(*objects, namespace="shop", query="team in (a,b)")
+    assert [] == _audited(*objects, namespace="other")
+    assert [] == _audited(*objects, query="team!=a")

@@ -1,0 +1,61 @@
+"""An audit for reports to show: a workload of each risk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from policies.config.context import AdmissionContext
+from policies.model.version import KNOWN_VERSION
+from policies.model.workload import Workload
+from policies.placement.audit import audit
+from policies.reports.audit_wording import AuditRun
+from tests.builders import a_constraint, a_pod, a_workload, kind_of
+from tests.policies.reports.verdicts import a_node
+from tests.policies.scheduler.clusters import an_index
+
+_SOFT = {"whenUnsatisfiable": "ScheduleAnyway"}
+_NODES = [a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c", unschedulable=True)]
+
+
+def an_audit_run(top: int | None = None) -> AuditRun:
+    """Return an audit of seven workloads on three nodes."""
+    workloads = [
+        ("violated", [_of("violated")], ["n1", "n1", "n2"], 0),
+        ("stuck", [_of("stuck")], ["n1", "n2"], 1),
+        ("full", [_of("full"), _of("full", topologyKey="kubernetes.io/hostname")], ["n1", "n2"], 0),
+        ("inert", [a_constraint(labelSelector=None)], ["n1"], 0),
+        ("uneven", [_of("uneven", **_SOFT)], ["n1", "n1", "n1"], 0),
+        ("refused", [a_constraint(maxSkew=0, topologyKey="")], ["n1"], 0),
+        ("fine\x1b[31m", [_of("fine", maxSkew=5)], ["n1", "n2"], 0),
+    ]
+    pods = [
+        a_pod(name=f"{name[:4]}-{number}", labels={"app": name[:4]}, spec={"nodeName": node})
+        for name, _, nodes, _ in workloads
+        for number, node in enumerate(nodes)
+    ]
+    alone = [a_pod(name=f"alone-{at}", labels={"app": "alone"}, spec={"nodeName": "n1"}) for at in range(2)]
+    context = AdmissionContext(policies=(), cluster=an_index([*_NODES, *pods, *alone]))
+    audits = [
+        audit(_workload("StatefulSet", "apps", name, spread), context, pending=pending)
+        for name, spread, _, pending in workloads
+    ]
+    audits.append(audit(_workload("CloneSet", "apps.kruise.io", "alone", []), context))
+    return AuditRun.of(audits, KNOWN_VERSION, nodes=3, pods=len(pods) + len(alone), top=top)
+
+
+def _of(name: str, **fields: Any) -> dict[str, Any]:
+    return a_constraint(labelSelector={"matchLabels": {"app": name[:4]}}, **fields)
+
+
+def _workload(kind: str, group: str, name: str, spread: list[dict[str, Any]]) -> Workload:
+    labels = {"app": name if kind == "CloneSet" else name[:4]}
+    obj = a_workload(
+        kind,
+        group,
+        labels=labels,
+        selector={"matchLabels": labels},
+        spec={"topologySpreadConstraints": spread} if spread else {},
+        name=name,
+    )
+    obj["spec"]["replicas"] = 3
+    return Workload.read(obj, kind_of(kind, group), "shop")

@@ -1,0 +1,58 @@
+"""``evenkeel audit``, as a person uses it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.builders import a_constraint, a_workload
+from tests.policies.reports.verdicts import a_node, on
+from webhook.cli.audit import command
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> str:
+    """A snapshot with a StatefulSet whose pods are all in one of two zones."""
+    workload = a_workload("StatefulSet", spec={"topologySpreadConstraints": [a_constraint()]})
+    items = [a_node("n1", "a"), a_node("n2", "b"), *on("n1", 3), workload]
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        pytest.param([], 1, id="an error"),
+        pytest.param(["--fail-on", "never"], 0, id="nothing fails"),
+        pytest.param(["-n", "other"], 0, id="another namespace"),
+        pytest.param(["-l", "team=a"], 0, id="other labels"),
+        pytest.param(["-l", "team=="], 0, id="an empty value"),
+        pytest.param(["-l", "a b"], 2, id="no selector"),
+        pytest.param(["--live"], 2, id="two clusters"),
+        pytest.param(["--top", "0"], 2, id="top 0"),
+    ],
+)
+def test_exit_codes(cluster: str, arguments: list[str], code: int) -> None:
+    """1 where a workload has a problem that is bad enough, 2 for bad usage."""
+    result = CliRunner().invoke(command, ["--cluster", cluster, *arguments])
+
+    assert code == (
+        2 if result.exception and not isinstance(result.exception, SystemExit) else result.exit_code
+    )
+
+
+def test_no_cluster() -> None:
+    """Without a cluster there is nothing to audit."""
+    assert CliRunner().invoke(command, []).exit_code != 0
+
+
+def test_formats(cluster: str) -> None:
+    """JSON and YAML say the same."""
+    answer = json.loads(CliRunner().invoke(command, ["--cluster", cluster, "-o", "json"]).stdout)
+
+    assert ["violated"] == [problem["risk"] for problem in answer["workloads"][0]["problems"]]
+    assert "risk: violated" in CliRunner().invoke(command, ["--cluster", cluster, "-o", "yaml"]).stdout
