@@ -49,11 +49,13 @@ constraints: $(SETUP) ## Pin what is installed, with hashes (UPGRADE=1: the newe
 		--output-file deploy/constraints.txt pyproject.toml - >/dev/null
 
 sbom: $(SETUP) ## Install as an image does and list it in dist/evenkeel.cdx.json (CycloneDX)
-	rm -rf build dist/image && $(PYTHON) -m venv --without-pip dist/image
+	rm -rf build dist/image dist/tools && $(PYTHON) -m venv --without-pip dist/image
 	PYTHON=$(BIN)/python deploy/install.sh dist/image
-	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+	$(PYTHON) -m venv dist/tools
+	dist/tools/bin/pip install --quiet --disable-pip-version-check 'cyclonedx-bom>=7'
+	dist/tools/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
 		--output-file dist/evenkeel.cdx.json dist/image/bin/python
-	rm -rf build dist/image
+	rm -rf build dist/image dist/tools
 
 clean: ## Remove the environment and every cache
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .cache site build dist *.egg-info
