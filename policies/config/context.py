@@ -81,6 +81,7 @@ class AdmissionContext:
         live: Whether that cluster is followed, so that what is missing there may come.
         withheld: Why the cache of a connected cluster cannot be used; empty if it can, or none is.
         kubernetes_version: The cluster's release.
+        judged_as: What that release does, in place of what the table of releases says; None for the table.
         kinds: The kinds of workload that are looked at.
         release: What that release does with the fields of constraints.
     """
@@ -91,12 +92,16 @@ class AdmissionContext:
     live: bool = False
     withheld: str = ""
     kubernetes_version: KubernetesVersion = KNOWN_VERSION
+    judged_as: Behavior | None = None
     kinds: WorkloadKinds = field(default_factory=WorkloadKinds)
     release: ReleaseFields = field(init=False, repr=False, compare=False)
     _derived: _Derived = field(default_factory=_Derived, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "release", release_fields(self.kubernetes_version))
+        fields = release_fields(self.kubernetes_version)
+        if self.judged_as is not None:
+            fields = fields._replace(dropped=frozenset(self.judged_as.dropped))
+        object.__setattr__(self, "release", fields)
 
     def without_cluster(self, why: str) -> AdmissionContext:
         """Return the same without the cache of the cluster, for a reason that is reported."""
@@ -114,7 +119,7 @@ class AdmissionContext:
     @property
     def behavior(self) -> Behavior:
         """What that release does."""
-        return behavior_of(self.kubernetes_version)
+        return self.judged_as or behavior_of(self.kubernetes_version)
 
     def kind_of(self, obj: Mapping[str, Any]) -> WorkloadKind | None:
         """Return the kind of a pod or workload; None for any other object."""

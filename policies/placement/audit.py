@@ -15,7 +15,7 @@ from policies.manifests.fields import FieldError
 from policies.manifests.findings import Severity
 from policies.model.labels import LabelSelector
 from policies.model.topology_keys import HOSTNAME, ZONE
-from policies.model.workload import Workload
+from policies.placement.cluster_workloads import ClusterWorkload
 from policies.placement.placement import PlacementError, prepare
 from policies.scheduler.defaults import NoConstraints
 from policies.scheduler.evaluate import evaluate
@@ -179,15 +179,14 @@ class WorkloadAudit:
         return worst, -excess, self.namespace, self.kind, self.name
 
 
-def audit(workload: Workload, context: AdmissionContext, *, pending: int = 0) -> WorkloadAudit:
+def audit(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit:
     """Judge how a workload of the cluster is spread.
 
     Args:
-        workload: The workload, with a template and a number of replicas, as the API server stores it.
+        entry: The workload, which has a number of replicas.
         context: The cluster, which must be there, and what gives constraints.
-        pending: How many of its pods have no node.
     """
-    cluster = context.cluster
+    cluster, workload = context.cluster, replace(entry.workload, release=context.release)
     if cluster is None:
         raise ValueError("there is no cluster to audit")
     with cluster.reading():
@@ -195,11 +194,11 @@ def audit(workload: Workload, context: AdmissionContext, *, pending: int = 0) ->
         running = None if selector is None else cluster.count_pods(workload.namespace, selector)
         found = WorkloadAudit(
             namespace=workload.namespace,
-            kind=workload.kind.kind,
-            name=workload.name,
+            kind=entry.kind,
+            name=entry.name,
             wanted=workload.replicas,
             running=running,
-            pending=pending,
+            pending=entry.pending,
         )
         try:
             prepared = prepare(workload, context)
@@ -211,7 +210,7 @@ def audit(workload: Workload, context: AdmissionContext, *, pending: int = 0) ->
         if selector is not None and not skews:
             where = _concentration(cluster, workload.namespace, selector)
         room = headroom(result, prepared.cluster)
-    problems = _problems(skews, result, pending=pending, where=where, wanted=workload.replicas)
+    problems = _problems(skews, result, pending=entry.pending, where=where, wanted=workload.replicas)
     return replace(
         found,
         problems=tuple(sorted(problems, key=lambda problem: _ORDER[problem.risk])),

@@ -77,6 +77,7 @@ def _imports(module: Path, known: dict[str, Path]) -> Iterator[str]:
 RULES, RULE_TESTS = Path("policies/rules"), Path("tests/policies/rules/test_manuals.py")
 #: Modules without tests of their own, and the tests that use them up.
 TESTED_ELSEWHERE = {
+    "webhook/cli/cluster_workloads.py": "tests/webhook/cli/test_audit.py",
     "webhook/cli/placement_options.py": "tests/webhook/cli/test_placement.py",
     "policies/config/build_document.py": "tests/policies/config/test_loader.py",
     "policies/config/context_loader.py": "tests/webhook/admission/test_context.py",

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import click
 
 from policies.config.lint_config import FailOn
-from policies.manifests.errors import UsageError
 from policies.manifests.findings import Severity
-from policies.model.label_query import parse_label_query
-from policies.placement.audit import WorkloadAudit
-from policies.placement.audited_workloads import AuditedWorkloads
+from policies.placement.audit import audit
 from policies.reports import audit_json, audit_text
 from policies.reports.audit_wording import AuditRun
 from webhook.cli.answers import print_answer
-from webhook.cli.placement import read_context
-from webhook.cli.placement_options import PlacementOptions, cluster_options, show
+from webhook.cli.cluster_workloads import read_workloads, shown, workload_options
+from webhook.cli.placement_options import PlacementOptions, show
 
 #: Exit codes: nothing bad enough, problems.
 CLEAN, PROBLEMS = 0, 1
 #: Columns of the text where there is no terminal.
 PIPED: Final = 120
-#: Workloads from which a bar is shown; they take about a second.
-_MANY: Final = 500
 
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
@@ -37,15 +30,7 @@ evenkeel audit --cluster cluster.json -l team=checkout -o json
 
 
 @click.command(epilog=_EXAMPLES)
-@cluster_options
-@click.option("-n", "--namespace", default="", help="Only workloads of this namespace.")
-@click.option(
-    "-l",
-    "--selector",
-    default="",
-    metavar="QUERY",
-    help="Only workloads with these labels, as kubectl has it.",
-)
+@workload_options
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show only the N riskiest workloads.")
 @click.option(
     "--fail-on",
@@ -88,32 +73,13 @@ def command(
 
     Exit codes: 0 clean, 1 problems (see --fail-on), 2 bad usage or input, 3 could not run.
     """
-    options = PlacementOptions(**values)
-    options.check_cluster()
-    if not options.cluster and not options.live:
-        raise UsageError("either --live or --cluster FILE is required")
-    found = AuditedWorkloads(options.kinds(), namespace, parse_label_query(selector) if selector else None)
-    judged_by = read_context(options, found, everything=True)
-    index = judged_by.cluster
-    if index is None:
-        raise ValueError("a cluster was read")
-    audits = [each for each in _shown(found.audit(judged_by), len(found)) if each is not None]
+    found, judged_by, cluster = read_workloads(PlacementOptions(**values), namespace, selector)
+    audits = [audit(each, judged_by) for each in shown(found, "Auditing")]
     run = AuditRun.of(
-        audits, judged_by.kubernetes_version, nodes=index.node_count, pods=index.pod_count, top=top
+        audits, judged_by.kubernetes_version, nodes=cluster.node_count, pods=cluster.pod_count, top=top
     )
     if form == "text":
         show(context, lambda width, color: audit_text.render(run, width=width, color=color), piped=PIPED)
     else:
         print_answer(audit_json.render(run), form)
     context.exit(PROBLEMS if run.fails(None if fail_on == FailOn.NEVER else Severity(fail_on)) else CLEAN)
-
-
-def _shown(audits: Iterable[WorkloadAudit | None], total: int) -> Iterator[WorkloadAudit | None]:
-    """Yield audits, with a bar on a terminal while there are many."""
-    if total < _MANY or not sys.stderr.isatty():
-        yield from audits
-        return
-    from rich.console import Console  # noqa: PLC0415  # takes long to import
-    from rich.progress import track  # noqa: PLC0415
-
-    yield from track(audits, "Auditing", total, console=Console(stderr=True), transient=True)

@@ -9,6 +9,7 @@ import pytest
 from policies.config.context import AdmissionContext
 from policies.model.workload import Workload
 from policies.placement.audit import Risk, WorkloadAudit, audit
+from policies.placement.cluster_workloads import ClusterWorkload
 from tests.builders import a_constraint, a_workload, kind_of
 from tests.policies.reports.verdicts import HOSTNAME, a_node, on
 from tests.policies.scheduler.clusters import an_index
@@ -24,7 +25,7 @@ def _audit(spread: list[Object], *objects: Object, replicas: int = 3, pending: i
     obj = a_workload("StatefulSet", spec={"topologySpreadConstraints": spread})
     obj["spec"]["replicas"] = replicas
     workload = Workload.read(obj, kind_of("StatefulSet", "apps"), "shop")
-    return audit(workload, context, pending=pending)
+    return audit(ClusterWorkload(workload, "StatefulSet", "web", pending), context)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,8 @@ def test_pods_without_constraints(
     context = AdmissionContext(policies=(), cluster=an_index([*nodes, *pods]))
     # A CloneSet gets no defaults: kube-scheduler does not know its selector.
     obj = a_workload("CloneSet", "apps.kruise.io")
-    found = audit(Workload.read(obj, kind_of("CloneSet", "apps.kruise.io"), "shop"), context)
+    workload = Workload.read(obj, kind_of("CloneSet", "apps.kruise.io"), "shop")
+    found = audit(ClusterWorkload(workload, "CloneSet", "web", 0), context)
     where = found.concentration
 
     assert expected == (None if where is None else (where.key, where.domain, where.domains))

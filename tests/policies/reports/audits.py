@@ -8,6 +8,7 @@ from policies.config.context import AdmissionContext
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload import Workload
 from policies.placement.audit import audit
+from policies.placement.cluster_workloads import ClusterWorkload
 from policies.reports.audit_wording import AuditRun
 from tests.builders import a_constraint, a_pod, a_workload, kind_of
 from tests.policies.reports.verdicts import a_node
@@ -36,7 +37,7 @@ def an_audit_run(top: int | None = None) -> AuditRun:
     alone = [a_pod(name=f"alone-{at}", labels={"app": "alone"}, spec={"nodeName": "n1"}) for at in range(2)]
     context = AdmissionContext(policies=(), cluster=an_index([*_NODES, *pods, *alone]))
     audits = [
-        audit(_workload("StatefulSet", "apps", name, spread), context, pending=pending)
+        audit(_workload("StatefulSet", "apps", name, spread, pending), context)
         for name, spread, _, pending in workloads
     ]
     audits.append(audit(_workload("CloneSet", "apps.kruise.io", "alone", []), context))
@@ -47,7 +48,9 @@ def _of(name: str, **fields: Any) -> dict[str, Any]:
     return a_constraint(labelSelector={"matchLabels": {"app": name[:4]}}, **fields)
 
 
-def _workload(kind: str, group: str, name: str, spread: list[dict[str, Any]]) -> Workload:
+def _workload(
+    kind: str, group: str, name: str, spread: list[dict[str, Any]], pending: int = 0
+) -> ClusterWorkload:
     labels = {"app": name if kind == "CloneSet" else name[:4]}
     obj = a_workload(
         kind,
@@ -58,4 +61,5 @@ def _workload(kind: str, group: str, name: str, spread: list[dict[str, Any]]) ->
         name=name,
     )
     obj["spec"]["replicas"] = 3
-    return Workload.read(obj, kind_of(kind, group), "shop")
+    workload = Workload.read(obj, kind_of(kind, group), "shop")
+    return ClusterWorkload(workload, kind, name, pending)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from policies.config.context import AdmissionContext
 from policies.model.label_query import parse_label_query
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.audited_workloads import AuditedWorkloads
+from policies.placement.cluster_workloads import ClusterWorkloads
 from tests.builders import a_pod, a_replica_set, a_workload
 from tests.policies.reports.verdicts import a_node
-from tests.policies.scheduler.clusters import an_index
 
 DEPLOYMENT = a_workload("Deployment")
 CURRENT = a_replica_set(DEPLOYMENT, "5d9")
@@ -18,13 +16,12 @@ OLD = a_replica_set(DEPLOYMENT, "777", name="web-777")
 OLD["spec"]["replicas"] = 0
 
 
-def _audited(*objects: Any, namespace: str = "", query: str = "") -> list[tuple[str, str, int]]:
+def _found(*objects: Any, namespace: str = "", query: str = "") -> list[tuple[str, str, int]]:
     selector = parse_label_query(query) if query else None
-    found = AuditedWorkloads(WorkloadKinds(), namespace, selector)
+    found = ClusterWorkloads(WorkloadKinds(), namespace, selector)
     for obj in objects:
         found(obj)
-    context = AdmissionContext(policies=(), cluster=an_index([a_node("n1", "a"), a_node("n2", "b")]))
-    return [(each.kind, each.name, each.pending) for each in found.audit(context) if each is not None]
+    return [(each.kind, each.name, each.pending) for each in found.each() if each is not None]
 
 
 def _pending(name: str, owner: tuple[str, str, str], **status: Any) -> dict[str, Any]:
@@ -35,8 +32,8 @@ def test_replica_sets_stand_for_their_deployment() -> None:
     """By themselves they have its name, an old one is none; with the Deployment there is that alone."""
     pod = _pending("web-1", ("apps/v1", "ReplicaSet", CURRENT["metadata"]["name"]))
 
-    assert [("Deployment", "web", 1)] == _audited(CURRENT, OLD, pod)
-    assert [("Deployment", "web", 1)] == _audited(pod, OLD, CURRENT, DEPLOYMENT)
+    assert [("Deployment", "web", 1)] == _found(CURRENT, OLD, pod)
+    assert [("Deployment", "web", 1)] == _found(pod, OLD, CURRENT, DEPLOYMENT)
 
 
 def test_pods_that_wait() -> None:
@@ -47,7 +44,7 @@ def test_pods_that_wait() -> None:
     bound = a_pod(name="web-2", owner=owner, spec={"nodeName": "n1"})
     pods = [_pending("web-1", owner), bound, gone, _pending("web-4", owner, phase="Failed")]
 
-    assert [("StatefulSet", "web", 1)] == _audited(a_workload("StatefulSet"), *pods)
+    assert [("StatefulSet", "web", 1)] == _found(a_workload("StatefulSet"), *pods)
 
 
 def test_which_are_looked_at() -> None:
@@ -56,7 +53,7 @@ def test_which_are_looked_at() -> None:
     labeled["metadata"]["labels"] = {"team": "a"}
     objects = [labeled, a_workload("DaemonSet"), a_workload("CronJob", "batch"), a_node("n1"), {"kind": 1}]
 
-    assert [("StatefulSet", "web", 0)] == _audited(*objects)
-    assert [("StatefulSet", "web", 0)] == _audited(*objects, namespace="shop", query="team in (a,b)")
-    assert [] == _audited(*objects, namespace="other")
-    assert [] == _audited(*objects, query="team!=a")
+    assert [("StatefulSet", "web", 0)] == _found(*objects)
+    assert [("StatefulSet", "web", 0)] == _found(*objects, namespace="shop", query="team in (a,b)")
+    assert [] == _found(*objects, namespace="other")
+    assert [] == _found(*objects, query="team!=a")

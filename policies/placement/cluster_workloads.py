@@ -1,21 +1,19 @@
-"""The workloads of a cluster, gathered from its objects as they pass by, for an audit."""
+"""The workloads of a cluster, gathered from its objects as they pass by."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import orjson
 
-from policies.config.context import AdmissionContext
 from policies.manifests.fields import member
 from policies.model.labels import LabelSelector
 from policies.model.pod import FINISHED_PHASES
 from policies.model.workload import DEFAULT_NAMESPACE, Workload, controller_reference
 from policies.model.workload_kinds import WorkloadKind, WorkloadKinds
-from policies.placement.audit import WorkloadAudit, audit
 
 
 class _Key(NamedTuple):
@@ -26,8 +24,24 @@ class _Key(NamedTuple):
     name: str
 
 
+class ClusterWorkload(NamedTuple):
+    """A workload of a cluster.
+
+    Attributes:
+        workload: The object, for a release that has every field.
+        kind: The kind that it is known by: of a ReplicaSet, its owner's.
+        name: The name that it is known by.
+        pending: How many of its pods have no node.
+    """
+
+    workload: Workload
+    kind: str
+    name: str
+    pending: int
+
+
 @dataclass(slots=True)
-class AuditedWorkloads:
+class ClusterWorkloads:
     """The workloads, and how many pods of each are pending.
 
     Objects are kept as text: it takes a tenth of the memory, and each is looked at once.
@@ -72,8 +86,8 @@ class AuditedWorkloads:
         """How many objects there are to look at."""
         return len(self._texts)
 
-    def audit(self, context: AdmissionContext) -> Iterator[WorkloadAudit | None]:
-        """Yield the audit of each workload, None for an object that is none of its own, by name.
+    def each(self) -> Iterator[ClusterWorkload | None]:
+        """Yield each workload, None for an object that is none of its own, by name.
 
         A ReplicaSet stands for the Deployment that owns it where that is not among the objects; one that is
         to have no pods is an old revision.
@@ -83,13 +97,12 @@ class AuditedWorkloads:
             pending[self._owner(key)] += count
         for key, (kind, text) in sorted(self._texts.items()):
             owner = self._owner(key)
-            workload = Workload.read(orjson.loads(text), kind, key.namespace, release=context.release)
+            workload = Workload.read(orjson.loads(text), kind, key.namespace)
             selected = self.selector is None or self.selector.matches(workload.labels)
             if not selected or (owner != key and (owner in self._texts or not workload.replicas)):
                 yield None
-                continue
-            found = audit(workload, context, pending=pending[owner])
-            yield found if owner == key else replace(found, kind=owner.kind, name=owner.name)
+            else:
+                yield ClusterWorkload(workload, owner.kind, owner.name, pending[owner])
 
     def _owner(self, key: _Key) -> _Key:
         return self._owners.get(key, key)

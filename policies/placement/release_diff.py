@@ -1,0 +1,168 @@
+"""What an upgrade of Kubernetes changes for a workload, and which of its changes is responsible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from policies.config.context import AdmissionContext
+from policies.model.version import KubernetesVersion
+from policies.placement.cluster_workloads import ClusterWorkload
+from policies.placement.placement import PlacementError, place
+from policies.scheduler.releases import CHANGES, ReleaseChange, behavior_of
+from policies.scheduler.request import AppliedConstraint
+
+
+class DiffKind(StrEnum):
+    """What differs for a workload, the gravest first."""
+
+    #: The API server refuses the object or its pods in one release alone.
+    VALIDITY = "validity"
+    #: Other nodes are feasible for the next pod.
+    NODES = "nodes"
+    #: Other nodes are the best ones.
+    BEST = "best"
+    #: Only scores differ: the best nodes stay the best.
+    SCORES = "scores"
+    #: The constraints in force differ, though not on this cluster.
+    CONSTRAINTS = "constraints"
+    #: The scheduler's message differs.
+    MESSAGE = "message"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseOutcome:
+    """What one release makes of a workload.
+
+    Attributes:
+        errors: Why the API server refuses it; empty if it does not.
+        constraints: Those in force.
+        counts_all: Whether an empty selector counts.
+        feasible: The feasible nodes for the next pod.
+        best: The best of them.
+        totals: The totals of the feasible nodes.
+        message: The condition of the next pod; empty if it fits somewhere.
+    """
+
+    errors: tuple[str, ...] = ()
+    constraints: tuple[AppliedConstraint, ...] = ()
+    counts_all: bool = False
+    feasible: tuple[str, ...] = ()
+    best: tuple[str, ...] = ()
+    totals: tuple[int, ...] = ()
+    message: str = ""
+
+    def difference(self, later: ReleaseOutcome) -> DiffKind | None:
+        """Return the gravest difference to what a later release makes of the workload."""
+        pairs = (
+            (DiffKind.VALIDITY, self.errors, later.errors),
+            (DiffKind.NODES, self.feasible, later.feasible),
+            (DiffKind.BEST, self.best, later.best),
+            (DiffKind.SCORES, self.totals, later.totals),
+            (DiffKind.CONSTRAINTS, self._meaning, later._meaning),
+            (DiffKind.MESSAGE, self.message, later.message),
+        )
+        return next((kind for kind, before, after in pairs if before != after), None)
+
+    @property
+    def _meaning(self) -> object:
+        empty = any(each.selector is not None and each.selector.empty for each in self.constraints)
+        return self.constraints, empty and self.counts_all
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadDiff:
+    """A workload for which two releases differ.
+
+    Attributes:
+        namespace: Its namespace.
+        kind: Its kind.
+        name: Its name.
+        difference: The gravest difference.
+        before: What the earlier release makes of it.
+        after: What the later release makes of it.
+        responsible: The changes between the releases that make a difference as grave, in their order.
+    """
+
+    namespace: str
+    kind: str
+    name: str
+    difference: DiffKind
+    before: ReleaseOutcome
+    after: ReleaseOutcome
+    responsible: tuple[ReleaseChange, ...]
+
+    @property
+    def breaks(self) -> bool:
+        """Whether pods that the earlier release places are refused, or fit nowhere, in the later one."""
+        refused = bool(self.after.errors) and not self.before.errors
+        return refused or (bool(self.before.feasible) and not self.after.feasible)
+
+
+def changes_between(before: KubernetesVersion, after: KubernetesVersion) -> list[ReleaseChange]:
+    """Return the changes that an upgrade brings, in their order."""
+    return [change for change in CHANGES if before < change.since <= after]
+
+
+def diff_releases(
+    entry: ClusterWorkload, context: AdmissionContext, before: KubernetesVersion, after: KubernetesVersion
+) -> WorkloadDiff | None:
+    """Compare what two releases make of a workload; None if that is the same.
+
+    Args:
+        entry: The workload.
+        context: The cluster, which must be there, and what gives constraints.
+        before: The earlier release.
+        after: The later release.
+    """
+    with context.reading():
+        first = _outcome(entry, replace(context, kubernetes_version=before))
+        last = _outcome(entry, replace(context, kubernetes_version=after))
+        difference = first.difference(last)
+        if difference is None:
+            return None
+        gravest = list(DiffKind)[: list(DiffKind).index(difference) + 1]
+        steps = _steps(entry, context, before, after, first)
+        responsible = tuple(change for change, kind in steps if kind in gravest)
+    return WorkloadDiff(
+        namespace=entry.workload.namespace,
+        kind=entry.kind,
+        name=entry.name,
+        difference=difference,
+        before=first,
+        after=last,
+        responsible=responsible,
+    )
+
+
+def _steps(
+    entry: ClusterWorkload,
+    context: AdmissionContext,
+    before: KubernetesVersion,
+    after: KubernetesVersion,
+    outcome: ReleaseOutcome,
+) -> Iterator[tuple[ReleaseChange, DiffKind | None]]:
+    """Yield the difference that each change makes beside all those before it."""
+    behavior = behavior_of(before)
+    for change in changes_between(before, after):
+        behavior = replace(behavior, **{change.field: change.value})
+        now = _outcome(entry, replace(context, kubernetes_version=before, judged_as=behavior))
+        yield change, outcome.difference(now)
+        outcome = now
+
+
+def _outcome(entry: ClusterWorkload, context: AdmissionContext) -> ReleaseOutcome:
+    try:
+        verdict = place(replace(entry.workload, release=context.release), context).verdict
+    except PlacementError as error:
+        return ReleaseOutcome(errors=tuple(map(str, error.errors)))
+    feasible = verdict.feasible.nonzero()[0]
+    return ReleaseOutcome(
+        constraints=verdict.request.constraints,
+        counts_all=verdict.request.behavior.empty_selector_counts,
+        feasible=tuple(verdict.names[node] for node in feasible.tolist()),
+        best=tuple(verdict.names[node] for node in verdict.best),
+        totals=tuple(verdict.total[feasible].tolist()),
+        message=verdict.condition,
+    )

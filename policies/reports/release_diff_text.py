@@ -1,0 +1,98 @@
+"""What an upgrade of Kubernetes changes, as text for a person in a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from policies.manifests.sanitize import one_line
+from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.placement.release_diff import DiffKind, WorkloadDiff
+from policies.reports.wording import print_all, sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseDiff:
+    """The workloads of a cluster under two releases.
+
+    Attributes:
+        before: The earlier release.
+        after: The later release.
+        total: How many workloads were compared.
+        workloads: Those for which the releases differ, the gravest differences first.
+    """
+
+    before: KubernetesVersion
+    after: KubernetesVersion
+    total: int
+    workloads: tuple[WorkloadDiff, ...]
+
+    @property
+    def breaks(self) -> bool:
+        """Whether the later release refuses or cannot place pods that the earlier one places."""
+        return any(found.breaks for found in self.workloads)
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the comparison does not say."""
+        scores = f"scores are those of Kubernetes {KNOWN_VERSION} in every release"
+        newer = f"nothing is known of releases after {KNOWN_VERSION} but what has been announced"
+        return (scores, newer) if self.after > KNOWN_VERSION else (scores,)
+
+
+def render(diff: ReleaseDiff, *, width: int, color: bool) -> str:
+    """Return what a person reads, no line longer than the width of the terminal but the scheduler's."""
+    return print_all(_parts(diff), width=width, color=color)
+
+
+def what(found: WorkloadDiff) -> str:
+    """Return what differs for a workload, in one line."""
+    before, after = found.before, found.after
+    match found.difference:
+        case DiffKind.VALIDITY:
+            return f"{_validity(before.errors)} → {_validity(after.errors)}"
+        case DiffKind.NODES:
+            return f"feasible nodes: {len(before.feasible):,} → {len(after.feasible):,}"
+        case DiffKind.BEST:
+            return f"best nodes: {_named(before.best)} → {_named(after.best)}"
+        case DiffKind.SCORES:
+            return "scores differ; the best nodes stay the best"
+        case DiffKind.CONSTRAINTS:
+            return "the constraints in force differ, though not for the next pod on this cluster"
+        case DiffKind.MESSAGE:
+            return "only the scheduler's message differs"
+
+
+def _parts(diff: ReleaseDiff) -> Iterator[RenderableType]:
+    for found in diff.workloads:
+        yield Text.assemble(
+            (one_line(f"{found.kind} {found.namespace}/{found.name}"), "bold"),
+            ": ",
+            (what(found), "red" if found.breaks else ""),
+        )
+        if found.after.message and not found.before.message:
+            yield sentence(f"  {found.after.message}")
+        for change in found.responsible:
+            yield Padding(Text(f"{change.since}: {change.what}"), (0, 0, 0, 2))
+            yield Padding(Text(change.source, "dim"), (0, 0, 0, 2))
+        yield ""
+    counts = Counter(found.difference for found in diff.workloads)
+    listed = ", ".join(f"{kind} {counts[kind]:,}" for kind in DiffKind if counts[kind])
+    title = f"Kubernetes {diff.before} → {diff.after}: {diff.total:,} workloads"
+    yield Text(f"{title}, {len(diff.workloads):,} differ{f' ({listed})' if listed else ''}")
+    for limit in diff.limits:
+        yield Text(f"Note: {limit}")
+
+
+def _validity(errors: tuple[str, ...]) -> str:
+    return one_line(errors[0]) if errors else "valid"
+
+
+def _named(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - 1:,} more" if len(names) > 1 else ""
+    return f"{one_line(names[0])}{more}" if names else "none"

@@ -1,0 +1,75 @@
+"""What the commands share that look at every workload of a cluster: options, reading, progress."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple, TypeVar
+
+import click
+
+from policies.config.context import AdmissionContext
+from policies.manifests.errors import UsageError
+from policies.model.label_query import parse_label_query
+from policies.placement.cluster_workloads import ClusterWorkload, ClusterWorkloads
+from policies.scheduler.index import ClusterIndex
+from webhook.cli.placement import read_context
+from webhook.cli.placement_options import PlacementOptions, cluster_options
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+#: Workloads from which a bar is shown; they take about a second.
+_MANY: Final = 500
+
+
+class ReadCluster(NamedTuple):
+    """A cluster with its workloads, and what they are judged by."""
+
+    workloads: ClusterWorkloads
+    context: AdmissionContext
+    cluster: ClusterIndex
+
+
+def workload_options(function: _Command) -> _Command:
+    """Add the options that say which workloads of which cluster."""
+    selector = click.option(
+        "-l",
+        "--selector",
+        default="",
+        metavar="QUERY",
+        help="Only workloads with these labels, in kubectl's syntax.",
+    )
+    namespace = click.option("-n", "--namespace", default="", help="Only workloads of this namespace.")
+    return cluster_options(namespace(selector(function)))
+
+
+def read_workloads(options: PlacementOptions, namespace: str, selector: str) -> ReadCluster:
+    """Read a cluster.
+
+    Raises:
+        OSError: A file cannot be opened.
+        DocumentError: A file is not what it should be.
+        UsageError: Options that do not go together, or no cluster.
+        ClusterError: The live cluster cannot be read.
+    """
+    options.check_cluster()
+    if not options.cluster and not options.live:
+        raise UsageError("either --live or --cluster FILE is required")
+    workloads = ClusterWorkloads(
+        options.kinds(), namespace, parse_label_query(selector) if selector else None
+    )
+    context = read_context(options, workloads, everything=True)
+    if context.cluster is None:
+        raise ValueError("a cluster was read")
+    return ReadCluster(workloads, context, context.cluster)
+
+
+def shown(workloads: ClusterWorkloads, doing: str) -> Iterator[ClusterWorkload]:
+    """Yield each workload, with a bar on a terminal while there are many."""
+    entries = workloads.each()
+    if len(workloads) >= _MANY and sys.stderr.isatty():
+        from rich.console import Console  # noqa: PLC0415  # takes long to import
+        from rich.progress import track  # noqa: PLC0415
+
+        entries = iter(track(entries, doing, len(workloads), console=Console(stderr=True), transient=True))
+    return (entry for entry in entries if entry is not None)

@@ -1,0 +1,84 @@
+"""``evenkeel diff``: what an upgrade of Kubernetes changes for the workloads of a cluster."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import click
+
+from policies.manifests.errors import UsageError
+from policies.placement.release_diff import DiffKind, diff_releases
+from policies.reports import release_diff_json, release_diff_text
+from policies.reports.release_diff_text import ReleaseDiff
+from policies.scheduler.releases import parse_release
+from webhook.cli.answers import print_answer
+from webhook.cli.cluster_workloads import read_workloads, shown, workload_options
+from webhook.cli.placement_options import PlacementOptions, show
+
+#: Exit codes: the upgrade breaks nothing, pods would be refused or fit nowhere.
+CLEAN, BREAKS = 0, 1
+#: Columns of the text where there is no terminal.
+PIPED: Final = 120
+
+#: Shown below the options as it stands: click wraps everything else.
+_EXAMPLES = """\b
+evenkeel diff --from 1.33 --to 1.37 --live
+evenkeel diff --to 1.38 --cluster cluster.json -n shop -o json
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@workload_options
+@click.option(
+    "--from",
+    "before",
+    default="",
+    metavar="VERSION",
+    help="The release before the upgrade.  [default: the cluster's]",
+)
+@click.option("--to", "after", required=True, metavar="VERSION", help="The release after the upgrade.")
+@click.option(
+    "-o", "--format", "form", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True
+)
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    *,
+    namespace: str,
+    selector: str,
+    before: str,
+    after: str,
+    form: str,
+    **values: Any,
+) -> None:  # the options of the cluster
+    """Show which workloads an upgrade of Kubernetes changes, and by which of its changes.
+
+    The next pod of each workload with a number of replicas is scheduled on the cluster as both releases
+    would. What differs is shown with the entries of the table of releases that are responsible.
+
+    Exit codes: 0 nothing breaks, 1 pods would be refused or fit nowhere after the upgrade, 2 bad usage or
+    input, 3 could not run.
+    """
+    earliest, latest = (parse_release(text) if text else None for text in (before, after))
+    found, judged_by, _ = read_workloads(PlacementOptions(**values), namespace, selector)
+    first, last = earliest or judged_by.kubernetes_version, latest or judged_by.kubernetes_version
+    if first >= last:
+        raise UsageError(f"--to: Invalid value: {last}: must be a release after {first}")
+    total, differing = 0, []
+    for entry in shown(found, "Comparing"):
+        total += 1
+        if (different := diff_releases(entry, judged_by, first, last)) is not None:
+            differing.append(different)
+    order = list(DiffKind)
+    differing.sort(key=lambda each: (not each.breaks, order.index(each.difference)))
+    diff = ReleaseDiff(before=first, after=last, total=total, workloads=tuple(differing))
+    if form == "text":
+        show(
+            context,
+            lambda width, color: release_diff_text.render(diff, width=width, color=color),
+            piped=PIPED,
+        )
+    else:
+        print_answer(release_diff_json.render(diff), form)
+    context.exit(BREAKS if diff.breaks else CLEAN)
