@@ -180,6 +180,7 @@ GUARDED: dict[str, Manifest | None] = {
     "/metrics": None,
     "/v1/score": {"pod": pod("web")},
     "/v1/explain": {"pod": pod("web")},
+    "/v1/simulate": {"queue": [pod("web")]},
     "/v1/lint": {"objects": []},
 }
 

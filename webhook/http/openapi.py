@@ -9,7 +9,8 @@ from typing import Any, Final
 from webhook.admission.review import API_VERSION
 from webhook.http.scoring.explain_schemas import EXPLAIN_SCHEMAS
 from webhook.http.scoring.schemas import SCHEMAS
-from webhook.http.scoring.screen import DEFAULT_COLUMNS, FEASIBLE_NODES, MOST_COLUMNS
+from webhook.http.scoring.screen import DEFAULT_COLUMNS, FEASIBLE_NODES, MOST_COLUMNS, PENDING_PODS
+from webhook.http.scoring.simulate_schemas import SIMULATE_SCHEMAS
 from webhook.lint.request import lint_schemas
 from webhook.rbac import PROXIED_HEADER
 from webhook.schema_forms import Schema
@@ -68,8 +69,8 @@ _SECURITY_SCHEMES: Final[dict[str, Schema]] = {
         "type": "http",
         "scheme": "bearer",
         "description": "A Kubernetes token for the audience evenkeel; for /metrics also one for the API "
-        "server. Its owner needs a right in the API group evenkeel.dev: create placements for /v1/score "
-        "and /v1/explain, create lintreports for /v1/lint, get metrics for /metrics.",
+        "server. Its owner needs a right in the API group evenkeel.dev: create placements for /v1/score, "
+        "/v1/explain and /v1/simulate, create lintreports for /v1/lint, get metrics for /metrics.",
     },
     "proxiedToken": {
         "type": "apiKey",
@@ -117,6 +118,7 @@ def document() -> dict[str, Any]:
             "/v1/explain": {
                 "post": _scoring("explain", "Explain where a pod would go, or why nowhere.", "Explanation")
             },
+            "/v1/simulate": {"post": _simulation()},
             "/v1/lint": {
                 "post": _guarded(
                     _posted("lint", "Ask the linter's rules of objects.", "LintRequest", "LintReport")
@@ -136,6 +138,7 @@ def document() -> dict[str, Any]:
             "schemas": {
                 **SCHEMAS,
                 **EXPLAIN_SCHEMAS,
+                **SIMULATE_SCHEMAS,
                 **lint_schemas(),
                 "Error": _ERROR,
                 "AdmissionReview": _REVIEW,
@@ -146,18 +149,26 @@ def document() -> dict[str, Any]:
 
 
 def _scoring(name: str, summary: str, answer: str) -> dict[str, Any]:
-    """Return an operation whose answer may be had as JSON or as text."""
+    """Return the operation that answers a score request."""
     operation = _guarded(_posted(name, summary, "ScoreRequest", answer))
-    operation["parameters"] = _SCREEN
+    return _readable(operation, _SCREEN, FEASIBLE_NODES, "Nodes that the pod fits.")
+
+
+def _simulation() -> dict[str, Any]:
+    summary = "Schedule pods one after another, each bound before the next."
+    operation = _guarded(_posted("simulate", summary, "SimulateRequest", "Simulation"))
+    screen = [parameter for parameter in _SCREEN if parameter["name"] != "wide"]
+    return _readable(operation, screen, PENDING_PODS, "Pods that got no node.")
+
+
+def _readable(
+    operation: dict[str, Any], screen: list[dict[str, Any]], header: str, meaning: str
+) -> dict[str, Any]:
+    """Return an operation whose answer may be had as JSON or as text, with a number in a header."""
     success = operation["responses"]["200"]
     success["content"]["text/plain"] = {"schema": {"type": "string", "description": "For a person."}}
-    success["headers"] = {
-        FEASIBLE_NODES: {
-            "description": "Nodes that the pod fits.",
-            "schema": {"type": "integer", "minimum": 0},
-        }
-    }
-    return operation | {"tags": ["placement"]}
+    success["headers"] = {header: {"description": meaning, "schema": {"type": "integer", "minimum": 0}}}
+    return operation | {"parameters": screen, "tags": ["placement"]}
 
 
 def _guarded(operation: dict[str, Any], also: Mapping[int, str] | None = None) -> dict[str, Any]:

@@ -59,6 +59,7 @@ GUARDED: Final[Mapping[str, Guarded]] = {
     "/metrics": Guarded(frozenset({"GET", "HEAD"}), Resource.METRICS, None),
     "/v1/score": Guarded(frozenset({"POST"}), Resource.PLACEMENTS, _score_limit),
     "/v1/explain": Guarded(frozenset({"POST"}), Resource.PLACEMENTS, _score_limit),
+    "/v1/simulate": Guarded(frozenset({"POST"}), Resource.PLACEMENTS, _score_limit),
     "/v1/lint": Guarded(frozenset({"POST"}), Resource.LINT_REPORTS, _body_limit),
 }
 

@@ -85,6 +85,25 @@ def test_real_answers(state: ServerState, fields: dict[str, Any]) -> None:
     _validator("Explanation").validate(explanation.json)
 
 
+@pytest.mark.parametrize(
+    "request_",
+    [
+        pytest.param({"queue": [a_pod(), {"kind": None, "spec": {"nodeName": "gone"}}]}, id="a queue"),
+        pytest.param({"workload": a_workload(), "replicas": 3, "seed": 1}, id="replicas"),
+        pytest.param({"workload": a_workload(spec={"topologySpreadConstraints": [SOFT]})}, id="constraints"),
+        pytest.param({"queue": [], "kubernetesVersion": "1.30", "defaults": None}, id="nothing"),
+    ],
+)
+def test_real_simulations(state: ServerState, request_: dict[str, Any]) -> None:
+    """The same of simulations."""
+    request = request_ | {"cluster": CLUSTER}
+    _validator("SimulateRequest").validate(request)
+    answer = a_client(state).post("/v1/simulate", json=request)
+
+    assert 200 == answer.status_code, answer.text
+    _validator("Simulation").validate(answer.json)
+
+
 @pytest.mark.parametrize("fields", [{"x": 1}, {"pod": 3}, {"cluster": {"pots": []}}, {"pod": a_policy()}])
 def test_real_errors(state: ServerState, fields: dict[str, Any]) -> None:
     """Errors are as the schema says."""

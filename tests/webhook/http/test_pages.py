@@ -22,6 +22,7 @@ from webhook.rbac import Resource
 SHOWN = {
     ("POST", "/v1/score"): "placements",
     ("POST", "/v1/explain"): "placements",
+    ("POST", "/v1/simulate"): "placements",
     ("POST", "/v1/lint"): "lintreports",
     ("GET", "/metrics"): "metrics",
 }

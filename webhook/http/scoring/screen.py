@@ -14,6 +14,8 @@ from webhook.http.scoring.request import RequestError
 TEXT: Final = "text/plain; charset=utf-8"
 #: The header that tells a program what the text tells a person.
 FEASIBLE_NODES: Final = "Evenkeel-Feasible-Nodes"
+#: The same of a simulation: how many pods got no node.
+PENDING_PODS: Final = "Evenkeel-Pending-Pods"
 #: Columns of a text where the request does not say. What terminals have had for long.
 DEFAULT_COLUMNS: Final = 80
 #: Columns that a text may be asked for in.

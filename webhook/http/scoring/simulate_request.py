@@ -40,6 +40,10 @@ from webhook.http.scoring.request import (
 FIELDS: Final = field_names("queue", "workload", "replicas", "seed", *CONTEXT_FIELDS)
 #: The most pods that are scheduled: Kubernetes supports clusters of up to 150,000.
 MOST_PODS: Final = 150_000
+#: What one request may cost: each pod costs its nodes, and besides as much as ``POD_COST`` of them. It takes
+#: some seconds on a slow machine, which is less than the timeout of a request.
+MOST_WORK: Final = 15_000_000
+POD_COST: Final = 1_000
 
 #: The rule that a request breaks with a number that is too small or too large.
 NUMBER_OUT_OF_RANGE: Final = "number-out-of-range"
@@ -126,9 +130,20 @@ class SimulateRequest:
         except PlacementError as error:
             at = _WORKLOAD if self.queue is None else FieldPath()
             errors += (replace(entry, path=at + entry.path) for entry in error.errors)
+        if queue is not None:
+            errors += self._work_errors(len(queue.pods), queue.cluster.node_count)
         if errors or queue is None:
             raise RequestError(tuple(errors))
         return queue
+
+    def _work_errors(self, pods: int, nodes: int) -> list[FieldError]:
+        """Return what keeps a request from being answered in bounded time."""
+        most = MOST_WORK // (nodes + POD_COST)
+        if pods <= most:
+            return []
+        path = _REPLICAS if self.queue is None else _QUEUE
+        text = f"with {nodes:,} nodes one request may schedule at most {most:,} pods"
+        return [invalid_value(path, pods, text, NUMBER_OUT_OF_RANGE)]
 
 
 def simulate_request(

@@ -1,4 +1,4 @@
-"""Where the next pod of an object would go, as numbers for programs or as text for people."""
+"""Where pods would go, as numbers for programs or as text for people."""
 
 from __future__ import annotations
 
@@ -6,20 +6,29 @@ import time
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from flask import Blueprint, Response, request
 
 from policies.config.context import AdmissionContext
 from policies.placement.explain import Explained, explain_object
 from policies.placement.placement import Placement
-from policies.reports import explain_json, explain_text, score_json, score_table
+from policies.placement.scheduling_queue import SimulatedQueue
+from policies.reports import (
+    explain_json,
+    explain_text,
+    score_json,
+    score_table,
+    simulate_json,
+    simulate_text,
+)
 from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
 from webhook.http.body import RefusalError
 from webhook.http.problems import JSON
 from webhook.http.scoring.place import judge_request, place_for_scores
 from webhook.http.scoring.request import CLUSTER, RequestError
-from webhook.http.scoring.screen import FEASIBLE_NODES, TEXT, Screen, is_wide, read_screen
+from webhook.http.scoring.screen import FEASIBLE_NODES, PENDING_PODS, TEXT, Screen, is_wide, read_screen
+from webhook.http.scoring.simulate_request import simulate_request
 from webhook.http.views.compute import compute
 from webhook.http.views.current_state import state
 from webhook.telemetry.logs import LOGGER, Value
@@ -27,6 +36,20 @@ from webhook.telemetry.logs import LOGGER, Value
 blueprint = Blueprint("scoring", __name__)
 
 _Found = TypeVar("_Found")
+
+
+class _Answer(NamedTuple):
+    """What is answered.
+
+    Attributes:
+        text: JSON, or a text for people.
+        header: What it comes down to: the name and the value of a header.
+        fields: What is logged of it.
+    """
+
+    text: str | bytes
+    header: tuple[str, str]
+    fields: dict[str, Value]
 
 
 @blueprint.post("/v1/score")
@@ -39,7 +62,7 @@ def score() -> Response:
             return placement, text
         return placement, score_json.render(placement)
 
-    return _answer(place_for_scores, render)
+    return _placed(place_for_scores, render)
 
 
 @blueprint.post("/v1/explain")
@@ -53,35 +76,61 @@ def explain() -> Response:
         return explained.placement, explain_json.render(explained)
 
     examples = EVERY_NODE if is_wide(request.args) else EXAMPLES
-    return _answer(partial(explain_object, examples=examples), render)
+    return _placed(partial(explain_object, examples=examples), render)
 
 
-def _answer(
+@blueprint.post("/v1/simulate")
+def simulate() -> Response:
+    """Answer what becomes of pods that are scheduled one after another."""
+
+    def work(body: bytes, context: AdmissionContext, screen: Screen | None) -> _Answer:
+        simulated = simulate_request(body, context)
+        text: str | bytes
+        if screen is None:
+            text = simulate_json.render(simulated)
+        else:
+            text = simulate_text.render(simulated, width=screen.columns, color=screen.color)
+        pending = simulated.simulation.pending
+        return _Answer(text, (PENDING_PODS, str(pending)), _simulation_fields(simulated))
+
+    return _answer(work)
+
+
+def _placed(
     judge: Callable[[dict[str, Any], AdmissionContext], _Found],
     render: Callable[[_Found, Screen | None], tuple[Placement, str | bytes]],
 ) -> Response:
-    """Judge what the request asks about, and answer what is made of it.
+    """Judge what the request asks about, and answer what is made of it; fails as ``_answer``."""
+
+    def work(body: bytes, context: AdmissionContext, screen: Screen | None) -> _Answer:
+        placement, text = render(judge_request(body, context, judge), screen)
+        feasible = str(placement.verdict.feasible_count)
+        return _Answer(text, (FEASIBLE_NODES, feasible), _fields(placement))
+
+    return _answer(work)
+
+
+def _answer(work: Callable[[bytes, AdmissionContext, Screen | None], _Answer]) -> Response:
+    """Answer what some work makes of the body of the request.
 
     Raises:
         RefusalError: The request cannot be read or answered, or not now.
     """
     server, started = state(), time.perf_counter()
     context, screen = server.usable_context(), _screen()
-
-    def work(body: bytes) -> tuple[str | bytes, int, dict[str, Value]]:
-        placement, text = render(judge_request(body, context, judge), screen)
-        return text, placement.verdict.feasible_count, _fields(placement)
-
     try:
-        text, feasible, fields = compute(work, context)
+        found = compute(lambda body: work(body, context, screen), context)
     except RefusalError as error:
         if context.withheld and any(entry.path == CLUSTER for entry in error.errors):
             raise RefusalError(HTTPStatus.SERVICE_UNAVAILABLE, context.withheld) from error
         raise
-    fields |= {"path": request.path, "ms": round((time.perf_counter() - started) * 1000, 3)}
+    fields = found.fields | {
+        "path": request.path,
+        "ms": round((time.perf_counter() - started) * 1000, 3),
+    }
     LOGGER.info("scored", extra={"fields": fields})
-    answer = Response(text, content_type=JSON if screen is None else TEXT)
-    answer.headers[FEASIBLE_NODES] = str(feasible)
+    answer = Response(found.text, content_type=JSON if screen is None else TEXT)
+    answer.headers[found.header[0]] = found.header[1]
     return answer
 
 
@@ -108,4 +157,13 @@ def _fields(placement: Placement) -> dict[str, Value]:
         "name": name if isinstance(name, str) else "",
         "nodes": len(verdict.names),
         "feasible": verdict.feasible_count,
+    }
+
+
+def _simulation_fields(simulated: SimulatedQueue) -> dict[str, Value]:
+    """Return what is logged of the answer of a simulation."""
+    return {
+        "nodes": simulated.queue.cluster.node_count,
+        "pods": len(simulated.queue.pods),
+        "pending": simulated.simulation.pending,
     }

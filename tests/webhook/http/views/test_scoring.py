@@ -1,12 +1,14 @@
-"""POST /v1/score and /v1/explain without a server: what is read, answered and refused."""
+"""POST /v1/score, /v1/explain and /v1/simulate without a server: what is read, answered and refused."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
+import orjson
 import pytest
 
+from tests.builders import a_pod, a_workload
 from tests.webhook.http.client import a_client
 from tests.webhook.http.scoring.requests import a_body, a_request
 from webhook.http.state import ServerState
@@ -100,3 +102,36 @@ def test_busy(state: ServerState) -> None:
 
         assert (503, "1") == (answer.status_code, answer.headers["Retry-After"])
     assert 200 == client.post("/v1/score", json=a_request()).status_code
+
+
+def test_a_simulation(state: ServerState) -> None:
+    """A simulation is answered as JSON or as text; a header says how many pods stay pending."""
+    body = a_request(pod=None) | {"queue": [a_pod(), a_pod(name="gone", spec={"nodeName": "gone"})]}
+    client = a_client(state)
+    answer = client.post("/v1/simulate", json=body)
+    text = client.post("/v1/simulate?columns=30", json=body, headers={"Accept": "text/plain"})
+
+    assert answer.json is not None
+    assert ("1", 1) == (answer.headers["Evenkeel-Pending-Pods"], answer.json["pending"])
+    assert ("text/plain", "1") == (text.mimetype, text.headers["Evenkeel-Pending-Pods"])
+    assert "What stays pending" in text.text
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        pytest.param(b"[]", 400, id="400: no object"),
+        pytest.param(b'{"queue": ' + b"[" * 3000 + b"]" * 3000 + b"}", 400, id="400: deep"),
+        pytest.param(orjson.dumps({"queue": [{}] * 300}), 400, id="400: pods that are none"),
+        pytest.param(orjson.dumps({"queue": [], "seed": 2**63}), 400, id="400: a large number"),
+        pytest.param(b'{"workload": {"kind": "Pod"}, "replicas": 1e400}', 400, id="400: no number"),
+        pytest.param(orjson.dumps({"workload": a_workload(), "replicas": 150_000}), 400, id="400: much work"),
+    ],
+)
+def test_hostile_simulations(state: ServerState, body: bytes, status: int) -> None:
+    """What would take long or is no request is refused at once, with the place of the mistake."""
+    answer = a_client(state).post("/v1/simulate", data=body, content_type=JSON)
+
+    assert status == answer.status_code, answer.text
+    assert answer.json is not None
+    assert {"error", "details"} == answer.json.keys()
