@@ -128,6 +128,7 @@ TESTED_ELSEWHERE = {
     "webhook/rbac.py": "tests/deploy/test_access.py",
     "webhook/cli/serve.py": "tests/webhook/test_server.py",
     "webhook/http/scoring/explain_schemas.py": "tests/webhook/http/test_openapi.py",
+    "webhook/http/scoring/simulate_schemas.py": "tests/webhook/http/test_openapi.py",
     "webhook/schema_forms.py": "tests/webhook/http/test_openapi.py",
     "webhook/http/scoring/schemas.py": "tests/webhook/http/test_openapi.py",
     "webhook/gunicorn/application.py": "tests/webhook/test_server.py",
