@@ -16,6 +16,7 @@ from policies.manifests.fields import (
     unsupported_value,
 )
 from policies.model.version import KubernetesVersion
+from policies.placement.distribution import Distribution, DistributionTally
 from policies.placement.placement import (
     DAEMON_SET,
     PlacementError,
@@ -62,13 +63,30 @@ class SimulatedQueue:
 
     Attributes:
         queue: The queue.
-        simulation: What became of them.
+        simulation: What became of them; the first time, if there were several.
         seed: What ties were broken by at random; None where the first node by name was taken.
+        wanted: How often the pods were to be scheduled.
+        distribution: What became of them every time; None if they were to be scheduled once.
     """
 
     queue: SchedulingQueue
     simulation: Simulation
     seed: int | None = None
+    wanted: int = 1
+    distribution: Distribution | None = None
+
+    @property
+    def pending(self) -> int:
+        """The most pods that stayed pending any time."""
+        ends = self.distribution.pending if self.distribution is not None else ()
+        return max(ends, default=self.simulation.pending)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all pods were tried, every time."""
+        return self.simulation.complete and (
+            self.distribution is None or self.distribution.runs == self.wanted
+        )
 
 
 def simulate_queue(
@@ -76,7 +94,9 @@ def simulate_queue(
     *,
     choose: TieBreaker = first_by_name,
     seed: int | None = None,
+    runs: int | None = None,
     on_step: Callable[[Step], None] = lambda _step: None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> SimulatedQueue:
     """Schedule the pods of a queue: see ``simulate``.
 
@@ -84,12 +104,32 @@ def simulate_queue(
         queue: The queue.
         choose: Chooses one of several best nodes.
         seed: What it was made of; None for the first by name.
+        runs: How often to schedule the pods, each time on the same cluster, to see how the ends differ.
         on_step: Called after each pod.
+        stop: Whether to schedule no more pods. What one time was not finished does not count, but the first.
     """
-    # Pods of every namespace: those of a queue may be in any.
-    fork = queue.cluster.fork("")
-    simulation = simulate(queue.pods, fork, choose=choose, on_step=on_step)
-    return SimulatedQueue(queue=queue, simulation=simulation, seed=seed)
+
+    def once() -> Simulation:
+        # With pods of every namespace: those of a queue may be in any.
+        fork = queue.cluster.fork("")
+        return simulate(queue.pods, fork, choose=choose, on_step=on_step, stop=stop)
+
+    first = simulation = once()
+    tally = DistributionTally()
+    tally.add(first)
+    for _ in range(1, runs or 1):
+        if not simulation.complete or stop():
+            break
+        simulation = once()
+        if simulation.complete:
+            tally.add(simulation)
+    return SimulatedQueue(
+        queue=queue,
+        simulation=first,
+        seed=seed,
+        wanted=runs or 1,
+        distribution=None if runs is None else tally.distribution(),
+    )
 
 
 def queue_replicas(

@@ -49,20 +49,27 @@ class Simulation:
 
     Attributes:
         steps: Of each pod, in the order in which they were scheduled.
+        queued: How many pods there are; more than steps if the simulation was stopped.
         domains: Of each constraint in force, for each of the first ``MOST_COUNTED`` different pods.
         all_counted: Whether there are no more different pods.
         unmodeled: What else a scheduler looks at in these pods, as the API names it.
     """
 
     steps: tuple[Step, ...]
+    queued: int
     domains: tuple[DomainChange, ...]
     all_counted: bool
     unmodeled: tuple[str, ...]
 
     @property
     def pending(self) -> int:
-        """How many pods stay pending."""
+        """How many of the pods that were tried stay pending."""
         return sum(step.node is None for step in self.steps)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all pods were tried."""
+        return len(self.steps) == self.queued
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +91,7 @@ def simulate(
     *,
     choose: TieBreaker = first_by_name,
     on_step: Callable[[Step], None] = lambda _step: None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Simulation:
     """Schedule pods one after another; those that fit nowhere stay pending, and the next is tried.
 
@@ -92,17 +100,21 @@ def simulate(
         cluster: A fork, which has the pods afterwards.
         choose: Chooses one of several best nodes.
         on_step: Called after each pod.
+        stop: Whether to schedule no more pods; asked before each.
     """
     counted, all_counted = _different(queue)
     before = [_domains(entry.request, cluster) for entry in counted]
     steps = []
     for entry in queue:
+        if stop():
+            break
         step = schedule(entry.request, cluster, entry.name, choose)
         steps.append(step)
         on_step(step)
     after = [_domains(entry.request, cluster) for entry in counted]
     return Simulation(
         steps=tuple(steps),
+        queued=len(queue),
         domains=tuple(
             DomainChange(
                 pod=entry.name,

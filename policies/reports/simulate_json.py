@@ -16,9 +16,8 @@ from policies.scheduler.binding import Step
 def render(simulated: SimulatedQueue) -> bytes:
     """Return a simulation as one line of JSON, without its end.
 
-    ``{"kubernetesVersion", "nodes", "revision", "replicas", "steps", "pending", "domains", "allDomains",
-    "notModeled", "notLookedAt"}``; a step has ``node``, ``score`` (absent where one node alone was feasible),
-    ``feasible`` and ``tied``, or ``message`` and ``condition``.
+    A step has ``node``, ``score`` (absent where one node alone was feasible), ``feasible`` and ``tied``, or
+    ``message`` and ``condition``. Of several runs all but ``runs`` is about the first.
     """
     queue, simulation = simulated.queue, simulated.simulation
     return orjson.dumps(
@@ -27,10 +26,13 @@ def render(simulated: SimulatedQueue) -> bytes:
             "nodes": queue.cluster.node_count,
             "revision": None if queue.prepared is None else revision_fields(queue.prepared),
             "replicas": _replica_fields(queue.replicas),
+            "seed": simulated.seed,
             "steps": [step_fields(step) for step in simulation.steps],
+            "complete": simulation.complete,
             "pending": simulation.pending,
             "domains": [_domain_fields(change) for change in simulation.domains],
             "allDomains": simulation.all_counted,
+            "runs": _run_fields(simulated),
             "notModeled": list(simulation.unmodeled),
             "notLookedAt": list(NOT_LOOKED_AT),
         }
@@ -59,4 +61,25 @@ def _domain_fields(change: DomainChange) -> dict[str, Any]:
         "before": dict(change.before),
         "after": dict(change.after),
         "skew": change.skew,
+    }
+
+
+def _run_fields(simulated: SimulatedQueue) -> dict[str, Any] | None:
+    """Return what became of the pods every time; None if they were scheduled once."""
+    found = simulated.distribution
+    if found is None:
+        return None
+    return {
+        "wanted": simulated.wanted,
+        "done": found.runs,
+        "pending": [{"pods": pods, "runs": runs} for pods, runs in found.pending.items()],
+        "domains": [
+            {
+                "least": dict(spread.least),
+                "median": dict(spread.median),
+                "most": dict(spread.most),
+                "skews": [{"skew": skew, "runs": runs} for skew, runs in spread.skews.items()],
+            }
+            for spread in found.domains
+        ],
     }

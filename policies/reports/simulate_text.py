@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from rich.console import RenderableType
@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
+from policies.placement.distribution import DomainSpread
 from policies.placement.scheduling_queue import SchedulingQueue, SimulatedQueue
 from policies.placement.simulate import MOST_COUNTED, NOT_LOOKED_AT, DomainChange, Simulation
 from policies.reports.domain_bars import bar, bar_room
@@ -48,11 +49,13 @@ def _parts(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
     queue, simulation = simulated.queue, simulated.simulation
     yield _headline(queue, simulation)
     yield from _replicas(queue)
-    yield from _constraints(queue, simulation, width)
+    yield from _runs(simulated)
+    yield from _constraints(simulated, width)
+    of_first = "" if simulated.distribution is None else " in the first run"
     if simulation.pending < len(simulation.steps):
-        yield from _section("Where they went", [_by_node(simulation.steps)])
+        yield from _section(f"Where they went{of_first}", [_by_node(simulation.steps)])
     if simulation.pending:
-        yield from _section("What stays pending", _pending(simulation.steps))
+        yield from _section(f"What stays pending{of_first}", _pending(simulation.steps))
     yield from _notes(simulation, simulated.seed)
 
 
@@ -63,16 +66,19 @@ def _section(title: str, lines: Iterable[RenderableType]) -> Iterator[Renderable
 
 
 def _headline(queue: SchedulingQueue, simulation: Simulation) -> Text:
-    count, placed = len(queue.pods), len(queue.pods) - simulation.pending
+    count, placed = simulation.queued, len(simulation.steps) - simulation.pending
     what = "pod" if queue.replicas is None else "replica"
     text = Text("" if queue.prepared is None else f"{workload_title(queue.prepared)}: ")
     if not count:
         return text.append("nothing to schedule", "bold")
     at_most = "at most " if simulation.unmodeled and placed else ""
     got = f"{at_most}{placed:,} of {count:,} {what}{'' if count == 1 else 's'} placed"
-    text.append(got, "bold red" if simulation.pending else "bold green")
+    good = simulation.complete and not simulation.pending
+    text.append(got, "bold green" if good else "bold red")
     if simulation.pending:
         text.append(f", {simulation.pending:,} pending", "bold red")
+    if not simulation.complete:
+        text.append(f", {count - len(simulation.steps):,} not tried", "bold red")
     text.append(f" ({nodes(queue.cluster.node_count)}, Kubernetes {queue.version})")
     return text if queue.prepared is None else text.append(as_revision(queue.prepared))
 
@@ -88,62 +94,84 @@ def _replicas(queue: SchedulingQueue) -> Iterator[Text]:
     yield Text(f"{of_wanted} {more}")
 
 
-def _constraints(queue: SchedulingQueue, simulation: Simulation, width: int) -> Iterator[RenderableType]:
-    prepared = queue.prepared
+def _runs(simulated: SimulatedQueue) -> Iterator[RenderableType]:
+    """Yield what is to be said of all runs together."""
+    found = simulated.distribution
+    if found is not None:
+        wanted = "" if found.runs == simulated.wanted else f" of {simulated.wanted:,}"
+        yield ""
+        runs = f"{found.runs:,}{wanted} run{'' if simulated.wanted == 1 else 's'}"
+        yield Text(f"{runs} (seed {simulated.seed})", "bold")
+        yield Text(f"pending pods: {_times(found.pending, found.runs)}")
+
+
+def _times(counted: Mapping[int, int], runs: int) -> str:
+    """Return in how many runs each number came out; of many numbers, their range."""
+    if len(counted) == 1:
+        return f"{next(iter(counted)):,} in every run"
+    if len(counted) > MOST_NAMES:
+        usual = max(counted, key=lambda number: counted[number])
+        often = f"most often {usual:,} ({counted[usual]:,} of {runs:,} runs)"
+        return f"{min(counted):,} to {max(counted):,}, {often}"
+    return ", ".join(f"{number:,} in {times:,}" for number, times in counted.items()) + " runs"
+
+
+def _constraints(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
+    prepared, simulation = simulated.queue.prepared, simulated.simulation
     if prepared is not None and prepared.why_none:
         yield from ("", Text(f"No constraint is in force: {prepared.why_none}."))
-    for number, change in enumerate(simulation.domains, start=1):
+    for position, change in enumerate(simulation.domains):
         title = constraint_title(change.applied, None if prepared is None else prepared.policy)
         if prepared is None:
             title.append(f", of pod {one_line(change.pod)}", "dim")
+        found = simulated.distribution
+        spread = None if found is None else found.domains[position]
         yield ""
-        yield item(number, title)
-        yield Padding(_skew(change), (0, 0, 0, 3))
+        yield item(position + 1, title)
+        yield Padding(_skew(change, spread, 1 if found is None else found.runs), (0, 0, 0, 3))
         if change.after:
-            yield Padding(_domains(change, bar_room(width)), (0, 0, 0, 3))
+            yield Padding(_domains(change, spread, bar_room(width)), (0, 0, 0, 3))
     if not simulation.all_counted:
-        yield from (
-            "",
-            Text(f"Of more than {MOST_COUNTED} different pods only the first are counted.", "yellow"),
-        )
+        text = f"Of more than {MOST_COUNTED} different pods only the first are counted."
+        yield from ("", Text(text, "yellow"))
     if prepared is not None:
         yield from dropped(prepared)
 
 
-def _skew(change: DomainChange) -> Text:
+def _skew(change: DomainChange, spread: DomainSpread | None, runs: int) -> Text:
     if not change.after:
         return Text("no eligible node has the key")
-    return Text(f"skew {_skew_of(change.before.values()):,} before, {change.skew:,} after")
+    before = f"skew {max(change.before.values()) - min(change.before.values()):,} before"
+    if spread is None:
+        return Text(f"{before}, {change.skew:,} after")
+    return Text(f"{before}; after: {_times(spread.skews, runs)}")
 
 
-def _skew_of(counts: Iterable[int]) -> int:
-    counts = list(counts)
-    return max(counts) - min(counts)
-
-
-def _domains(change: DomainChange, room: int) -> Table:
+def _domains(change: DomainChange, spread: DomainSpread | None, room: int) -> Table:
     """Return the domains with their pods; of many, how many domains changed alike."""
+    ends = (change.after,) if spread is None else (spread.least, spread.median, spread.most)
+    columns = (change.before, *ends)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     few = len(change.after) <= MOST_LINES
     table.add_column("DOMAIN" if few else "DOMAINS", overflow="fold")
-    table.add_column("BEFORE", justify="right")
-    table.add_column("AFTER", justify="right")
+    for name in ("BEFORE", "AFTER") if spread is None else ("BEFORE", "MIN", "MEDIAN", "MAX"):
+        table.add_column(name, justify="right")
     table.add_column("", no_wrap=True)
-    longest = max(change.after.values()) or 1
+    rows = {value: tuple(column[value] for column in columns) for value in change.after}
     if few:
-        lines = [
-            (one_line(value) or "(empty)", was, change.after[value]) for value, was in change.before.items()
-        ]
+        lines = [(one_line(value) or "(empty)", row) for value, row in rows.items()]
     else:
-        alike = Counter((change.before[value], now) for value, now in change.after.items())
-        ordered = sorted(alike.items(), key=lambda entry: (-entry[0][1], -entry[0][0]))
-        lines = [(f"{count:,}", was, now) for (was, now), count in ordered]
-    for name, was, now in _ends(lines):
-        table.add_row(name, f"{was:,}", f"{now:,}", bar(now / longest, room, fits=None))
+        alike = Counter(rows.values()).items()
+        ordered = sorted(alike, key=lambda entry: entry[0][::-1], reverse=True)
+        lines = [(f"{count:,}", row) for row, count in ordered]
+    longest = max(ends[-1].values()) or 1
+    for name, row in _ends(lines):
+        shown = row[1] if spread is None else row[2]
+        table.add_row(name, *(f"{count:,}" for count in row), bar(shown / longest, room, fits=None))
     return table
 
 
-def _ends(lines: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
+def _ends(lines: list[tuple[str, tuple[int, ...]]]) -> list[tuple[str, tuple[int, ...]]]:
     """Return the first lines and the last, if there are too many."""
     half = MOST_LINES // 2
     return lines if len(lines) <= MOST_LINES else [*lines[:half], *lines[-half:]]
@@ -196,9 +224,11 @@ def _notes(simulation: Simulation, seed: int | None) -> Iterator[RenderableType]
     """Yield what the numbers leave out."""
     ties = sum(len(step.tied) > 1 for step in simulation.steps)
     if ties:
-        taken = "here it is the first by name" if seed is None else f"as was done here (seed {seed})"
+        taken = f"as was done here (seed {seed})."
+        if seed is None:
+            taken = "here it is the first by name; --runs N shows what else may come out."
         some = f"{ties:,} of {len(simulation.steps):,} pods had several best nodes"
-        yield from ("", Text(f"{some}: kube-scheduler chooses one of them at random, {taken}."))
+        yield from ("", Text(f"{some}: kube-scheduler chooses one of them at random, {taken}"))
     if simulation.unmodeled:
         asked = ", ".join(simulation.unmodeled)
         yield from ("", Text(f"Not modeled, although kube-scheduler checks it: {asked}.", "yellow"))

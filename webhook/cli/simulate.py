@@ -4,19 +4,37 @@ from __future__ import annotations
 
 import sys
 from functools import partial
+from itertools import count
 from typing import Any, Final
 
 import click
 
 from policies.config.context import AdmissionContext
-from policies.manifests.errors import DocumentError
-from policies.placement.scheduling_queue import queue_replicas, simulate_queue
+from policies.manifests.errors import DocumentError, UsageError
+from policies.placement.scheduling_queue import (
+    SchedulingQueue,
+    SimulatedQueue,
+    queue_replicas,
+    simulate_queue,
+)
 from policies.reports import simulate_json, simulate_text
 from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, answer_lines, answer_printer
 from webhook.cli.placement import evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options, show
-from webhook.http.scoring.simulate_request import MOST_PODS, simulate_request, tie_breaker
+from webhook.cli.progress import interruptible, progress
+from webhook.http.scoring.simulate_request import (
+    MOST_PODS,
+    MOST_SEED,
+    POD_COST,
+    random_seed,
+    simulate_request,
+    tie_breaker,
+)
 
+#: Pods times nodes from which the progress is shown: about a second.
+LONG: Final = 2_500_000
+#: Ended by Ctrl-C: 128 and the number of SIGINT, as shells count.
+INTERRUPTED: Final = 130
 #: Columns of the text where there is no terminal: what terminals have had for long.
 PIPED: Final = 80
 
@@ -24,6 +42,7 @@ PIPED: Final = 80
 _EXAMPLES = """\b
 evenkeel simulate deploy/web -n shop
 evenkeel simulate -f web.yaml --live --replicas 20
+evenkeel simulate -f web.yaml --cluster cluster.json --runs 100
 kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json
 evenkeel simulate -f web.yaml --cluster cluster.json -o json
 evenkeel simulate --jsonl --cluster cluster.json < requests.jsonl > answers.jsonl
@@ -41,10 +60,16 @@ evenkeel simulate --jsonl --cluster cluster.json < requests.jsonl > answers.json
 )
 @click.option(
     "--seed",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0, MOST_SEED),
     metavar="S",
     help="Choose among the best nodes at random, as kube-scheduler does; the same seed makes the same "
-    "choices.  [default: the first by name]",
+    "choices.  [default: the first by name; with --runs 0]",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Schedule the replicas N times with other choices among the best nodes, to see how the ends differ.",
 )
 @click.option(
     "-o",
@@ -67,6 +92,7 @@ def command(
     jsonl: bool,
     replicas: int | None,
     seed: int | None,
+    runs: int | None,
     **values: Any,
 ) -> None:  # the common options
     """Schedule the replicas of a workload one after another, as kube-scheduler would.
@@ -81,19 +107,22 @@ def command(
     stdout, in order: the answer, or {"error", "details"} for an invalid (or empty) line. A request without
     "cluster" uses --cluster, or the live cluster as read once at the start.
 
-    Exit codes: 0 every pod got a node, 1 some stay pending, 2 bad usage or input, 3 could not run. With
-    --jsonl: 2 if a line was invalid, else 1 if some pod stays pending.
+    Exit codes: 0 every pod got a node, 1 some stay pending (in some run), 2 bad usage or input, 3 could not
+    run, 130 ended by Ctrl-C, after which the report has what was done until then. With --jsonl: 2 if a line
+    was invalid, else 1 if some pod stays pending.
     """
     options = PlacementOptions(**values).with_default_cluster()
     if jsonl:
         options.check_lines()
+        if (replicas, seed, runs) != (None, None, None):
+            raise UsageError("--jsonl may not be combined with --replicas, --seed or --runs")
         context.exit(answer_lines(sys.stdin.buffer, partial(_answer, server=read_context(options))))
     try:
         queue, entry = evaluate_object(options, partial(queue_replicas, count=replicas))
     except DocumentError as error:
         click.echo("\n".join(error.problems), err=True)
         context.exit(BAD_INPUT)
-    simulated = simulate_queue(queue, choose=tie_breaker(seed), seed=seed)
+    simulated = _simulate(queue, seed, runs)
     tell = answer_printer(form)
     if tell is not None:
         tell(simulate_json.render(simulated), entry)
@@ -103,9 +132,28 @@ def command(
             lambda width, color: simulate_text.render(simulated, width=width, color=color),
             piped=PIPED,
         )
-    context.exit(FITS_NOWHERE if simulated.simulation.pending else FITS)
+    if not simulated.complete:
+        context.exit(INTERRUPTED)
+    context.exit(FITS_NOWHERE if simulated.pending else FITS)
+
+
+def _simulate(queue: SchedulingQueue, seed: int | None, runs: int | None) -> SimulatedQueue:
+    """Simulate with progress on a terminal, until all is done or Ctrl-C is pressed."""
+    steps = len(queue.pods) * (runs or 1)
+    long = steps * (queue.cluster.node_count + POD_COST) >= LONG
+    seed = random_seed(seed, runs)
+    done = count(1)
+    with progress("Simulating", long=long) as advance, interruptible() as stop:
+        return simulate_queue(
+            queue,
+            choose=tie_breaker(seed),
+            seed=seed,
+            runs=runs,
+            on_step=lambda _step: advance(next(done) / steps),
+            stop=stop,
+        )
 
 
 def _answer(line: bytes, server: AdmissionContext) -> tuple[bytes, bool]:
     simulated = simulate_request(line, server)
-    return simulate_json.render(simulated), not simulated.simulation.pending
+    return simulate_json.render(simulated), not simulated.pending

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
+from random import Random
 from typing import Any
 
 import pytest
@@ -31,6 +33,17 @@ def _replicas(nodes: list[dict[str, Any]], count: int, **spec: Any) -> Simulated
     return simulate_queue(queue_replicas(workload, _context(nodes), count=count))
 
 
+def _runs(nodes: list[dict[str, Any]], stop: Callable[[], bool] = lambda: False) -> SimulatedQueue:
+    workload = a_workload("Deployment", spec={"topologySpreadConstraints": [a_constraint(), SOFT]})
+    queue = queue_replicas(workload, _context(nodes), count=7)
+    return simulate_queue(queue, choose=Random(1).choice, seed=1, runs=20, stop=stop)
+
+
+def _stopped() -> SimulatedQueue:
+    asked = count()
+    return _runs(MANY, stop=lambda: next(asked) > 10)
+
+
 def _pods() -> SimulatedQueue:
     first, second = a_spread_pod(a_constraint()), a_spread_pod(SOFT)
     second["metadata"] |= {"name": "soft"}
@@ -45,6 +58,8 @@ def _pods() -> SimulatedQueue:
         pytest.param("simulate_many.txt", _replicas(MANY, 45), id="many domains and nodes"),
         pytest.param("simulate_none.txt", _replicas(CORDONED, 0), id="nothing to schedule"),
         pytest.param("simulate_queue.txt", _pods(), id="pods one by one"),
+        pytest.param("simulate_runs.txt", _runs(CORDONED[:2] + MANY[:2]), id="several runs"),
+        pytest.param("simulate_stopped.txt", _stopped(), id="stopped in the second run"),
         pytest.param(
             "simulate_unmodeled.txt",
             _replicas(CORDONED, 1, volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}]),

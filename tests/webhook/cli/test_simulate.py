@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from policies.config.context import AdmissionContext
+from policies.placement.scheduling_queue import queue_replicas
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.verdicts import a_node, on
+from tests.policies.scheduler.clusters import an_index
+from webhook.cli import simulate
 
 COMMAND = [sys.executable, "-c", "from webhook.cli.main import run; run()", "simulate"]
 POD = a_pod(name="p")
@@ -104,3 +109,18 @@ def test_lines(folder: Path, lines: list[object], code: int, expected: list[list
         [step.get("node") for step in answer["steps"]] if "steps" in answer else None for answer in answers
     ]
     assert all({"error", "details"} == answer.keys() for answer in answers if "steps" not in answer)
+
+
+def test_ctrl_c() -> None:
+    """A simulation that is ended keeps what was done until then."""
+    context = AdmissionContext(policies=(), cluster=an_index([a_node("n1", "a")]))
+    queue = queue_replicas(a_workload("StatefulSet"), context, count=100_000)
+    before = signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        simulated = simulate._simulate(queue, None, None)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+    assert 0 < len(simulated.simulation.steps) < 100_000
+    assert not simulated.complete

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -25,7 +24,7 @@ from policies.placement.scheduling_queue import (
     queue_replicas,
     simulate_queue,
 )
-from policies.scheduler.binding import Step, TieBreaker, first_by_name
+from policies.scheduler.binding import TieBreaker, first_by_name
 from webhook.http.scoring.place import SCORED_RULES
 from webhook.http.scoring.request import (
     CONTEXT_FIELDS,
@@ -37,9 +36,11 @@ from webhook.http.scoring.request import (
 )
 
 #: Every field of a simulate request.
-FIELDS: Final = field_names("queue", "workload", "replicas", "seed", *CONTEXT_FIELDS)
+FIELDS: Final = field_names("queue", "workload", "replicas", "seed", "runs", *CONTEXT_FIELDS)
 #: The most pods that are scheduled: Kubernetes supports clusters of up to 150,000.
 MOST_PODS: Final = 150_000
+#: The largest seed: any would do, and programs that keep numbers as doubles have all of these.
+MOST_SEED: Final = 2**53 - 1
 #: What one request may cost: each pod costs its nodes, and besides as much as ``POD_COST`` of them. It takes
 #: some seconds on a slow machine, which is less than the timeout of a request.
 MOST_WORK: Final = 15_000_000
@@ -54,6 +55,7 @@ _QUEUE = FieldPath(("queue",))
 _WORKLOAD = FieldPath(("workload",))
 _REPLICAS = FieldPath(("replicas",))
 _SEED = FieldPath(("seed",))
+_RUNS = FieldPath(("runs",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +67,7 @@ class SimulateRequest:
         workload: The workload, as it came; empty if there is a queue.
         replicas: How many of its replicas to schedule; None for those that have no node.
         seed: Chooses among nodes with the same total at random; None for the first by name.
+        runs: How often the pods are scheduled; None for once.
         context: What the pods are placed by.
         errors: What is wrong with the request, except for the pods and the workload.
     """
@@ -73,6 +76,7 @@ class SimulateRequest:
     workload: dict[str, Any] = field(default_factory=dict)
     replicas: int | None = None
     seed: int | None = None
+    runs: int | None = None
     context: RequestContext
     errors: tuple[FieldError, ...] = ()
 
@@ -103,7 +107,8 @@ class SimulateRequest:
             queue=None if raw_queue is None else queue,
             workload=filled_in(found.mapping(raw_workload, _WORKLOAD)),
             replicas=_number(request.get("replicas"), _REPLICAS, found, most=MOST_PODS),
-            seed=_number(request.get("seed"), _SEED, found),
+            seed=_number(request.get("seed"), _SEED, found, most=MOST_SEED),
+            runs=_number(request.get("runs"), _RUNS, found, least=1, most=MOST_WORK),
             context=RequestContext.read(request, found),
             errors=tuple(found.errors),
         )
@@ -119,6 +124,10 @@ class SimulateRequest:
         """
         errors, queue = [*self.errors, *self.context.missing(server)], None
         context = self.context.over(server)
+        nodes = 0 if context.cluster is None else context.cluster.node_count
+        if too_many := self._work_errors(len(self.queue or ()), nodes):
+            # To look into each would take long, too.
+            raise RequestError((*errors, *too_many))
         try:
             # Also with errors, to know what is wrong with the pods.
             if self.queue is not None:
@@ -127,11 +136,10 @@ class SimulateRequest:
                 # With errors the number may be wrong, too.
                 count = 0 if errors else self.replicas
                 queue = queue_replicas(self.workload, context, count=count, tolerated=SCORED_RULES)
+                errors += self._work_errors(len(queue.pods), nodes)
         except PlacementError as error:
             at = _WORKLOAD if self.queue is None else FieldPath()
             errors += (replace(entry, path=at + entry.path) for entry in error.errors)
-        if queue is not None:
-            errors += self._work_errors(len(queue.pods), queue.cluster.node_count)
         if errors or queue is None:
             raise RequestError(tuple(errors))
         return queue
@@ -139,24 +147,28 @@ class SimulateRequest:
     def _work_errors(self, pods: int, nodes: int) -> list[FieldError]:
         """Return what keeps a request from being answered in bounded time."""
         most = MOST_WORK // (nodes + POD_COST)
-        if pods <= most:
+        if pods * (self.runs or 1) <= most:
             return []
         path = _REPLICAS if self.queue is None else _QUEUE
-        text = f"with {nodes:,} nodes one request may schedule at most {most:,} pods"
+        often = f", scheduled {self.runs:,} times," if self.runs else ""
+        text = f"must be at most {most // (self.runs or 1):,} pods{often} in one request with {nodes:,} nodes"
         return [invalid_value(path, pods, text, NUMBER_OUT_OF_RANGE)]
 
 
-def simulate_request(
-    body: bytes, server: AdmissionContext, *, on_step: Callable[[Step], None] = lambda _step: None
-) -> SimulatedQueue:
+def simulate_request(body: bytes, server: AdmissionContext) -> SimulatedQueue:
     """Return what becomes of the pods of a request.
 
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
     request = SimulateRequest.parse(body)
-    choose = tie_breaker(request.seed)
-    return simulate_queue(request.prepare(server), choose=choose, seed=request.seed, on_step=on_step)
+    queue, seed = request.prepare(server), random_seed(request.seed, request.runs)
+    return simulate_queue(queue, choose=tie_breaker(seed), seed=seed, runs=request.runs)
+
+
+def random_seed(seed: int | None, runs: int | None) -> int | None:
+    """Return the seed that is used: of several runs always one, since they would be equal otherwise."""
+    return 0 if seed is None and runs is not None else seed
 
 
 def tie_breaker(seed: int | None) -> TieBreaker:
@@ -164,9 +176,7 @@ def tie_breaker(seed: int | None) -> TieBreaker:
     return first_by_name if seed is None else random.Random(seed).choice  # noqa: S311  # no secret
 
 
-def _number(
-    raw: object, path: FieldPath, found: ErrorList, *, least: int = 0, most: int = 2**63
-) -> int | None:
+def _number(raw: object, path: FieldPath, found: ErrorList, *, least: int = 0, most: int) -> int | None:
     """Return a whole number of a request, or None; anything else is recorded."""
     if raw is None:
         return None

@@ -49,6 +49,11 @@ SIMULATE_SCHEMAS: Final[dict[str, Schema]] = {
         seed=described(
             nullable(COUNT), "Chooses among the best nodes at random; left out, the first by name is taken."
         ),
+        runs={
+            "type": ["integer", "null"],
+            "description": "How often the pods are scheduled, with other choices among the best nodes.",
+            "minimum": 1,
+        },
         **{name: SCHEMAS["ScoreRequest"]["properties"][name] for name in CONTEXT_FIELDS},
     )
     | {"type": "object"},
@@ -61,14 +66,38 @@ SIMULATE_SCHEMAS: Final[dict[str, Schema]] = {
             "description": "The replicas of the workload before; null where their number is not known.",
             "anyOf": [closed("Before.", wanted=COUNT, placed=COUNT), {"type": "null"}],
         },
+        seed=nullable(COUNT),
         steps=described(list_of("Step"), "What becomes of each pod, in order."),
+        complete=described(FLAG, "Whether all pods were tried."),
         pending=described(COUNT, "Pods that got no node."),
         domains=described(list_of("DomainChange"), "Of each constraint in force."),
         allDomains=described(FLAG, "Whether domains are those of all pods; of many different only some are."),
+        runs={
+            "description": "What became of the pods every time; the rest is of the first. Null without runs.",
+            "anyOf": [reference("SimulationRuns"), {"type": "null"}],
+        },
         notModeled=described(
             _TEXTS, "What else a scheduler looks at in these pods, which may refuse more nodes."
         ),
         notLookedAt=described(_TEXTS, "What may happen in a real cluster meanwhile."),
+    ),
+    "SimulationRuns": closed(
+        "The ends of many simulations.",
+        wanted=COUNT,
+        done=COUNT,
+        pending={
+            "type": "array",
+            "description": "In how many runs each number of pods stayed pending.",
+            "items": closed("Equal ends.", pods=COUNT, runs=COUNT),
+        },
+        domains=described(list_of("DomainSpread"), "In the order of the domains of the first run."),
+    ),
+    "DomainSpread": closed(
+        "Matching pods of each domain at the ends of all runs.",
+        least=_COUNTS,
+        median=_COUNTS,
+        most=_COUNTS,
+        skews={"type": "array", "items": closed("Equal skews.", skew=COUNT, runs=COUNT)},
     ),
     "Step": {"anyOf": [reference("BoundStep"), reference("PendingStep")]},
     "BoundStep": {

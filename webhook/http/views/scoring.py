@@ -90,8 +90,7 @@ def simulate() -> Response:
             text = simulate_json.render(simulated)
         else:
             text = simulate_text.render(simulated, width=screen.columns, color=screen.color)
-        pending = simulated.simulation.pending
-        return _Answer(text, (PENDING_PODS, str(pending)), _simulation_fields(simulated))
+        return _Answer(text, (PENDING_PODS, str(simulated.pending)), _simulation_fields(simulated))
 
     return _answer(work)
 
@@ -165,5 +164,5 @@ def _simulation_fields(simulated: SimulatedQueue) -> dict[str, Value]:
     return {
         "nodes": simulated.queue.cluster.node_count,
         "pods": len(simulated.queue.pods),
-        "pending": simulated.simulation.pending,
+        "pending": simulated.pending,
     }
