@@ -38,12 +38,16 @@ def test_when_a_bar_is_shown(
 
 def test_ctrl_c_is_told_once() -> None:
     """The first one is only noted, a second one ends the program, and afterwards all is as before."""
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt), interruptible() as stop:
-        told = [stop()]
-        os.kill(os.getpid(), signal.SIGINT)
-        told.append(stop())
-        os.kill(os.getpid(), signal.SIGINT)
+    before, told = signal.getsignal(signal.SIGINT), []
+
+    def work() -> None:
+        with interruptible() as stop:
+            for _ in range(3):
+                told.append(stop())
+                os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
 
     assert [False, True] == told
     assert before == signal.getsignal(signal.SIGINT)
