@@ -25,9 +25,10 @@ from policies.placement.placement import (
     read_workload,
 )
 from policies.placement.replicas import Replicas, running_replicas
-from policies.placement.simulate import QueuedPod, Simulation, replicas_of, simulate
+from policies.placement.simulate import NOT_LOOKED_AT, QueuedPod, Simulation, replicas_of, simulate
 from policies.scheduler.binding import Step, TieBreaker, first_by_name
 from policies.scheduler.index import ClusterIndex
+from policies.scheduler.node_sampling import ADAPTIVE, NodeSampler, nodes_to_find
 
 #: The rule that an object breaks whose pods no scheduler compares nodes for, or that makes several.
 NOT_SIMULATED: Final = "not-simulated"
@@ -58,21 +59,44 @@ class SchedulingQueue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SimulationSettings:
+    """How pods are scheduled.
+
+    Attributes:
+        seed: Chooses among the best nodes at random; None for the first by name, if there is one run.
+        runs: How often they are scheduled, each time on the same cluster; None for once, without numbers of
+            how the ends differ.
+        percentage: The scheduler's ``percentageOfNodesToScore``, or ``ADAPTIVE``; None to look at all nodes.
+    """
+
+    seed: int | None = None
+    runs: int | None = None
+    percentage: int | None = None
+
+    @property
+    def used_seed(self) -> int | None:
+        """The seed of random choices; several runs always have one, since they would be equal otherwise."""
+        return 0 if self.seed is None and self.runs is not None else self.seed
+
+
+#: Once, with the first by name of the best nodes, of which all are looked at.
+PLAIN: Final = SimulationSettings()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedQueue:
     """A queue, and what became of its pods.
 
     Attributes:
         queue: The queue.
+        settings: How they were scheduled.
         simulation: What became of them; the first time, if there were several.
-        seed: What ties were broken by at random; None where the first node by name was taken.
-        wanted: How often the pods were to be scheduled.
         distribution: What became of them every time; None if they were to be scheduled once.
     """
 
     queue: SchedulingQueue
+    settings: SimulationSettings
     simulation: Simulation
-    seed: int | None = None
-    wanted: int = 1
     distribution: Distribution | None = None
 
     @property
@@ -84,17 +108,31 @@ class SimulatedQueue:
     @property
     def complete(self) -> bool:
         """Whether all pods were tried, every time."""
-        return self.simulation.complete and (
-            self.distribution is None or self.distribution.runs == self.wanted
-        )
+        runs = None if self.distribution is None else self.distribution.runs
+        return self.simulation.complete and runs == self.settings.runs
+
+    @property
+    def nodes_to_find(self) -> int:
+        """How many feasible nodes are looked for, for each pod."""
+        nodes, percentage = self.queue.cluster.node_count, self.settings.percentage
+        return nodes if percentage is None else min(nodes_to_find(percentage, nodes), nodes)
+
+    @property
+    def not_looked_at(self) -> tuple[str, ...]:
+        """What may change the course of a real cluster and is not part of the simulation."""
+        nodes = self.queue.cluster.node_count
+        usual = nodes_to_find(ADAPTIVE, nodes)
+        if self.settings.percentage is not None or usual >= nodes:
+            return NOT_LOOKED_AT
+        text = f"percentageOfNodesToScore: kube-scheduler stops at {usual:,} feasible nodes of {nodes:,}"
+        return (*NOT_LOOKED_AT, text)
 
 
 def simulate_queue(
     queue: SchedulingQueue,
+    settings: SimulationSettings = PLAIN,
     *,
     choose: TieBreaker = first_by_name,
-    seed: int | None = None,
-    runs: int | None = None,
     on_step: Callable[[Step], None] = lambda _step: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> SimulatedQueue:
@@ -102,9 +140,8 @@ def simulate_queue(
 
     Args:
         queue: The queue.
-        choose: Chooses one of several best nodes.
-        seed: What it was made of; None for the first by name.
-        runs: How often to schedule the pods, each time on the same cluster, to see how the ends differ.
+        settings: How they are scheduled.
+        choose: Chooses one of several best nodes, as the seed of the settings says.
         on_step: Called after each pod.
         stop: Whether to schedule no more pods. What one time was not finished does not count, but the first.
     """
@@ -112,24 +149,20 @@ def simulate_queue(
     def once() -> Simulation:
         # With pods of every namespace: those of a queue may be in any.
         fork = queue.cluster.fork("")
-        return simulate(queue.pods, fork, choose=choose, on_step=on_step, stop=stop)
+        sampler = None if settings.percentage is None else NodeSampler(settings.percentage)
+        return simulate(queue.pods, fork, choose=choose, sampler=sampler, on_step=on_step, stop=stop)
 
     first = simulation = once()
     tally = DistributionTally()
     tally.add(first)
-    for _ in range(1, runs or 1):
+    for _ in range(1, settings.runs or 1):
         if not simulation.complete or stop():
             break
         simulation = once()
         if simulation.complete:
             tally.add(simulation)
-    return SimulatedQueue(
-        queue=queue,
-        simulation=first,
-        seed=seed,
-        wanted=runs or 1,
-        distribution=None if runs is None else tally.distribution(),
-    )
+    distribution = None if settings.runs is None else tally.distribution()
+    return SimulatedQueue(queue=queue, settings=settings, simulation=first, distribution=distribution)
 
 
 def queue_replicas(

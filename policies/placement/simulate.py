@@ -10,6 +10,7 @@ from policies.placement.placement import PreparedPod
 from policies.scheduler.binding import Step, TieBreaker, first_by_name, schedule
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
+from policies.scheduler.node_sampling import NodeSampler
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
 from policies.scheduler.result import DomainCounts
 
@@ -90,6 +91,7 @@ def simulate(
     cluster: ClusterIndex,
     *,
     choose: TieBreaker = first_by_name,
+    sampler: NodeSampler | None = None,
     on_step: Callable[[Step], None] = lambda _step: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Simulation:
@@ -99,6 +101,7 @@ def simulate(
         queue: The pods, in order.
         cluster: A fork, which has the pods afterwards.
         choose: Chooses one of several best nodes.
+        sampler: Finds as many of the feasible nodes as the scheduler would; None for all of them.
         on_step: Called after each pod.
         stop: Whether to schedule no more pods; asked before each.
     """
@@ -108,7 +111,7 @@ def simulate(
     for entry in queue:
         if stop():
             break
-        step = schedule(entry.request, cluster, entry.name, choose)
+        step = schedule(entry.request, cluster, entry.name, choose, sampler)
         steps.append(step)
         on_step(step)
     after = [_domains(entry.request, cluster) for entry in counted]

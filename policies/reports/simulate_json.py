@@ -8,7 +8,7 @@ import orjson
 
 from policies.placement.replicas import Replicas
 from policies.placement.scheduling_queue import SimulatedQueue
-from policies.placement.simulate import NOT_LOOKED_AT, DomainChange
+from policies.placement.simulate import DomainChange
 from policies.reports.score_json import constraint_fields, revision_fields
 from policies.scheduler.binding import Step
 
@@ -24,9 +24,10 @@ def render(simulated: SimulatedQueue) -> bytes:
         {
             "kubernetesVersion": str(queue.version),
             "nodes": queue.cluster.node_count,
+            "nodesToFind": simulated.nodes_to_find,
             "revision": None if queue.prepared is None else revision_fields(queue.prepared),
             "replicas": _replica_fields(queue.replicas),
-            "seed": simulated.seed,
+            "seed": simulated.settings.used_seed,
             "steps": [step_fields(step) for step in simulation.steps],
             "complete": simulation.complete,
             "pending": simulation.pending,
@@ -34,7 +35,7 @@ def render(simulated: SimulatedQueue) -> bytes:
             "allDomains": simulation.all_counted,
             "runs": _run_fields(simulated),
             "notModeled": list(simulation.unmodeled),
-            "notLookedAt": list(NOT_LOOKED_AT),
+            "notLookedAt": list(simulated.not_looked_at),
         }
     )
 
@@ -70,7 +71,7 @@ def _run_fields(simulated: SimulatedQueue) -> dict[str, Any] | None:
     if found is None:
         return None
     return {
-        "wanted": simulated.wanted,
+        "wanted": simulated.settings.runs,
         "done": found.runs,
         "pending": [{"pods": pods, "runs": runs} for pods, runs in found.pending.items()],
         "domains": [

@@ -14,7 +14,7 @@ from rich.text import Text
 from policies.manifests.sanitize import one_line
 from policies.placement.distribution import DomainSpread
 from policies.placement.scheduling_queue import SchedulingQueue, SimulatedQueue
-from policies.placement.simulate import MOST_COUNTED, NOT_LOOKED_AT, DomainChange, Simulation
+from policies.placement.simulate import MOST_COUNTED, DomainChange, Simulation
 from policies.reports.domain_bars import bar, bar_room
 from policies.reports.wording import (
     as_revision,
@@ -56,7 +56,7 @@ def _parts(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
         yield from _section(f"Where they went{of_first}", [_by_node(simulation.steps)])
     if simulation.pending:
         yield from _section(f"What stays pending{of_first}", _pending(simulation.steps))
-    yield from _notes(simulation, simulated.seed)
+    yield from _notes(simulated)
 
 
 def _section(title: str, lines: Iterable[RenderableType]) -> Iterator[RenderableType]:
@@ -96,12 +96,12 @@ def _replicas(queue: SchedulingQueue) -> Iterator[Text]:
 
 def _runs(simulated: SimulatedQueue) -> Iterator[RenderableType]:
     """Yield what is to be said of all runs together."""
-    found = simulated.distribution
+    found, settings = simulated.distribution, simulated.settings
     if found is not None:
-        wanted = "" if found.runs == simulated.wanted else f" of {simulated.wanted:,}"
+        wanted = "" if found.runs == settings.runs else f" of {settings.runs:,}"
+        runs = f"{found.runs:,}{wanted} run{'' if settings.runs == 1 else 's'}"
         yield ""
-        runs = f"{found.runs:,}{wanted} run{'' if simulated.wanted == 1 else 's'}"
-        yield Text(f"{runs} (seed {simulated.seed})", "bold")
+        yield Text(f"{runs} (seed {settings.used_seed})", "bold")
         yield Text(f"pending pods: {_times(found.pending, found.runs)}")
 
 
@@ -220,8 +220,9 @@ def _pending(steps: Iterable[Step]) -> Iterator[RenderableType]:
         yield Text(f"and {rest:,} other messages")
 
 
-def _notes(simulation: Simulation, seed: int | None) -> Iterator[RenderableType]:
+def _notes(simulated: SimulatedQueue) -> Iterator[RenderableType]:
     """Yield what the numbers leave out."""
+    simulation, seed = simulated.simulation, simulated.settings.used_seed
     ties = sum(len(step.tied) > 1 for step in simulation.steps)
     if ties:
         taken = f"as was done here (seed {seed})."
@@ -232,5 +233,8 @@ def _notes(simulation: Simulation, seed: int | None) -> Iterator[RenderableType]
     if simulation.unmodeled:
         asked = ", ".join(simulation.unmodeled)
         yield from ("", Text(f"Not modeled, although kube-scheduler checks it: {asked}.", "yellow"))
+    if simulated.nodes_to_find < simulated.queue.cluster.node_count:
+        text = f"For each pod the search stops at {simulated.nodes_to_find:,} feasible nodes."
+        yield from ("", Text(text))
     if simulation.steps:
-        yield from ("", Text(f"Not looked at: {', '.join(NOT_LOOKED_AT)}.", "dim"))
+        yield from ("", Text(f"Not looked at: {'; '.join(simulated.not_looked_at)}.", "dim"))

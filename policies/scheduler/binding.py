@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
+from policies.scheduler.node_sampling import NodeSampler
 from policies.scheduler.request import SchedulingRequest
 
 #: Chooses one of the nodes with the best total, of which there is at least one, sorted by name.
@@ -29,7 +30,7 @@ class Step:
         node: Where it was bound; None if it stays pending.
         score: The total of that node; None where one node alone was feasible, which the scheduler does not
             score, and for a pending pod.
-        feasible: How many nodes were feasible.
+        feasible: How many nodes were feasible, of those that were looked at.
         tied: The feasible nodes with the best total, sorted by name.
         message: The scheduler's FitError; empty if the pod was bound.
         condition: The message of its PodScheduled condition; empty if the pod was bound.
@@ -46,7 +47,11 @@ class Step:
 
 
 def schedule(
-    request: SchedulingRequest, cluster: ClusterIndex, name: str, choose: TieBreaker = first_by_name
+    request: SchedulingRequest,
+    cluster: ClusterIndex,
+    name: str,
+    choose: TieBreaker = first_by_name,
+    sampler: NodeSampler | None = None,
 ) -> Step:
     """Bind a pod to the best node, or to none where no node is feasible.
 
@@ -55,8 +60,9 @@ def schedule(
         cluster: The cluster, a fork, which has the pod afterwards.
         name: What the pod is called; one of this name and namespace is replaced.
         choose: Chooses one of several best nodes.
+        sampler: Finds as many of the feasible nodes as the scheduler would; None for all of them.
     """
-    result = evaluate(request, cluster)
+    result = evaluate(request, cluster, sampler)
     best = result.best
     if not best:
         return Step(

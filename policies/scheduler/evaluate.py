@@ -6,6 +6,7 @@ import numpy as np
 
 from policies.scheduler.fit_error import condition_of, fit_error
 from policies.scheduler.index import ClusterIndex
+from policies.scheduler.node_sampling import NodeSampler
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugins.podtopologyspread.filtering import SpreadRejections
 from policies.scheduler.profile import FILTERS, SPREAD, score_plugins
@@ -13,16 +14,28 @@ from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import PhaseStatus, SchedulingResult
 
 
-def evaluate(request: SchedulingRequest, index: ClusterIndex) -> SchedulingResult:
-    """Return where a pod could go, as kube-scheduler would see the cluster now."""
+def evaluate(
+    request: SchedulingRequest, index: ClusterIndex, sampler: NodeSampler | None = None
+) -> SchedulingResult:
+    """Return where a pod could go, as kube-scheduler would see the cluster now.
+
+    Args:
+        request: The pod, and the constraints in force.
+        index: The cluster.
+        sampler: Finds as many of the feasible nodes as the scheduler would; None for all of them.
+    """
     with index.reading():
-        return _evaluate(request, index)
+        return _evaluate(request, index, sampler)
 
 
-def _evaluate(request: SchedulingRequest, index: ClusterIndex) -> SchedulingResult:
+def _evaluate(
+    request: SchedulingRequest, index: ClusterIndex, sampler: NodeSampler | None
+) -> SchedulingResult:
     view = NodeView(index, request.pod)
     rejections = tuple(plugin.filter(view, request) for plugin in FILTERS)
     feasible = np.logical_and.reduce([rejected.of_node == 0 for rejected in rejections])
+    if sampler is not None:
+        feasible = sampler.find(view, request, feasible)
     scores = SPREAD.score(view, request, feasible)
     # A pod that is made for one node has a single feasible node.
     scoring = bool(scores.counts and view.names and not request.pinned)

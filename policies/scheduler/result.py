@@ -163,7 +163,7 @@ class SchedulingResult:
         names: The nodes, sorted by name; the axis ``n``.
         results: One for each constraint in force, in their order.
         rejections: Of each plugin, in the order of the profile.
-        feasible: Whether every plugin lets the node pass; shape ``(n,)``.
+        feasible: Whether every plugin lets the node pass, and it was looked at; shape ``(n,)``.
         pre_filter: Whether there is a hard constraint.
         pre_score: Whether there is a soft one to score.
         raw_scores: What Score returns for feasible nodes; None where nothing was scored. Shape ``(n,)``.

@@ -12,21 +12,24 @@ import click
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import DocumentError, UsageError
 from policies.placement.scheduling_queue import (
+    PLAIN,
     SchedulingQueue,
     SimulatedQueue,
+    SimulationSettings,
     queue_replicas,
     simulate_queue,
 )
 from policies.reports import simulate_json, simulate_text
+from policies.scheduler.node_sampling import ADAPTIVE
 from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, answer_lines, answer_printer
 from webhook.cli.placement import evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options, show
 from webhook.cli.progress import interruptible, progress
 from webhook.http.scoring.simulate_request import (
+    ADAPTIVE_NODES,
     MOST_PODS,
     MOST_SEED,
     POD_COST,
-    random_seed,
     simulate_request,
     tie_breaker,
 )
@@ -47,6 +50,14 @@ kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json
 evenkeel simulate -f web.yaml --cluster cluster.json -o json
 evenkeel simulate --jsonl --cluster cluster.json < requests.jsonl > answers.jsonl
 """
+
+
+def _read_percentage(_context: click.Context, _parameter: click.Parameter, value: str | None) -> int | None:
+    if value is None or value == ADAPTIVE_NODES:
+        return None if value is None else ADAPTIVE
+    if not (value.isascii() and value.isdecimal() and 1 <= int(value[:4]) <= 100):
+        raise click.BadParameter("must be adaptive, or a whole number from 1 to 100")
+    return int(value)
 
 
 @click.command(epilog=_EXAMPLES)
@@ -72,6 +83,14 @@ evenkeel simulate --jsonl --cluster cluster.json < requests.jsonl > answers.json
     help="Schedule the replicas N times with other choices among the best nodes, to see how the ends differ.",
 )
 @click.option(
+    "--nodes-to-score",
+    "percentage",
+    callback=_read_percentage,
+    metavar="adaptive|PERCENT",
+    help="The scheduler's percentageOfNodesToScore, whose default is adaptive: from 100 nodes on it stops "
+    "looking when it has found enough feasible nodes.  [default: look at all nodes]",
+)
+@click.option(
     "-o",
     "--format",
     "form",
@@ -93,6 +112,7 @@ def command(
     replicas: int | None,
     seed: int | None,
     runs: int | None,
+    percentage: int | None,
     **values: Any,
 ) -> None:  # the common options
     """Schedule the replicas of a workload one after another, as kube-scheduler would.
@@ -112,17 +132,18 @@ def command(
     was invalid, else 1 if some pod stays pending.
     """
     options = PlacementOptions(**values).with_default_cluster()
+    settings = SimulationSettings(seed=seed, runs=runs, percentage=percentage)
     if jsonl:
         options.check_lines()
-        if (replicas, seed, runs) != (None, None, None):
-            raise UsageError("--jsonl may not be combined with --replicas, --seed or --runs")
+        if replicas is not None or settings != PLAIN:
+            raise UsageError("--jsonl: replicas, seed, runs and nodesToScore are fields of each request")
         context.exit(answer_lines(sys.stdin.buffer, partial(_answer, server=read_context(options))))
     try:
         queue, entry = evaluate_object(options, partial(queue_replicas, count=replicas))
     except DocumentError as error:
         click.echo("\n".join(error.problems), err=True)
         context.exit(BAD_INPUT)
-    simulated = _simulate(queue, seed, runs)
+    simulated = _simulate(queue, settings)
     tell = answer_printer(form)
     if tell is not None:
         tell(simulate_json.render(simulated), entry)
@@ -137,18 +158,15 @@ def command(
     context.exit(FITS_NOWHERE if simulated.pending else FITS)
 
 
-def _simulate(queue: SchedulingQueue, seed: int | None, runs: int | None) -> SimulatedQueue:
+def _simulate(queue: SchedulingQueue, settings: SimulationSettings) -> SimulatedQueue:
     """Simulate with progress on a terminal, until all is done or Ctrl-C is pressed."""
-    steps = len(queue.pods) * (runs or 1)
-    long = steps * (queue.cluster.node_count + POD_COST) >= LONG
-    seed = random_seed(seed, runs)
-    done = count(1)
+    steps = len(queue.pods) * (settings.runs or 1)
+    long, done = steps * (queue.cluster.node_count + POD_COST) >= LONG, count(1)
     with progress("Simulating", long=long) as advance, interruptible() as stop:
         return simulate_queue(
             queue,
-            choose=tie_breaker(seed),
-            seed=seed,
-            runs=runs,
+            settings,
+            choose=tie_breaker(settings.used_seed),
             on_step=lambda _step: advance(next(done) / steps),
             stop=stop,
         )

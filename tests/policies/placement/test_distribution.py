@@ -8,7 +8,12 @@ from random import Random
 import pytest
 
 from policies.config.context import AdmissionContext
-from policies.placement.scheduling_queue import SimulatedQueue, queue_replicas, simulate_queue
+from policies.placement.scheduling_queue import (
+    SimulatedQueue,
+    SimulationSettings,
+    queue_replicas,
+    simulate_queue,
+)
 from tests.builders import a_constraint, a_workload
 from tests.policies.reports.verdicts import HOSTNAME, a_node
 from tests.policies.scheduler.clusters import an_index
@@ -22,9 +27,9 @@ def _simulated(runs: int | None, replicas: int = 3, stop_after: int = 1_000_000)
     context = AdmissionContext(policies=(), cluster=an_index(nodes))
     workload = a_workload("Deployment", spec={"topologySpreadConstraints": [SOFT]})
     queue, asked = queue_replicas(workload, context, count=replicas), count()
-    return simulate_queue(
-        queue, choose=Random(5).choice, seed=5, runs=runs, stop=lambda: next(asked) >= stop_after
-    )
+    settings = SimulationSettings(seed=5, runs=runs)
+    choose = Random(5).choice
+    return simulate_queue(queue, settings, choose=choose, stop=lambda: next(asked) >= stop_after)
 
 
 def test_what_varies_and_what_does_not() -> None:

@@ -11,7 +11,13 @@ import pytest
 
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
-from policies.placement.scheduling_queue import SimulatedQueue, queue_pods, queue_replicas, simulate_queue
+from policies.placement.scheduling_queue import (
+    SimulatedQueue,
+    SimulationSettings,
+    queue_pods,
+    queue_replicas,
+    simulate_queue,
+)
 from policies.reports import simulate_text
 from tests.builders import a_constraint, a_workload
 from tests.policies.reports.explanations import SOFT, a_spread_pod
@@ -36,7 +42,7 @@ def _replicas(nodes: list[dict[str, Any]], count: int, **spec: Any) -> Simulated
 def _runs(nodes: list[dict[str, Any]], stop: Callable[[], bool] = lambda: False) -> SimulatedQueue:
     workload = a_workload("Deployment", spec={"topologySpreadConstraints": [a_constraint(), SOFT]})
     queue = queue_replicas(workload, _context(nodes), count=7)
-    return simulate_queue(queue, choose=Random(1).choice, seed=1, runs=20, stop=stop)
+    return simulate_queue(queue, SimulationSettings(seed=1, runs=20), choose=Random(1).choice, stop=stop)
 
 
 def _stopped() -> SimulatedQueue:

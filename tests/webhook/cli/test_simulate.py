@@ -7,13 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import yaml
 
 from policies.config.context import AdmissionContext
-from policies.placement.scheduling_queue import queue_replicas
+from policies.placement.scheduling_queue import PLAIN, queue_replicas
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.verdicts import a_node, on
 from tests.policies.scheduler.clusters import an_index
@@ -111,16 +112,17 @@ def test_lines(folder: Path, lines: list[object], code: int, expected: list[list
     assert all({"error", "details"} == answer.keys() for answer in answers if "steps" not in answer)
 
 
-def test_ctrl_c() -> None:
+def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
     """A simulation that is ended keeps what was done until then."""
     context = AdmissionContext(policies=(), cluster=an_index([a_node("n1", "a")]))
-    queue = queue_replicas(a_workload("StatefulSet"), context, count=100_000)
-    before = signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
-    try:
-        simulated = simulate._simulate(queue, None, None)
-    finally:
-        signal.signal(signal.SIGALRM, before)
+    queue = queue_replicas(a_workload("StatefulSet"), context, count=100)
 
-    assert 0 < len(simulated.simulation.steps) < 100_000
+    def press(tied: Sequence[str]) -> str:
+        os.kill(os.getpid(), signal.SIGINT)
+        return tied[0]
+
+    monkeypatch.setattr(simulate, "tie_breaker", lambda _seed: press)
+    simulated = simulate._simulate(queue, PLAIN)
+
+    assert (1, 100) == (len(simulated.simulation.steps), simulated.simulation.queued)
     assert not simulated.complete

@@ -14,17 +14,20 @@ from policies.manifests.fields import (
     field_names,
     forbidden,
     invalid_value,
+    unsupported_value,
     wrong_type,
 )
 from policies.placement.placement import PlacementError
 from policies.placement.scheduling_queue import (
     SchedulingQueue,
     SimulatedQueue,
+    SimulationSettings,
     queue_pods,
     queue_replicas,
     simulate_queue,
 )
 from policies.scheduler.binding import TieBreaker, first_by_name
+from policies.scheduler.node_sampling import ADAPTIVE
 from webhook.http.scoring.place import SCORED_RULES
 from webhook.http.scoring.request import (
     CONTEXT_FIELDS,
@@ -36,9 +39,11 @@ from webhook.http.scoring.request import (
 )
 
 #: Every field of a simulate request.
-FIELDS: Final = field_names("queue", "workload", "replicas", "seed", "runs", *CONTEXT_FIELDS)
+FIELDS: Final = field_names("queue", "workload", "replicas", "seed", "runs", "nodesToScore", *CONTEXT_FIELDS)
 #: The most pods that are scheduled: Kubernetes supports clusters of up to 150,000.
 MOST_PODS: Final = 150_000
+#: How the percentage of nodes is called that falls with their number.
+ADAPTIVE_NODES: Final = "adaptive"
 #: The largest seed: any would do, and programs that keep numbers as doubles have all of these.
 MOST_SEED: Final = 2**53 - 1
 #: What one request may cost: each pod costs its nodes, and besides as much as ``POD_COST`` of them. It takes
@@ -48,6 +53,8 @@ POD_COST: Final = 1_000
 
 #: The rule that a request breaks with a number that is too small or too large.
 NUMBER_OUT_OF_RANGE: Final = "number-out-of-range"
+#: The rule that a request breaks which names a percentage that there is not.
+PERCENTAGE_UNKNOWN: Final = "percentage-unknown"
 #: The rule that a request breaks which has two fields of which one excludes the other.
 FIELDS_EXCLUDE: Final = "fields-exclude"
 
@@ -56,6 +63,7 @@ _WORKLOAD = FieldPath(("workload",))
 _REPLICAS = FieldPath(("replicas",))
 _SEED = FieldPath(("seed",))
 _RUNS = FieldPath(("runs",))
+_NODES_TO_SCORE = FieldPath(("nodesToScore",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +74,7 @@ class SimulateRequest:
         queue: The pods, as they came, and where each is; None for the replicas of a workload.
         workload: The workload, as it came; empty if there is a queue.
         replicas: How many of its replicas to schedule; None for those that have no node.
-        seed: Chooses among nodes with the same total at random; None for the first by name.
-        runs: How often the pods are scheduled; None for once.
+        settings: How they are scheduled.
         context: What the pods are placed by.
         errors: What is wrong with the request, except for the pods and the workload.
     """
@@ -75,8 +82,7 @@ class SimulateRequest:
     queue: tuple[tuple[FieldPath, dict[str, Any]], ...] | None = None
     workload: dict[str, Any] = field(default_factory=dict)
     replicas: int | None = None
-    seed: int | None = None
-    runs: int | None = None
+    settings: SimulationSettings
     context: RequestContext
     errors: tuple[FieldError, ...] = ()
 
@@ -107,8 +113,11 @@ class SimulateRequest:
             queue=None if raw_queue is None else queue,
             workload=filled_in(found.mapping(raw_workload, _WORKLOAD)),
             replicas=_number(request.get("replicas"), _REPLICAS, found, most=MOST_PODS),
-            seed=_number(request.get("seed"), _SEED, found, most=MOST_SEED),
-            runs=_number(request.get("runs"), _RUNS, found, least=1, most=MOST_WORK),
+            settings=SimulationSettings(
+                seed=_number(request.get("seed"), _SEED, found, most=MOST_SEED),
+                runs=_number(request.get("runs"), _RUNS, found, least=1, most=MOST_WORK),
+                percentage=_percentage(request.get("nodesToScore"), found),
+            ),
             context=RequestContext.read(request, found),
             errors=tuple(found.errors),
         )
@@ -146,12 +155,13 @@ class SimulateRequest:
 
     def _work_errors(self, pods: int, nodes: int) -> list[FieldError]:
         """Return what keeps a request from being answered in bounded time."""
-        most = MOST_WORK // (nodes + POD_COST)
-        if pods * (self.runs or 1) <= most:
+        runs = self.settings.runs or 1
+        most = MOST_WORK // (nodes + POD_COST) // runs
+        if pods <= most:
             return []
         path = _REPLICAS if self.queue is None else _QUEUE
-        often = f", scheduled {self.runs:,} times," if self.runs else ""
-        text = f"must be at most {most // (self.runs or 1):,} pods{often} in one request with {nodes:,} nodes"
+        often = "" if runs == 1 else f" and {runs:,} runs"
+        text = f"must be at most {most:,} pods for one request with {nodes:,} nodes{often}"
         return [invalid_value(path, pods, text, NUMBER_OUT_OF_RANGE)]
 
 
@@ -162,18 +172,22 @@ def simulate_request(body: bytes, server: AdmissionContext) -> SimulatedQueue:
         RequestError: The request cannot be answered; holds every error.
     """
     request = SimulateRequest.parse(body)
-    queue, seed = request.prepare(server), random_seed(request.seed, request.runs)
-    return simulate_queue(queue, choose=tie_breaker(seed), seed=seed, runs=request.runs)
-
-
-def random_seed(seed: int | None, runs: int | None) -> int | None:
-    """Return the seed that is used: of several runs always one, since they would be equal otherwise."""
-    return 0 if seed is None and runs is not None else seed
+    queue, settings = request.prepare(server), request.settings
+    return simulate_queue(queue, settings, choose=tie_breaker(settings.used_seed))
 
 
 def tie_breaker(seed: int | None) -> TieBreaker:
     """Return what chooses among nodes with the same total: at random, or the first without a seed."""
     return first_by_name if seed is None else random.Random(seed).choice  # noqa: S311  # no secret
+
+
+def _percentage(raw: object, found: ErrorList) -> int | None:
+    if raw == ADAPTIVE_NODES:
+        return ADAPTIVE
+    if isinstance(raw, str):
+        found.add(unsupported_value(_NODES_TO_SCORE, raw, [ADAPTIVE_NODES], PERCENTAGE_UNKNOWN))
+        return None
+    return _number(raw, _NODES_TO_SCORE, found, least=1, most=100)
 
 
 def _number(raw: object, path: FieldPath, found: ErrorList, *, least: int = 0, most: int) -> int | None:

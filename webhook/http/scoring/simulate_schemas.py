@@ -54,6 +54,15 @@ SIMULATE_SCHEMAS: Final[dict[str, Schema]] = {
             "description": "How often the pods are scheduled, with other choices among the best nodes.",
             "minimum": 1,
         },
+        nodesToScore={
+            "description": "kube-scheduler's percentageOfNodesToScore, of which adaptive is the default; "
+            "left out, all nodes are looked at.",
+            "anyOf": [
+                {"const": "adaptive"},
+                {"type": "integer", "minimum": 1, "maximum": 100},
+                {"type": "null"},
+            ],
+        },
         **{name: SCHEMAS["ScoreRequest"]["properties"][name] for name in CONTEXT_FIELDS},
     )
     | {"type": "object"},
@@ -61,6 +70,7 @@ SIMULATE_SCHEMAS: Final[dict[str, Schema]] = {
         "What becomes of pods that are scheduled one after another.",
         kubernetesVersion=TEXT,
         nodes=COUNT,
+        nodesToFind=described(COUNT, "How many feasible nodes are looked for, for each pod."),
         revision=REVISION,
         replicas={
             "description": "The replicas of the workload before; null where their number is not known.",

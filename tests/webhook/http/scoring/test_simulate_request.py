@@ -67,6 +67,9 @@ CLUSTER: Final = {"nodes": [a_node("n1", "a"), a_node("n2", "b")]}
         pytest.param(
             {"workload": a_workload("DaemonSet")}, ["workload.kind"], id="a kind without a scheduler"
         ),
+        pytest.param({"queue": [], "runs": 0, "nodesToScore": 0}, ["runs", "nodesToScore"], id="too small"),
+        pytest.param({"queue": [], "nodesToScore": "all"}, ["nodesToScore"], id="an unknown percentage"),
+        pytest.param({"queue": [a_pod()] * 9, "runs": 10**6}, ["queue"], id="too many runs"),
         pytest.param({"queue": [], "actions": []}, ["actions"], id="an unknown field"),
         pytest.param(
             {"queue": [], "cluster": {"nodes": [{}]}}, ["cluster.nodes[0].metadata.name"], id="cluster"
@@ -99,6 +102,32 @@ def test_ties() -> None:
     assert nodes[1] == nodes[2] != nodes[0]
     assert all(step["node"] == step["tied"][0] for step in first["steps"])
     assert all(step["node"] in step["tied"] for step in seeded[0]["steps"])
+
+
+def test_nodes_to_score() -> None:
+    """Where the scheduler looks at some nodes alone, so does the simulation, or says that it does not."""
+    cluster = {"nodes": [a_node(f"n{number:03}", "abc"[number % 3]) for number in range(150)]}
+    request = {"workload": _two_replicas(), "cluster": cluster}
+    chosen: list[dict[str, Any]] = [{}, {"nodesToScore": "adaptive"}, {"nodesToScore": 80}]
+    every, some, half = (_answer(request | fields) for fields in chosen)
+
+    assert [150, 100, 120] == [answer["nodesToFind"] for answer in (every, some, half)]
+    assert [150, 100, 120] == [answer["steps"][0]["feasible"] for answer in (every, some, half)]
+    assert [1, 0, 0] == [
+        sum("percentageOfNodesToScore" in entry for entry in answer["notLookedAt"])
+        for answer in (every, some, half)
+    ]
+
+
+def test_runs() -> None:
+    """With runs there is a distribution, always of random choices."""
+    answer = _answer({"workload": _two_replicas(), "replicas": 1, "cluster": CLUSTER, "runs": 5})
+
+    assert (0, 5, [{"pods": 0, "runs": 5}]) == (
+        answer["seed"],
+        answer["runs"]["done"],
+        answer["runs"]["pending"],
+    )
 
 
 def _two_replicas() -> dict[str, Any]:
