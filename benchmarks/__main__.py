@@ -12,12 +12,14 @@ from benchmarks import (
     review,
     serving,
     shapes,
+    simulate,
     slow_clients,
     snapshot,
 )
 
 if __name__ == "__main__":
     engine.run()
+    simulate.run()
     snapshot.run()
     following.run()
     lint.run()
