@@ -16,7 +16,7 @@ from policies.placement.placement import place_object
 from policies.reports import score_json
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.profile import SPREAD
+from policies.scheduler.plugin_registry import SPREAD
 
 #: Calls of each kind; the kinds alternate, so that all meet the same noise. Arbitrary.
 ROUNDS = 200

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import MISSING
-from policies.scheduler.result import Code, FilterResult, Plugin, SchedulingResult
+from policies.scheduler.profile import Plugin
+from policies.scheduler.result import Code, FilterResult, SchedulingResult
 
 #: How the reason begins that a node lacks a resource: ``InsufficientResourceError``,
 #: ``pkg/scheduler/framework/plugins/noderesources/fit.go``.
@@ -89,12 +90,12 @@ def _closest(result: FilterResult, refused: NDArray[np.bool_]) -> str:
 def _of_resources(verdict: SchedulingResult, index: ClusterIndex, asked: NDArray[np.bool_]) -> Iterator[str]:
     """Yield a line for each resource that some of the nodes asked lack."""
     requests = dict(verdict.request.pod.requests)
-    (fit,) = (refusals for refusals in verdict.rejections if refusals.plugin is Plugin.NODE_RESOURCES_FIT)
     lacking: dict[str, NDArray[np.bool_]] = {}
-    for number, reason in enumerate(fit.reasons, 1):
-        nodes = asked & (fit.of_node == number)
-        for text in reason.texts if nodes.any() else ():
-            lacking[text] = lacking.get(text, False) | nodes
+    for fit in verdict.rejections:
+        for number, reason in enumerate(fit.reasons if fit.plugin is Plugin.NODE_RESOURCES_FIT else (), 1):
+            nodes = asked & (fit.of_node == number)
+            for text in reason.texts if nodes.any() else ():
+                lacking[text] = lacking.get(text, False) | nodes
     for text, nodes in lacking.items():
         if text.startswith(INSUFFICIENT):
             name = text.removeprefix(INSUFFICIENT)

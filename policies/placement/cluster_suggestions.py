@@ -18,8 +18,9 @@ from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.plugins.schedulinggates import is_gated
+from policies.scheduler.profile import Plugin
 from policies.scheduler.rejections import EXAMPLES
-from policies.scheduler.result import FilterResult, Plugin, SchedulingResult
+from policies.scheduler.result import FilterResult, SchedulingResult
 
 #: Nodes, and domains, that are tried for each kind of change: a verdict each.
 MOST_TRIED: Final = 4

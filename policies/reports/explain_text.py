@@ -28,6 +28,7 @@ from policies.reports.wording import (
     sentence,
 )
 from policies.scheduler.explanation import Explanation
+from policies.scheduler.profile import Plugin
 from policies.scheduler.rejections import (
     EVERY_NODE,
     EXAMPLES,
@@ -36,7 +37,7 @@ from policies.scheduler.rejections import (
     Shortage,
     SkewViolation,
 )
-from policies.scheduler.result import Plugin, SchedulingResult
+from policies.scheduler.result import SchedulingResult
 
 #: Groups of refusing nodes, and tiers of feasible ones, that are listed.
 MOST_GROUPS: Final = 8

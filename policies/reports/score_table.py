@@ -16,8 +16,9 @@ from policies.model.topology_keys import HOSTNAME
 from policies.placement.placement import Placement
 from policies.reports.wording import constraint_title, dropped, headline, item, print_all, sentence
 from policies.scheduler.node_table import MISSING
+from policies.scheduler.profile import Plugin
 from policies.scheduler.request import AppliedConstraint
-from policies.scheduler.result import DomainCounts, FilterResult, Plugin, SchedulingResult, ScoreResult
+from policies.scheduler.result import DomainCounts, FilterResult, SchedulingResult, ScoreResult
 
 #: Nodes that get a line each; of more, those alike share one: what a terminal shows at once.
 MOST_NODES = 20

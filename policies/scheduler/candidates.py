@@ -22,7 +22,8 @@ from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import MISSING, PODS
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugins.schedulinggates import is_gated
-from policies.scheduler.result import FilterResult, Plugin, SchedulingResult
+from policies.scheduler.profile import Plugin
+from policies.scheduler.result import FilterResult, SchedulingResult
 
 #: Lists of taints for which tolerations are proposed, those of most nodes first; each is evaluated.
 MOST_TAINT_LISTS: Final = 3

@@ -8,8 +8,8 @@ from policies.scheduler.fit_error import condition_of, fit_error
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_sampling import NodeSampler
 from policies.scheduler.node_view import NodeView
+from policies.scheduler.plugin_registry import SPREAD, filter_nodes, score_nodes
 from policies.scheduler.plugins.podtopologyspread.filtering import SpreadRejections
-from policies.scheduler.profile import FILTERS, SPREAD, score_plugins
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import PhaseStatus, SchedulingResult
 
@@ -31,9 +31,11 @@ def evaluate(
 def _evaluate(
     request: SchedulingRequest, index: ClusterIndex, sampler: NodeSampler | None
 ) -> SchedulingResult:
-    view = NodeView(index, request.pod)
-    rejections = tuple(plugin.filter(view, request) for plugin in FILTERS)
-    feasible = np.logical_and.reduce([rejected.of_node == 0 for rejected in rejections])
+    request, view = request.in_force(), NodeView(index, request.pod)
+    rejections = filter_nodes(view, request)
+    feasible = np.ones(len(view.names), np.bool_)
+    for rejected in rejections:
+        feasible &= rejected.of_node == 0
     if sampler is not None:
         feasible = sampler.find(view, request, feasible)
     scores = SPREAD.score(view, request, feasible)
@@ -56,5 +58,5 @@ def _evaluate(
         scores=None if spread is None else spread.normalized,
         message=message,
         condition="" if is_any else condition_of(request, view, rejections, message),
-        plugin_scores=score_plugins(view, request, feasible, spread) if is_any else (),
+        plugin_scores=score_nodes(view, request, feasible, spread) if is_any else (),
     )

@@ -13,9 +13,9 @@ import numpy as np
 from policies.scheduler.domain_stats import ConstraintStats, constraint_stats
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.profile import WEIGHTS
+from policies.scheduler.profile import Plugin
 from policies.scheduler.rejections import EXAMPLES, RejectedNodes, rejected_nodes
-from policies.scheduler.result import Plugin, SchedulingResult
+from policies.scheduler.result import SchedulingResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,18 +24,15 @@ class Tier:
 
     Attributes:
         score: Of PodTopologySpread, 0 to 100; None where nothing was scored.
+        points: What the score adds to a node's total: times its weight in the profile.
         count: How many nodes.
         examples: The first of their names.
     """
 
     score: int | None
+    points: int
     count: int
     examples: tuple[str, ...]
-
-    @property
-    def points(self) -> int:
-        """What the score adds to a node's total in the default profile."""
-        return WEIGHTS[Plugin.POD_TOPOLOGY_SPREAD] * (self.score or 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +76,9 @@ def _tiers(verdict: SchedulingResult, named: int) -> Iterator[Tier]:
     feasible = np.flatnonzero(verdict.feasible)
     # Where there is one feasible node, or none, the scheduler scores nothing: schedulePod, schedule_one.go.
     scores = verdict.scores[feasible] if verdict.scores is not None and len(feasible) > 1 else None
+    weight = verdict.request.profile.weight(Plugin.POD_TOPOLOGY_SPREAD)
     best_first = [None] if scores is None else np.unique(scores)[::-1].tolist()
     for score in best_first if len(feasible) else ():
         nodes = feasible if scores is None else feasible[scores == score]
         examples = tuple(verdict.names[node] for node in nodes[:named].tolist())
-        yield Tier(score=score, count=len(nodes), examples=examples)
+        yield Tier(score=score, points=weight * (score or 0), count=len(nodes), examples=examples)

@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.scheduler.node_view import NodeView
+from policies.scheduler.plugins.nodeaffinity import LEFT_OUT
 from policies.scheduler.plugins.schedulinggates import GATED, is_gated
+from policies.scheduler.profile import DEFAULT_PREEMPTION, DYNAMIC_RESOURCES
 from policies.scheduler.request import SchedulingRequest
 from policies.scheduler.result import Code, Rejections
 
@@ -24,12 +26,12 @@ NO_NODES = "no nodes available to schedule pods"
 #: Every term of the required node affinity contradicts itself: ``errReasonConflict``,
 #: ``nodeaffinity/node_affinity.go``.
 CONFLICT = "pod affinity terms conflict"
-#: The nodes that the names in the node affinity leave out before any filter runs.
-LEFT_OUT = "node(s) didn't satisfy plugin(s) [NodeAffinity]"
 
 #: What preemption says of a node where it may evict nothing, and of one where evictions would not help.
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
+#: What DynamicResources' PostFilter says where there are no claims.
+NO_CLAIMS = "no new claims to deallocate"
 
 
 def fit_error(request: SchedulingRequest, view: NodeView, rejections: Iterable[Rejections]) -> str:
@@ -42,7 +44,7 @@ def fit_error(request: SchedulingRequest, view: NodeView, rejections: Iterable[R
     names = view.names
     if not names:
         return NO_NODES
-    named = request.pod.affinity.node_names()
+    named = _named(request)
     if named is not None and not named:
         count = "" if request.behavior.says_prefilter_reason_once else f"{len(names)} "
         return f"0/{len(names)} nodes are available: {count}{CONFLICT}."
@@ -50,7 +52,7 @@ def fit_error(request: SchedulingRequest, view: NodeView, rejections: Iterable[R
     counted = _count_reasons(rejections, filtered)
     left_out = len(names) - int(np.count_nonzero(filtered))
     if left_out and request.behavior.counts_left_out_nodes:
-        counted[LEFT_OUT] += left_out
+        counted[str(LEFT_OUT)] += left_out
     parts = sorted(f"{count} {text}" for text, count in counted.items())
     return f"0/{len(names)} nodes are available: {', '.join(parts)}."
 
@@ -63,24 +65,35 @@ def condition_of(
     Preemption is tried on the nodes whose first rejection other pods could resolve; without pods of a lower
     priority it finds no victims there.
     """
-    names = view.names
-    if is_gated(request) or not names:
+    plugins = request.profile.post_filters
+    if is_gated(request) or not view.names or not plugins:
         return message
-    named = request.pod.affinity.node_names()
-    if named is not None and not named:
+    named = _named(request)
+    if named is not None and not named and DYNAMIC_RESOURCES in plugins:
         # DynamicResources' PostFilter misses what its PreFilter had no chance to write.
         return f"{message} not found"
-    resolvable = np.zeros(len(names), np.bool_)
-    left = np.ones(len(names), np.bool_) if named is None else view.named(named)
+    said = {DYNAMIC_RESOURCES: NO_CLAIMS, DEFAULT_PREEMPTION: _preemption(view, rejections, named)}
+    return f"{message} {', '.join(said[plugin] for plugin in plugins)}"
+
+
+def _preemption(view: NodeView, rejections: Iterable[Rejections], named: frozenset[str] | None) -> str:
+    """Return what preemption says where no pod may be evicted: of how many nodes, and why."""
+    size = len(view.names)
+    resolvable = np.zeros(size, np.bool_)
+    left = np.ones(size, np.bool_) if named is None else view.named(named)
     for rejected in rejections:
         by_eviction = np.array([False, *(reason.code is Code.UNSCHEDULABLE for reason in rejected.reasons)])
         resolvable |= left & by_eviction[rejected.of_node]
         left = left & (rejected.of_node == 0)
     tried = int(np.count_nonzero(resolvable))
-    counted = {NO_VICTIMS: tried, NOT_HELPFUL: len(names) - tried}
+    counted = {NO_VICTIMS: tried, NOT_HELPFUL: size - tried}
     parts = sorted(f"{count} {text}" for text, count in counted.items() if count)
-    preemption = f"0/{len(names)} nodes are available: {', '.join(parts)}."
-    return f"{message} no new claims to deallocate, preemption: {preemption}"
+    return f"preemption: 0/{size} nodes are available: {', '.join(parts)}."
+
+
+def _named(request: SchedulingRequest) -> frozenset[str] | None:
+    """Return the names to which the pod's affinity narrows the nodes before any filter runs; None for all."""
+    return request.pod.affinity.node_names() if request.profile.narrows_by_name else None
 
 
 def _count_reasons(rejections: Iterable[Rejections], filtered: NDArray[np.bool_]) -> Counter[str]:

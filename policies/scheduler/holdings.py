@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Final, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from policies.model.container_needs import EVERY_ADDRESS, HostPort
 from policies.model.interpod_terms import InterPodTerm, InterPodTerms
-
-#: What a required affinity term of a running pod adds to the score: ``hardPodAffinityWeight``.
-HARD_WEIGHT: Final = 1
 
 T = TypeVar("T", bound=Hashable)
 
@@ -109,11 +106,9 @@ class TermTable:
                 register.pop(term, None)
 
 
-def weighing(terms: InterPodTerms) -> Iterator[InterPodTerm]:
-    """Yield the terms of a running pod that weigh in the score of a pod that they select, with their sign."""
+def signed_preferences(terms: InterPodTerms) -> Iterator[InterPodTerm]:
+    """Yield the preferred terms of a pod, the weights of anti-affinity below zero."""
     yield from terms.preferred_affinity
-    for term in terms.affinity:
-        yield replace(term, weight=HARD_WEIGHT)
     for term in terms.preferred_anti_affinity:
         yield replace(term, weight=-term.weight)
 

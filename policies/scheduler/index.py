@@ -18,7 +18,7 @@ from policies.model.pod import BoundPod, Pod, read_bound_pod
 from policies.model.resources import Requests
 from policies.model.snapshot import SNAPSHOT_KINDS, Snapshot, kind_of
 from policies.model.workload import DEFAULT_NAMESPACE
-from policies.scheduler.holdings import PortTable, TermTable, weighing
+from policies.scheduler.holdings import PortTable, TermTable, signed_preferences
 from policies.scheduler.node_table import NodeTable
 from policies.scheduler.pod_table import PodTable
 
@@ -44,9 +44,10 @@ class ClusterIndex:
         self.nodes = NodeTable()
         self.snapshot = Snapshot()
         self._pods: dict[str, PodTable] = {}
-        #: Required anti-affinity of running pods, and the terms that weigh in scores, with their sign.
+        #: Required terms of running pods, and preferred ones, of anti-affinity with a weight below zero.
         self.anti_affinity = TermTable()
-        self.weighted_terms = TermTable()
+        self.affinity = TermTable()
+        self.preferred_terms = TermTable()
         self.ports = PortTable()
         self._holdings = _HoldingNumbers()
         # Of a fork: what pods that are being deleted hold, wherever they are.
@@ -94,7 +95,8 @@ class ClusterIndex:
         twin = ClusterIndex()
         with self._lock:
             twin.nodes, twin._holdings = self.nodes.copy(), self._holdings.copy()
-            twin.anti_affinity, twin.weighted_terms = self.anti_affinity.copy(), self.weighted_terms.copy()
+            twin.anti_affinity, twin.affinity = self.anti_affinity.copy(), self.affinity.copy()
+            twin.preferred_terms = self.preferred_terms.copy()
             twin.ports = self.ports.copy()
             twin.snapshot = self.snapshot if self._is_fork else self.snapshot.copy()
             twin._terminating = self._terminating or [
@@ -244,7 +246,8 @@ class ClusterIndex:
         """Add what a pod holds of a node besides resources, or take it away."""
         if holding.terms is not NO_TERMS:
             self.anti_affinity.add(holding.terms.anti_affinity, slot, amount)
-            self.weighted_terms.add(weighing(holding.terms), slot, amount)
+            self.affinity.add(holding.terms.affinity, slot, amount)
+            self.preferred_terms.add(signed_preferences(holding.terms), slot, amount)
         if holding.ports:
             self.ports.add(holding.ports, slot, amount)
 

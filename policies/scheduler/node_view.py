@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import and_
@@ -117,10 +117,7 @@ class NodeView:
         for key, value in affinity.node_selector:
             matching &= _among(self.label(key), (value,))
         if affinity.terms is not None:
-            any_term = np.zeros(len(self.slots), np.bool_)
-            for term in affinity.terms:
-                any_term |= self.matching(term)
-            matching &= any_term
+            matching &= self.matching_any(affinity.terms)
         return matching
 
     def named(self, names: frozenset[str]) -> NDArray[np.bool_]:
@@ -167,6 +164,13 @@ class NodeView:
         if state is not None:
             having[list(state.slots)] = True
         return having[self.slots], 0 if state is None else state.size
+
+    def matching_any(self, terms: Iterable[NodeSelectorTerm]) -> NDArray[np.bool_]:
+        """Return which nodes at least one term of node affinity matches, shape ``(n,)``."""
+        matching = np.zeros(len(self.slots), np.bool_)
+        for term in terms:
+            matching |= self.matching(term)
+        return matching
 
     def matching(self, term: NodeSelectorTerm) -> NDArray[np.bool_]:
         """Return which nodes a term of node affinity matches, shape ``(n,)``."""

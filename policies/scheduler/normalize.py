@@ -33,3 +33,14 @@ def by_highest(
     highest = int(raw[scored].max(initial=0))
     scaled = MAX_SCORE * raw // highest if highest else np.zeros_like(raw)
     return np.where(scored, MAX_SCORE - scaled if reverse else scaled, 0)
+
+
+def round_half_away(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Round to the nearest integer, halves away from zero as Go's ``math.Round`` (``np.rint`` makes 0.5 0).
+
+    >>> round_half_away(np.array([0.5, 1.5, 0.49999999999999994, -2.5]))
+    array([ 1,  2,  0, -3])
+    """
+    whole = np.trunc(values)
+    away = np.abs(values - whole) >= 0.5
+    return (whole + np.where(away, np.copysign(1.0, values), 0.0)).astype(np.int64)

@@ -1,112 +1,172 @@
-"""The default profile of kube-scheduler: which plugins run, in which order, and the weights of their scores.
+"""A profile of kube-scheduler: which plugins run, in which order, with which weights and arguments.
 
-Source: ``getDefaultPlugins``, ``pkg/scheduler/apis/config/v1/default_plugins.go``, and ``RunScorePlugins``,
-``pkg/scheduler/framework/runtime/framework.go``, Kubernetes 1.36.
+A value only; ``plugins/registry`` knows what the plugins do, and ``configuration`` reads profiles.
+
+Source: ``getDefaultPlugins``, ``pkg/scheduler/apis/config/v1/default_plugins.go``, and
+``pkg/scheduler/apis/config/v1/defaults.go``, Kubernetes 1.36.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Final, Protocol
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from policies.model.constraint import WhenUnsatisfiable
+from policies.model.node_affinity import NodeAffinity
 
-from policies.scheduler.node_view import NodeView
-from policies.scheduler.normalize import NodeScores
-from policies.scheduler.plugins.imagelocality import ImageLocalityPlugin
-from policies.scheduler.plugins.interpodaffinity import InterPodAffinityPlugin
-from policies.scheduler.plugins.nodeaffinity import NodeAffinityPlugin
-from policies.scheduler.plugins.nodename import NodeNamePlugin
-from policies.scheduler.plugins.nodeports import NodePortsPlugin
-from policies.scheduler.plugins.noderesources import BalancedAllocationPlugin, NodeResourcesFitPlugin
-from policies.scheduler.plugins.nodeunschedulable import NodeUnschedulablePlugin
-from policies.scheduler.plugins.podtopologyspread.plugin import PodTopologySpreadPlugin
-from policies.scheduler.plugins.schedulinggates import SchedulingGatesPlugin
-from policies.scheduler.plugins.tainttoleration import TaintTolerationPlugin
-from policies.scheduler.request import SchedulingRequest
-from policies.scheduler.result import Plugin, PluginScores, Rejections
+#: The scheduler's name where a profile or a pod gives none.
+DEFAULT_SCHEDULER: Final = "default-scheduler"
 
 
-class FilterPlugin(Protocol):
-    """A plugin that decides which nodes are feasible."""
+class Plugin(StrEnum):
+    """The plugins that decide where a pod goes: in the order of their Filter, then those that score alone."""
 
-    def filter(self, view: NodeView, request: SchedulingRequest, /) -> Rejections:
-        """Return which nodes the plugin rejects, and why, as if it ran alone."""
-
-
-class ScorePlugin(Protocol):
-    """A plugin that scores the feasible nodes."""
-
-    def score(
-        self, view: NodeView, request: SchedulingRequest, feasible: NDArray[np.bool_], /
-    ) -> NodeScores | None:
-        """Return the scores of all nodes, of which the feasible ones count; None where it skips."""
-
-
-#: The plugin whose scores are a part of their own of a result.
-SPREAD: Final = PodTopologySpreadPlugin()
-#: The plugins whose Filters run, in their order.
-FILTERS: Final[tuple[FilterPlugin, ...]] = (
-    SchedulingGatesPlugin(),
-    NodeUnschedulablePlugin(),
-    NodeNamePlugin(),
-    TaintTolerationPlugin(),
-    NodeAffinityPlugin(),
-    NodePortsPlugin(),
-    NodeResourcesFitPlugin(),
-    SPREAD,
-    InterPodAffinityPlugin(),
-)
-#: The plugins that score, in their order; what PodTopologySpread gives is known before.
-SCORES: Final[Mapping[Plugin, ScorePlugin | None]] = MappingProxyType(
-    {
-        Plugin.TAINT_TOLERATION: TaintTolerationPlugin(),
-        Plugin.NODE_AFFINITY: NodeAffinityPlugin(),
-        Plugin.NODE_RESOURCES_FIT: NodeResourcesFitPlugin(),
-        Plugin.POD_TOPOLOGY_SPREAD: None,
-        Plugin.INTER_POD_AFFINITY: InterPodAffinityPlugin(),
-        Plugin.NODE_RESOURCES_BALANCED_ALLOCATION: BalancedAllocationPlugin(),
-        Plugin.IMAGE_LOCALITY: ImageLocalityPlugin(),
-    }
-)
-#: What the scores are multiplied by in the total of a node.
-WEIGHTS: Final[Mapping[Plugin, int]] = MappingProxyType(
-    {
-        Plugin.TAINT_TOLERATION: 3,
-        Plugin.NODE_AFFINITY: 2,
-        Plugin.NODE_RESOURCES_FIT: 1,
-        Plugin.POD_TOPOLOGY_SPREAD: 2,
-        Plugin.INTER_POD_AFFINITY: 2,
-        Plugin.NODE_RESOURCES_BALANCED_ALLOCATION: 1,
-        Plugin.IMAGE_LOCALITY: 1,
-    }
-)
+    SCHEDULING_GATES = "SchedulingGates"
+    NODE_UNSCHEDULABLE = "NodeUnschedulable"
+    NODE_NAME = "NodeName"
+    TAINT_TOLERATION = "TaintToleration"
+    NODE_AFFINITY = "NodeAffinity"
+    NODE_PORTS = "NodePorts"
+    NODE_RESOURCES_FIT = "NodeResourcesFit"
+    POD_TOPOLOGY_SPREAD = "PodTopologySpread"
+    INTER_POD_AFFINITY = "InterPodAffinity"
+    NODE_RESOURCES_BALANCED_ALLOCATION = "NodeResourcesBalancedAllocation"
+    IMAGE_LOCALITY = "ImageLocality"
 
 
-def score_plugins(
-    view: NodeView, request: SchedulingRequest, feasible: NDArray[np.bool_], spread: NodeScores | None
-) -> tuple[PluginScores, ...]:
-    """Return the scores of every plugin that does not skip, in the profile's order.
+class Weighted(NamedTuple):
+    """A name and what its score is multiplied by: a plugin of a profile, or a resource of a strategy."""
 
-    Args:
-        view: The nodes.
-        request: The pod, and its constraints.
-        feasible: The nodes to score, at least one; shape ``(n,)``.
-        spread: PodTopologySpread's scores; None where it skips.
+    name: str
+    weight: int
+
+
+class StrategyType(StrEnum):
+    """How NodeResourcesFit scores nodes."""
+
+    LEAST_ALLOCATED = "LeastAllocated"
+    MOST_ALLOCATED = "MostAllocated"
+    REQUESTED_TO_CAPACITY_RATIO = "RequestedToCapacityRatio"
+
+
+#: The resources that nodes are scored by where nothing else is configured: ``defaultResourceSpec``.
+DEFAULT_RESOURCES: Final = (Weighted("cpu", 1), Weighted("memory", 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitArgs:
+    """The arguments of NodeResourcesFit.
+
+    Attributes:
+        strategy: How nodes are scored.
+        resources: What they are scored by.
+        shape: The points of RequestedToCapacityRatio: percent of utilization, and score from 0 to 10.
+        ignored: Extended resources that Filter ignores.
+        ignored_groups: The domains of extended resources that Filter ignores.
     """
-    found = (
-        (name, spread if plugin is None else plugin.score(view, request, feasible))
-        for name, plugin in SCORES.items()
-    )
-    return tuple(
-        PluginScores(
-            name,
-            np.where(feasible, scores.raw, 0),
-            np.where(feasible, scores.normalized, 0),
-            WEIGHTS[name],
-        )
-        for name, scores in found
-        if scores is not None
-    )
+
+    strategy: StrategyType = StrategyType.LEAST_ALLOCATED
+    resources: tuple[Weighted, ...] = DEFAULT_RESOURCES
+    shape: tuple[tuple[int, int], ...] = ()
+    ignored: frozenset[str] = frozenset()
+    ignored_groups: frozenset[str] = frozenset()
+
+    def ignores(self, resource: str) -> bool:
+        """Return whether Filter ignores a resource; of those of Kubernetes it ignores none.
+
+        >>> FitArgs(ignored_groups=frozenset({"acme.io"})).ignores("acme.io/gpu")
+        True
+        """
+        group, slash, _ = resource.partition("/")
+        if not slash or "kubernetes.io/" in resource:
+            return False
+        return resource in self.ignored or group in self.ignored_groups
+
+
+#: What is not configured.
+NO_AFFINITY: Final = NodeAffinity()
+DEFAULT_FIT: Final = FitArgs()
+DEFAULT_BALANCED: Final = tuple(entry.name for entry in DEFAULT_RESOURCES)
+#: The plugins whose Filters run, in their order; SchedulingGates holds pods back before that (PreEnqueue).
+DEFAULT_FILTERS: Final = (
+    Plugin.SCHEDULING_GATES,
+    Plugin.NODE_UNSCHEDULABLE,
+    Plugin.NODE_NAME,
+    Plugin.TAINT_TOLERATION,
+    Plugin.NODE_AFFINITY,
+    Plugin.NODE_PORTS,
+    Plugin.NODE_RESOURCES_FIT,
+    Plugin.POD_TOPOLOGY_SPREAD,
+    Plugin.INTER_POD_AFFINITY,
+)
+#: The plugins that score, in their order, and what their scores are multiplied by in the total of a node.
+DEFAULT_SCORES: Final = (
+    (Plugin.TAINT_TOLERATION, 3),
+    (Plugin.NODE_AFFINITY, 2),
+    (Plugin.NODE_RESOURCES_FIT, 1),
+    (Plugin.POD_TOPOLOGY_SPREAD, 2),
+    (Plugin.INTER_POD_AFFINITY, 2),
+    (Plugin.NODE_RESOURCES_BALANCED_ALLOCATION, 1),
+    (Plugin.IMAGE_LOCALITY, 1),
+)
+#: The plugins that run for a pod that fits nowhere, in their order.
+DYNAMIC_RESOURCES: Final = "DynamicResources"
+DEFAULT_PREEMPTION: Final = "DefaultPreemption"
+DEFAULT_POST_FILTERS: Final = (DYNAMIC_RESOURCES, DEFAULT_PREEMPTION)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """One profile; by default the one of kube-scheduler without a configuration file.
+
+    Attributes:
+        scheduler_name: The ``schedulerName`` of the pods that it schedules.
+        filters: The plugins that reject nodes, in their order.
+        scores: The plugins that score nodes, in their order, with their weights.
+        post_filters: The plugins that add to the condition of a pod that fits nowhere, in their order.
+        narrows_by_name: Whether node names in a pod's affinity leave out the other nodes before any filter:
+            NodeAffinity's PreFilter.
+        filters_by_affinity: Whether NodeAffinity's Filter runs.
+        added_affinity: What NodeAffinity requires and prefers for every pod.
+        fit: The arguments of NodeResourcesFit.
+        balanced_resources: What NodeResourcesBalancedAllocation scores by.
+        hard_pod_affinity_weight: What a required affinity term of a running pod adds to the score.
+        ignores_preferred_terms: Whether InterPodAffinity scores only pods that have preferred terms.
+        percentage_of_nodes_to_score: As configured; None where it is not.
+        unmodeled: What it has that is not modeled, in words.
+        may_reject_more: Whether something of that may reject nodes.
+    """
+
+    scheduler_name: str = DEFAULT_SCHEDULER
+    filters: tuple[Plugin, ...] = DEFAULT_FILTERS
+    scores: tuple[tuple[Plugin, int], ...] = DEFAULT_SCORES
+    post_filters: tuple[str, ...] = DEFAULT_POST_FILTERS
+    narrows_by_name: bool = True
+    filters_by_affinity: bool = True
+    added_affinity: NodeAffinity = NO_AFFINITY
+    fit: FitArgs = DEFAULT_FIT
+    balanced_resources: tuple[str, ...] = DEFAULT_BALANCED
+    hard_pod_affinity_weight: int = 1
+    ignores_preferred_terms: bool = False
+    percentage_of_nodes_to_score: int | None = None
+    unmodeled: tuple[str, ...] = ()
+    may_reject_more: bool = False
+
+    def weight(self, plugin: Plugin) -> int:
+        """Return what a plugin's score is multiplied by; 0 where it does not score.
+
+        >>> DEFAULT_PROFILE.weight(Plugin.POD_TOPOLOGY_SPREAD), DEFAULT_PROFILE.weight(Plugin.NODE_PORTS)
+        (2, 0)
+        """
+        return next((weight for name, weight in self.scores if name is plugin), 0)
+
+    def spreads(self, action: WhenUnsatisfiable) -> bool:
+        """Return whether PodTopologySpread runs where constraints with such an action have an effect."""
+        if action is WhenUnsatisfiable.DO_NOT_SCHEDULE:
+            return Plugin.POD_TOPOLOGY_SPREAD in self.filters
+        return self.weight(Plugin.POD_TOPOLOGY_SPREAD) != 0
+
+
+#: kube-scheduler without a configuration file.
+DEFAULT_PROFILE: Final = Profile()

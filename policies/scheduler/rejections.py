@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from policies.model.taints import Taint
 from policies.scheduler.node_table import MISSING, PODS
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.result import Code, FilterResult, Plugin, SchedulingResult
+from policies.scheduler.profile import Plugin
+from policies.scheduler.result import Code, FilterResult, SchedulingResult
 
 #: Nodes of a group that are named: as many as fit a line.
 EXAMPLES: Final = 3

@@ -9,6 +9,7 @@ from enum import StrEnum
 from policies.model.constraint import Constraint, WhenUnsatisfiable
 from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.model.pod import Pod
+from policies.scheduler.profile import DEFAULT_PROFILE, Profile
 from policies.scheduler.releases import Behavior
 
 
@@ -59,6 +60,26 @@ class SchedulingRequest:
     constraints: tuple[AppliedConstraint, ...]
     behavior: Behavior
     pinned: bool = False
+    profile: Profile = DEFAULT_PROFILE
+
+    def in_force(self) -> SchedulingRequest:
+        """Return the request without the constraints that the profile does not look at."""
+        acting = tuple(
+            applied
+            for applied in self.constraints
+            if self.profile.spreads(applied.constraint.when_unsatisfiable)
+        )
+        return self if len(acting) == len(self.constraints) else replace(self, constraints=acting)
+
+    @property
+    def unmodeled(self) -> tuple[str, ...]:
+        """What else a scheduler looks at, of the pod and of the profile, in words."""
+        return self.pod.unmodeled + self.profile.unmodeled
+
+    @property
+    def is_upper_bound(self) -> bool:
+        """Whether something that is not modeled may reject more nodes."""
+        return bool(self.pod.unmodeled) or self.profile.may_reject_more
 
     @property
     def requires_all_keys(self) -> bool:

@@ -8,23 +8,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from policies.scheduler.profile import Plugin
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
-
-
-class Plugin(StrEnum):
-    """The plugins that decide where a pod goes: in the order of their Filter, then those that score alone."""
-
-    SCHEDULING_GATES = "SchedulingGates"
-    NODE_UNSCHEDULABLE = "NodeUnschedulable"
-    NODE_NAME = "NodeName"
-    TAINT_TOLERATION = "TaintToleration"
-    NODE_AFFINITY = "NodeAffinity"
-    NODE_PORTS = "NodePorts"
-    NODE_RESOURCES_FIT = "NodeResourcesFit"
-    POD_TOPOLOGY_SPREAD = "PodTopologySpread"
-    INTER_POD_AFFINITY = "InterPodAffinity"
-    NODE_RESOURCES_BALANCED_ALLOCATION = "NodeResourcesBalancedAllocation"
-    IMAGE_LOCALITY = "ImageLocality"
 
 
 class Code(StrEnum):
@@ -199,8 +184,9 @@ class SchedulingResult:
         """The positions of the feasible nodes with the highest total."""
         if not self.feasible_count:
             return []
-        total = np.where(self.feasible, self.total, -1)
-        return np.flatnonzero(total == total.max()).tolist()
+        # A weight may be negative, and so may a total.
+        total = self.total
+        return np.flatnonzero(self.feasible & (total == total[self.feasible].max())).tolist()
 
     @property
     def feasible_count(self) -> int:

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.model.interpod_terms import InterPodTerm
-from policies.scheduler.holdings import TermTable
+from policies.scheduler.holdings import TermTable, signed_preferences
 from policies.scheduler.node_view import LabelView, NodeView, by_node
 from policies.scheduler.normalize import NodeScores
+from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
-from policies.scheduler.result import Code, Plugin, Reason, Rejections
+from policies.scheduler.result import Code, Reason, Rejections
 
 AFFINITY: Final = Reason(("node(s) didn't match pod affinity rules",), Code.UNRESOLVABLE)
 ANTI_AFFINITY: Final = Reason(("node(s) didn't match pod anti-affinity rules",), Code.UNSCHEDULABLE)
@@ -109,17 +110,19 @@ def _with_affinity(terms: list[InterPodTerm], view: NodeView, counts: InterPodCo
 
 def _raw_scores(view: NodeView, request: SchedulingRequest) -> NDArray[np.int64] | None:
     """Return every node's score before normalization, shape ``(n,)``; None where no term adds to any."""
-    counts, terms = InterPodCounts(view, request), request.pod.terms
-    weighed = counts.of_running(view.index.weighted_terms)
-    for sign, preferred in ((1, terms.preferred_affinity), (-1, terms.preferred_anti_affinity)):
-        for term in counts.resolved(preferred):
-            signed = InterPodTerm(term.topology_key, None, frozenset(), None, sign * term.weight)
-            weighed.append((signed, counts.selected_by_all([term])))
+    counts, profile = InterPodCounts(view, request), request.profile
+    own = list(signed_preferences(request.pod.terms))
+    if profile.ignores_preferred_terms and not own:
+        return None
+    weighed = [(term, term.weight, pods) for term, pods in counts.of_running(view.index.preferred_terms)]
+    if hard := profile.hard_pod_affinity_weight:
+        weighed += ((term, hard, pods) for term, pods in counts.of_running(view.index.affinity))
+    weighed += ((term, term.weight, counts.selected_by_all([term])) for term in counts.resolved(own))
     of_key: defaultdict[str, NDArray[np.int64]] = defaultdict(lambda: np.zeros(len(view.slots), np.int64))
     scored = False
-    for term, pods in weighed:
+    for term, weight, pods in weighed:
         scored = scored or bool(pods[view.label(term.topology_key).present].any())
-        of_key[term.topology_key] += term.weight * pods
+        of_key[term.topology_key] += weight * pods
     if not scored:
         return None
     total = np.zeros(len(view.slots), np.int64)

@@ -12,24 +12,39 @@ from numpy.typing import NDArray
 
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.normalize import NodeScores, by_highest
+from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
-from policies.scheduler.result import Code, Plugin, Reason, Rejections
+from policies.scheduler.result import Code, Reason, Rejections
 
 NOT_MATCHED: Final = Reason(("node(s) didn't match Pod's node affinity/selector",), Code.UNRESOLVABLE)
+#: The profile's own affinity, ``addedAffinity``, does not match.
+ENFORCED: Final = Reason(("node(s) didn't match scheduler-enforced node affinity",), Code.UNRESOLVABLE)
+#: The names in the pod's affinity leave a node out before any filter runs.
+LEFT_OUT: Final = Reason(("node(s) didn't satisfy plugin(s) [NodeAffinity]",), Code.UNRESOLVABLE)
 
 
 class NodeAffinityPlugin:
     """Rejects nodes that affinity or selector do not match, and scores them by the preferred terms."""
 
-    def filter(self, view: NodeView, _request: SchedulingRequest) -> Rejections:
-        """Return what the plugin rejects."""
-        return Rejections.where(~view.matches_affinity, Plugin.NODE_AFFINITY, NOT_MATCHED)
+    def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
+        """Return what the plugin rejects; with its Filter disabled, what its PreFilter leaves out."""
+        profile = request.profile
+        if not profile.filters_by_affinity:
+            names = request.pod.affinity.node_names()
+            left_out = np.zeros(len(view.slots), np.bool_) if names is None else ~view.named(names)
+            return Rejections.where(left_out, Plugin.NODE_AFFINITY, LEFT_OUT)
+        added = profile.added_affinity.terms
+        if added is None:
+            return Rejections.where(~view.matches_affinity, Plugin.NODE_AFFINITY, NOT_MATCHED)
+        of_node = np.where(view.matches_affinity, 0, 1)
+        of_node[~view.matching_any(added)] = 2
+        return Rejections(Plugin.NODE_AFFINITY, (NOT_MATCHED, ENFORCED), of_node)
 
     def score(
         self, view: NodeView, request: SchedulingRequest, feasible: NDArray[np.bool_]
     ) -> NodeScores | None:
-        """Sum the weights of the preferred terms that match; None without any."""
-        preferred = request.pod.affinity.preferred
+        """Sum the weights of the preferred terms that match, of profile and pod; None without any."""
+        preferred = request.profile.added_affinity.preferred + request.pod.affinity.preferred
         if not preferred:
             return None
         total = np.zeros(len(view.slots), np.int64)

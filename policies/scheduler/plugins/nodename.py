@@ -7,8 +7,9 @@ from typing import Final
 import numpy as np
 
 from policies.scheduler.node_view import NodeView
+from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
-from policies.scheduler.result import Code, Plugin, Reason, Rejections
+from policies.scheduler.result import Code, Reason, Rejections
 
 OTHER_NAME: Final = Reason(("node(s) didn't match the requested node name",), Code.UNRESOLVABLE)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from policies.scheduler.node_view import NodeView
+from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
-from policies.scheduler.result import Code, Plugin, Reason, Rejections
+from policies.scheduler.result import Code, Reason, Rejections
 
 NO_FREE_PORTS: Final = Reason(
     ("node(s) didn't have free ports for the requested pod ports",), Code.UNSCHEDULABLE

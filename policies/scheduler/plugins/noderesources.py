@@ -1,29 +1,39 @@
 """NodeResourcesFit and NodeResourcesBalancedAllocation: what the pod requests, and what is left of a node.
 
-Source: ``noderesources/{fit,least_allocated,balanced_allocation}.go``, Kubernetes 1.36.
+Source: ``noderesources/{fit,resource_allocation,least_allocated,most_allocated,requested_to_capacity_ratio,
+balanced_allocation}.go`` and ``helper/shape_score.go``, Kubernetes 1.36.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import reduce
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.model.resources import ASSUMED_NAMES
+from policies.model.resources import ASSUMED_NAMES, is_compared
 from policies.scheduler.node_table import PODS
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.normalize import MAX_SCORE, NodeScores
+from policies.scheduler.normalize import MAX_SCORE, NodeScores, round_half_away
+from policies.scheduler.profile import FitArgs, Plugin, StrategyType
 from policies.scheduler.request import SchedulingRequest
-from policies.scheduler.result import Code, Plugin, Reason, Rejections
+from policies.scheduler.result import Code, Reason, Rejections
 
 TOO_MANY_PODS: Final = "Too many pods"
 #: The resources that are compared first, in this order; the others follow by name.
 FIRST_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage")
 
 
-#: The resources that nodes are scored by.
-COMPARED: Final = ("cpu", "memory")
+#: The highest score of a point of a shape: ``MaxCustomPriorityScore``.
+MOST_POINTS: Final = 10
+#: Of so many shares, half their difference is the standard deviation.
+PAIR: Final = 2
+
+#: An amount, or a score, for each node; shape ``(n,)``.
+Amounts = NDArray[np.int64]
 
 
 class NodeResourcesFitPlugin:
@@ -32,10 +42,12 @@ class NodeResourcesFitPlugin:
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
         """Return what the plugin rejects: ``fitsRequest``."""
         behavior, requests = request.behavior, dict(request.pod.requests)
+        ignores = request.profile.fit.ignores
         compared = {name: requests.get(name, 0) for name in FIRST_RESOURCES} if requests else {}
         if behavior.zero_requests_fit:
             compared = {name: amount for name, amount in compared.items() if amount}
-        compared |= {name: requests[name] for name in sorted(requests.keys() - compared.keys())}
+        others = (name for name in sorted(requests.keys() - compared.keys()) if not ignores(name))
+        compared |= {name: requests[name] for name in others}
         allocatable, used = view.resource(PODS)
         texts, insufficient = [TOO_MANY_PODS], [used + 1 > allocatable]
         too_small = np.zeros(len(view.slots), np.bool_)
@@ -48,47 +60,121 @@ class NodeResourcesFitPlugin:
         return _rejections(texts, insufficient, too_small)
 
     def score(self, view: NodeView, request: SchedulingRequest, _feasible: NDArray[np.bool_]) -> NodeScores:
-        """Average the free share of CPU and of memory with the pod, in whole percent: LeastAllocated."""
-        assumed = dict(request.pod.assumed)
+        """Average what the strategy gives each resource with the pod, by the resources' weights."""
+        fit = request.profile.fit
+        score_of, counts_zero = _strategy(fit)
         total, weights = np.zeros(len(view.slots), np.int64), np.zeros(len(view.slots), np.int64)
-        for name in COMPARED:
-            allocatable, _ = view.resource(name)
-            _, used = view.resource(ASSUMED_NAMES[name])
-            requested = used + assumed.get(ASSUMED_NAMES[name], 0)
+        for name, weight in fit.resources:
+            used_as = ASSUMED_NAMES.get(name, name)
+            amount = dict(request.pod.assumed if name in ASSUMED_NAMES else request.pod.requests).get(
+                used_as, 0
+            )
+            allocatable, used = _amounts(view, name, used_as, amount)
             present = allocatable != 0
-            free = np.where(requested > allocatable, 0, allocatable - requested)
-            total += np.where(present, free * MAX_SCORE // np.where(present, allocatable, 1), 0)
-            weights += present
-        scores = np.where(weights > 0, total // np.maximum(weights, 1), 0)
+            scores = score_of(used + amount, np.where(present, allocatable, 1))
+            present &= counts_zero | (scores > 0)
+            total += np.where(present, weight * scores, 0)
+            weights += weight * present
+        weights = np.maximum(weights, 1)
+        scores = total // weights if counts_zero else round_half_away(total / weights)
         return NodeScores(scores, scores)
 
 
 class BalancedAllocationPlugin:
-    """Scores nodes by how evenly CPU and memory are used (NodeResourcesBalancedAllocation)."""
+    """Scores nodes by how evenly resources are used (NodeResourcesBalancedAllocation)."""
 
     def score(
         self, view: NodeView, request: SchedulingRequest, _feasible: NDArray[np.bool_]
     ) -> NodeScores | None:
-        """Return 75 and how much more even it is with the pod; None for a pod that requests neither."""
+        """Return 75 and how much more even it is with the pod; None for a pod that requests none of them."""
         requests = dict(request.pod.requests)
-        if not any(requests.get(name) for name in COMPARED):
+        amounts = {name: requests.get(name, 0) for name in request.profile.balanced_resources}
+        if not any(amounts.values()):
             return None
         half = MAX_SCORE // 2
-        gain = half + _evenness(view, requests) - _evenness(view, {})
+        gain = half + _evenness(view, amounts, with_pod=True) - _evenness(view, amounts, with_pod=False)
         scores = half + gain // 2
         return NodeScores(scores, scores)
 
 
-def _evenness(view: NodeView, requests: dict[str, int]) -> NDArray[np.int64]:
-    """Return 100 less the standard deviation of the used shares of two resources, in percent."""
+def _strategy(fit: FitArgs) -> tuple[Callable[[Amounts, Amounts], Amounts], bool]:
+    """Return what scores nodes by a requested amount and the allocatable one, and whether 0 counts."""
+    match fit.strategy:
+        case StrategyType.LEAST_ALLOCATED:
+            return _least_allocated, True
+        case StrategyType.MOST_ALLOCATED:
+            return _most_allocated, True
+    scores: Amounts = np.array([_score_at(fit.shape, percent) for percent in range(MAX_SCORE + 1)], np.int64)
+
+    def by_ratio(requested: Amounts, allocatable: Amounts) -> Amounts:
+        return scores[_most_allocated(requested, allocatable)]
+
+    return by_ratio, False
+
+
+def _least_allocated(requested: Amounts, allocatable: Amounts) -> Amounts:
+    return np.maximum(allocatable - requested, 0) * MAX_SCORE // allocatable
+
+
+def _most_allocated(requested: Amounts, allocatable: Amounts) -> Amounts:
+    return np.minimum(requested, allocatable) * MAX_SCORE // allocatable
+
+
+def _score_at(shape: tuple[tuple[int, int], ...], percent: int) -> int:
+    """Return the score of a utilization, linear between the points of a shape and constant beyond them.
+
+    >>> [_score_at(((0, 0), (50, 10)), percent) for percent in (0, 10, 25, 100)]
+    [0, 20, 50, 100]
+    """
+    points = [(utilization, MAX_SCORE // MOST_POINTS * score) for utilization, score in shape]
+    for (left, low), (right, high) in pairwise([points[0], *points]):
+        if percent <= right:
+            # Go divides towards zero, also where the line falls.
+            rise = abs(high - low) * (percent - left) // max(right - left, 1) if percent > left else 0
+            return low + rise if high > low else low - rise
+    return points[-1][1]
+
+
+def _amounts(view: NodeView, name: str, used_as: str, amount: int) -> tuple[Amounts, Amounts]:
+    """Return what nodes have of a resource and what of it is used; nothing of one that is not compared.
+
+    A resource beyond those of ``FIRST_RESOURCES`` is compared only if the pod requests it.
+    """
+    if name not in FIRST_RESOURCES and not (amount and is_compared(name)):
+        nothing = np.zeros(len(view.slots), np.int64)
+        return nothing, nothing
+    allocatable, used = view.resource(name)
+    return allocatable, used if used_as == name else view.resource(used_as)[1]
+
+
+def _evenness(view: NodeView, requests: Mapping[str, int], *, with_pod: bool) -> Amounts:
+    """Return 100 less the standard deviation of the used shares of resources, in percent."""
     shares, present = [], []
-    for name in COMPARED:
-        allocatable, used = view.resource(name)
+    for name, amount in requests.items():
+        allocatable, used = _amounts(view, name, name, amount)
         present.append(allocatable != 0)
-        share = (used + requests.get(name, 0)) / np.where(allocatable != 0, allocatable, 1)
-        shares.append(np.minimum(share, 1.0))
-    deviation = np.where(present[0] & present[1], np.abs((shares[0] - shares[1]) / 2), 0.0)
-    return ((1 - deviation) * float(MAX_SCORE)).astype(np.int64)
+        share = (used + (amount if with_pod else 0)) / np.where(allocatable != 0, allocatable, 1)
+        shares.append(np.where(allocatable != 0, np.minimum(share, 1.0), 0.0))
+    return ((1 - _deviation(shares, present)) * float(MAX_SCORE)).astype(np.int64)
+
+
+def _deviation(shares: list[NDArray[np.float64]], present: list[NDArray[np.bool_]]) -> NDArray[np.float64]:
+    """Return the standard deviation of the shares that each node has; 0 of fewer than two."""
+    two = PAIR
+    if len(shares) == two:
+        return np.where(present[0] & present[1], np.abs((shares[0] - shares[1]) / two), 0.0)
+    size, none = len(present[0]), np.zeros(len(present[0]))
+    pairs = list(zip(shares, present, strict=True))
+    count = sum((each.astype(np.int64) for each in present), np.zeros(size, np.int64))
+    some = np.maximum(count, 1)
+    # In the order of the resources, as the scheduler adds them up.
+    mean = sum(shares, none) / some
+    squares = sum((np.where(each, (share - mean) * (share - mean), 0.0) for share, each in pairs), none)
+    highest = reduce(np.maximum, (np.where(each, share, 0.0) for share, each in pairs), none)
+    lowest = reduce(np.minimum, (np.where(each, share, 1.0) for share, each in pairs), none + 1)
+    # Of two, the scheduler takes half of what they differ by, which rounds otherwise.
+    deviation = np.where(count == two, (highest - lowest) / two, np.sqrt(squares / some))
+    return np.where(count < two, 0.0, deviation)
 
 
 def _rejections(

@@ -8,8 +8,9 @@ import numpy as np
 
 from policies.model.taints import CORDON_TAINT
 from policies.scheduler.node_view import NodeView
+from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
-from policies.scheduler.result import Code, Plugin, Reason, Rejections
+from policies.scheduler.result import Code, Reason, Rejections
 
 UNSCHEDULABLE: Final = Reason(("node(s) were unschedulable",), Code.UNRESOLVABLE)
 

@@ -11,8 +11,9 @@ from typing import Final
 import numpy as np
 
 from policies.scheduler.node_view import NodeView
+from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
-from policies.scheduler.result import Code, Plugin, Reason, Rejections
+from policies.scheduler.result import Code, Reason, Rejections
 
 #: The condition of such a pod: ``applySchedulingGatedCondition``, ``pkg/registry/core/pod/strategy.go``.
 GATED: Final = Reason(("Scheduling is blocked due to non-empty scheduling gates",), Code.UNRESOLVABLE)
@@ -20,7 +21,8 @@ GATED: Final = Reason(("Scheduling is blocked due to non-empty scheduling gates"
 
 def is_gated(request: SchedulingRequest) -> bool:
     """Return whether scheduling gates hold the pod back."""
-    return request.pod.gated and request.behavior.scheduling_gates
+    runs = Plugin.SCHEDULING_GATES in request.profile.filters
+    return request.pod.gated and request.behavior.scheduling_gates and runs
 
 
 class SchedulingGatesPlugin:

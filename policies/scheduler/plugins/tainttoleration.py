@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from policies.model.taints import TaintEffect
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.normalize import NodeScores, by_highest
+from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
-from policies.scheduler.result import Code, Plugin, Reason, Rejections
+from policies.scheduler.result import Code, Reason, Rejections
 
 
 class TaintTolerationPlugin:

@@ -15,9 +15,10 @@ from policies.scheduler.configuration import build_profile
 from policies.scheduler.defaults import NoConstraints, default_constraints, own_constraints
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
+from policies.scheduler.profile import Plugin
 from policies.scheduler.releases import Behavior, behavior_of
 from policies.scheduler.request import ConstraintOrigin, SchedulingRequest
-from policies.scheduler.result import Plugin, SchedulingResult
+from policies.scheduler.result import SchedulingResult
 
 #: The lists of a recorded case that make up its cluster.
 CLUSTER_LISTS = (

@@ -14,8 +14,9 @@ from policies.scheduler.domain_stats import ConstraintStats, EqualDomains
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.explanation import Explanation, explain
 from policies.scheduler.node_table import MISSING
+from policies.scheduler.profile import Plugin
 from policies.scheduler.rejections import RejectedNodes, Shortage, SkewViolation
-from policies.scheduler.result import FilterResult, Plugin, SchedulingResult
+from policies.scheduler.result import FilterResult, SchedulingResult
 from tests.builders import a_constraint, a_pod
 from tests.policies.reports.verdicts import HOSTNAME, a_node, on
 from tests.policies.scheduler.clusters import a_request, an_index, objects_of

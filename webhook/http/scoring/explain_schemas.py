@@ -7,7 +7,8 @@ from typing import Final
 from policies.model.constraint import WhenUnsatisfiable
 from policies.placement.replicas import MOST_PLACED
 from policies.scheduler.changes import IN_CLUSTER, ChangeKind
-from policies.scheduler.result import Code, Plugin
+from policies.scheduler.profile import Plugin
+from policies.scheduler.result import Code
 from webhook.http.scoring.schemas import CONSTRAINT_PROPERTIES, REVISION
 from webhook.schema_forms import (
     COUNT,

@@ -9,8 +9,9 @@ from typing import Final
 
 from policies.model.constraint import CONSTRAINT_FIELDS, NodeInclusionPolicy, WhenUnsatisfiable
 from policies.scheduler.configuration import DefaultingType
+from policies.scheduler.profile import Plugin
 from policies.scheduler.request import ConstraintOrigin
-from policies.scheduler.result import Code, PhaseStatus, Plugin
+from policies.scheduler.result import Code, PhaseStatus
 from webhook.http.scoring.cluster import LISTS, NAMELESS_KINDS
 from webhook.schema_forms import (
     COUNT,

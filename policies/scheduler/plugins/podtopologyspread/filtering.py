@@ -14,8 +14,9 @@ from policies.scheduler.eligibility import eligible_nodes, required_keys
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.node_view import NodeView, by_node
 from policies.scheduler.plugins.podtopologyspread.counting import count_domains, count_on_nodes
+from policies.scheduler.profile import Plugin
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
-from policies.scheduler.result import Code, DomainCounts, FilterResult, Plugin, Reason, Rejections
+from policies.scheduler.result import Code, DomainCounts, FilterResult, Reason, Rejections
 
 #: The reasons of the plugin: ``ErrReasonConstraintsNotMatch`` and ``ErrReasonNodeLabelNotMatch``,
 #: ``podtopologyspread/plugin.go``, Kubernetes 1.36.

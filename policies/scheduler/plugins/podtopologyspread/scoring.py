@@ -16,7 +16,7 @@ from policies.model.topology_keys import HOSTNAME
 from policies.scheduler.eligibility import eligible_nodes, required_keys
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.node_view import LabelView, NodeView, by_node
-from policies.scheduler.normalize import MAX_SCORE, NodeScores
+from policies.scheduler.normalize import MAX_SCORE, NodeScores, round_half_away
 from policies.scheduler.plugins.podtopologyspread.counting import count_domains, count_on_nodes
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
 from policies.scheduler.result import ScoreResult
@@ -96,17 +96,6 @@ def _missing_as_empty(label: LabelView) -> LabelView:
     texts = label.texts if "" in label.number_of else [*label.texts, ""]
     empty = label.number_of.get("", len(label.texts))
     return replace(label, numbers=np.where(label.present, label.numbers, empty), texts=texts)
-
-
-def round_half_away(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Round to the nearest integer, halves away from zero as Go's ``math.Round`` (``np.rint`` makes 0.5 0).
-
-    >>> round_half_away(np.array([0.5, 1.5, 0.49999999999999994, -2.5]))
-    array([ 1,  2,  0, -3])
-    """
-    whole = np.trunc(values)
-    away = np.abs(values - whole) >= 0.5
-    return (whole + np.where(away, np.copysign(1.0, values), 0.0)).astype(np.int64)
 
 
 def normalize(raw: NDArray[np.int64], scored: NDArray[np.bool_]) -> NDArray[np.int64]:

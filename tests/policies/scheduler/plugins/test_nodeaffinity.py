@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policies.scheduler.result import Plugin
+from policies.scheduler.profile import Plugin
 from tests.policies.scheduler.clusters import a_node, a_pod, ask, fitting, reasons
 
 

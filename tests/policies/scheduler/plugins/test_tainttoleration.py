@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from policies.model.version import KNOWN_VERSION
+from policies.scheduler.profile import Plugin
 from policies.scheduler.releases import behavior_of
-from policies.scheduler.result import Plugin
 from tests.policies.scheduler.clusters import a_node, a_pod, ask, fitting, reasons
 
 TAINTED = a_node("n", taints=["gpu=yes:NoExecute"])

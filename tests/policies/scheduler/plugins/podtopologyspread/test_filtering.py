@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from policies.scheduler.result import FilterResult, Plugin
+from policies.scheduler.profile import Plugin
+from policies.scheduler.result import FilterResult
 from tests.policies.scheduler.clusters import a_constraint, a_node, a_pod, ask, fitting, zones
 
 

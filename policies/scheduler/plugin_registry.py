@@ -1,0 +1,105 @@
+"""The plugins of kube-scheduler that are modeled, by name, and one run of them over the nodes.
+
+Source: ``RunScorePlugins``, ``pkg/scheduler/framework/runtime/framework.go``, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policies.scheduler.node_view import NodeView
+from policies.scheduler.normalize import NodeScores
+from policies.scheduler.plugins.imagelocality import ImageLocalityPlugin
+from policies.scheduler.plugins.interpodaffinity import InterPodAffinityPlugin
+from policies.scheduler.plugins.nodeaffinity import NodeAffinityPlugin
+from policies.scheduler.plugins.nodename import NodeNamePlugin
+from policies.scheduler.plugins.nodeports import NodePortsPlugin
+from policies.scheduler.plugins.noderesources import BalancedAllocationPlugin, NodeResourcesFitPlugin
+from policies.scheduler.plugins.nodeunschedulable import NodeUnschedulablePlugin
+from policies.scheduler.plugins.podtopologyspread.plugin import PodTopologySpreadPlugin
+from policies.scheduler.plugins.schedulinggates import SchedulingGatesPlugin
+from policies.scheduler.plugins.tainttoleration import TaintTolerationPlugin
+from policies.scheduler.profile import Plugin
+from policies.scheduler.request import SchedulingRequest
+from policies.scheduler.result import PluginScores, Rejections
+
+
+class FilterPlugin(Protocol):
+    """A plugin that decides which nodes are feasible."""
+
+    def filter(self, view: NodeView, request: SchedulingRequest, /) -> Rejections:
+        """Return which nodes the plugin rejects, and why, as if it ran alone."""
+
+
+class ScorePlugin(Protocol):
+    """A plugin that scores the feasible nodes."""
+
+    def score(
+        self, view: NodeView, request: SchedulingRequest, feasible: NDArray[np.bool_], /
+    ) -> NodeScores | None:
+        """Return the scores of all nodes, of which the feasible ones count; None where it skips."""
+
+
+#: The plugin whose scores are a part of their own of a result.
+SPREAD: Final = PodTopologySpreadPlugin()
+_FIT: Final = NodeResourcesFitPlugin()
+_AFFINITY: Final = NodeAffinityPlugin()
+_TAINTS: Final = TaintTolerationPlugin()
+_PODS: Final = InterPodAffinityPlugin()
+#: The plugins that filter.
+FILTERS: Final[Mapping[Plugin, FilterPlugin]] = MappingProxyType(
+    {
+        Plugin.SCHEDULING_GATES: SchedulingGatesPlugin(),
+        Plugin.NODE_UNSCHEDULABLE: NodeUnschedulablePlugin(),
+        Plugin.NODE_NAME: NodeNamePlugin(),
+        Plugin.TAINT_TOLERATION: _TAINTS,
+        Plugin.NODE_AFFINITY: _AFFINITY,
+        Plugin.NODE_PORTS: NodePortsPlugin(),
+        Plugin.NODE_RESOURCES_FIT: _FIT,
+        Plugin.POD_TOPOLOGY_SPREAD: SPREAD,
+        Plugin.INTER_POD_AFFINITY: _PODS,
+    }
+)
+#: The plugins that score; what PodTopologySpread gives is known before.
+SCORES: Final[Mapping[Plugin, ScorePlugin | None]] = MappingProxyType(
+    {
+        Plugin.TAINT_TOLERATION: _TAINTS,
+        Plugin.NODE_AFFINITY: _AFFINITY,
+        Plugin.NODE_RESOURCES_FIT: _FIT,
+        Plugin.POD_TOPOLOGY_SPREAD: None,
+        Plugin.INTER_POD_AFFINITY: _PODS,
+        Plugin.NODE_RESOURCES_BALANCED_ALLOCATION: BalancedAllocationPlugin(),
+        Plugin.IMAGE_LOCALITY: ImageLocalityPlugin(),
+    }
+)
+
+
+def filter_nodes(view: NodeView, request: SchedulingRequest) -> tuple[Rejections, ...]:
+    """Return what every plugin of the profile rejects, in the profile's order."""
+    return tuple(FILTERS[plugin].filter(view, request) for plugin in request.profile.filters)
+
+
+def score_nodes(
+    view: NodeView, request: SchedulingRequest, feasible: NDArray[np.bool_], spread: NodeScores | None
+) -> tuple[PluginScores, ...]:
+    """Return the scores of every plugin of the profile that does not skip, in the profile's order.
+
+    Args:
+        view: The nodes.
+        request: The pod, and its constraints.
+        feasible: The nodes to score, at least one; shape ``(n,)``.
+        spread: PodTopologySpread's scores; None where it skips.
+    """
+    scored = []
+    for name, weight in request.profile.scores:
+        plugin = SCORES[name]
+        scores = spread if plugin is None else plugin.score(view, request, feasible)
+        if scores is not None:
+            raw, normalized = (np.where(feasible, each, 0) for each in scores)
+            scored.append(PluginScores(name, raw, normalized, weight))
+    return tuple(scored)
