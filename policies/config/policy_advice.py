@@ -17,11 +17,11 @@ from policies.model.workload_kinds import KNOWN_KINDS
 from policies.rules.base import all_rules, unknown_rule
 from policies.scheduler.configuration import (
     DEFAULT_CONFIG,
-    DEFAULT_SCHEDULER,
     PLUGIN,
     DefaultingType,
     SchedulerConfig,
 )
+from policies.scheduler.profile import DEFAULT_SCHEDULER
 
 _SPEC = FieldPath().child("spec")
 _DEFAULTS = _SPEC.child("defaults")

@@ -322,6 +322,26 @@ class ErrorList:
         self.add(wrong_type(path, "a string", raw))
         return ""
 
+    def integer(self, raw: object, path: FieldPath, *, bits: int = 32) -> int | None:
+        """Return an integer of so many bits, 0 for null; None for anything else, which is recorded."""
+        most = 2 ** (bits - 1) - 1
+        if raw is None:
+            return 0
+        if type(raw) is not int:
+            self.add(wrong_type(path, "an integer", raw))
+        elif not -most - 1 <= raw <= most:
+            self.add(invalid_value(path, raw, f"must be an integer from {-most - 1} to {most}", WRONG_TYPE))
+        else:
+            return raw
+        return None
+
+    def flag(self, raw: object, path: FieldPath) -> bool:
+        """Return a boolean, false for null, and record any other type."""
+        if raw is None or isinstance(raw, bool):
+            return bool(raw)
+        self.add(wrong_type(path, "a boolean", raw))
+        return False
+
     def labels(self, raw: object, path: FieldPath) -> dict[str, str]:
         """Return a mapping of strings, leaving out and recording what is none."""
         mapping = self.mapping(raw, path)

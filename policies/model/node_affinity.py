@@ -35,8 +35,9 @@ INT64_MAX = 2**63 - 1
 #: Digits of the largest int64.
 INT64_DIGITS = 19
 #: The way from a pod's spec to its required node affinity.
-_REQUIRED = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+REQUIRED = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+#: Where the node affinity keeps the terms that a pod prefers.
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 class NodeOperator(StrEnum):
@@ -196,14 +197,14 @@ def read_node_affinity(spec: Mapping[str, Any], path: FieldPath, found: ErrorLis
         selector = found.labels(spec["nodeSelector"], path.child("nodeSelector"))
     preferred = _read_preferred(spec, path, found) if spec.get("affinity") is not None else ()
     required: Any = spec
-    for depth, name in enumerate(_REQUIRED):
+    for depth, name in enumerate(REQUIRED):
         required = required.get(name)
         if required is None:
             return NodeAffinity(tuple(selector.items()), preferred=preferred)
-        required = found.mapping(required, path.child(*_REQUIRED[: depth + 1]))
-    where = path.child(*_REQUIRED, "nodeSelectorTerms")
+        required = found.mapping(required, path.child(*REQUIRED[: depth + 1]))
+    where = path.child(*REQUIRED, "nodeSelectorTerms")
     terms = tuple(
-        _read_term(entry, at, found) for at, entry in found.objects(required.get("nodeSelectorTerms"), where)
+        read_term(entry, at, found) for at, entry in found.objects(required.get("nodeSelectorTerms"), where)
     )
     return NodeAffinity(tuple(selector.items()), terms, preferred)
 
@@ -216,17 +217,18 @@ def _read_preferred(
     affinity = spec["affinity"].get("nodeAffinity") if isinstance(spec["affinity"], dict) else None
     node_affinity = affinity if isinstance(affinity, dict) else {}
     preferred = []
-    for at, entry in found.objects(node_affinity.get(_PREFERRED), where.child(_PREFERRED)):
+    for at, entry in found.objects(node_affinity.get(PREFERRED), where.child(PREFERRED)):
         weight = entry.get("weight")
         if type(weight) is not int:
             found.add(wrong_type(at.child("weight"), "an integer", weight))
             continue
         preference = found.mapping(entry.get("preference"), at.child("preference"))
-        preferred.append((weight, _read_term(preference, at.child("preference"), found)))
+        preferred.append((weight, read_term(preference, at.child("preference"), found)))
     return tuple(preferred)
 
 
-def _read_term(entry: dict[str, Any], path: FieldPath, found: ErrorList) -> NodeSelectorTerm:
+def read_term(entry: dict[str, Any], path: FieldPath, found: ErrorList) -> NodeSelectorTerm:
+    """Read a term; one that the scheduler cannot make sense of matches no node."""
     before = found.count
     expressions = _read_requirements(entry.get("matchExpressions"), path.child("matchExpressions"), found)
     fields_path = path.child("matchFields")

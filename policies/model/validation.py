@@ -44,8 +44,6 @@ FEW_KEYS: Final = 8
 MAX_SIZE: Final = 2000
 #: The largest value of the API's int32 fields.
 INT32_MAX = 2**31 - 1
-#: The smallest value of the API's int32 fields.
-INT32_MIN = -(2**31)
 #: The fields that say which nodes take part.
 INCLUSION_FIELDS = ("nodeAffinityPolicy", "nodeTaintsPolicy")
 #: What ``defaultingType`` may be: ``PodTopologySpreadArgs``, Kubernetes 1.36.
@@ -173,19 +171,6 @@ def _pair(entry: Mapping[str, object]) -> object:
     return id(entry)  # Of the wrong type, and so unlike every other.
 
 
-def _int32(entry: Mapping[str, object], name: str, where: FieldPath, found: ErrorList) -> int | None:
-    """Return an integer field; None, with its error recorded, for anything that Go cannot decode to int32."""
-    value = entry[name]
-    if type(value) is int and INT32_MIN <= value <= INT32_MAX:
-        return value
-    if type(value) is int:
-        text = f"must be an integer from {INT32_MIN} to {INT32_MAX}"
-        found.add(invalid_value(where.child(name), value, text, ApiRule.WRONG_TYPE))
-    else:
-        found.add(wrong_type(where.child(name), "an integer", value))
-    return None
-
-
 def _check_max_skew(
     entry: Mapping[str, object],
     where: FieldPath,
@@ -193,7 +178,7 @@ def _check_max_skew(
     *,
     detail: str = "must be greater than zero",
 ) -> None:
-    value = 0 if entry.get("maxSkew") is None else _int32(entry, "maxSkew", where, found)
+    value = found.integer(entry.get("maxSkew"), where.child("maxSkew"))
     if value is not None and value < 1:
         found.add(invalid_value(where.child("maxSkew"), value, detail, ApiRule.MAX_SKEW_NOT_POSITIVE))
 
@@ -247,10 +232,10 @@ def _report_repeat(entry: Mapping[str, object], where: FieldPath, found: ErrorLi
 
 
 def _check_min_domains(entry: Mapping[str, object], where: FieldPath, found: ErrorList) -> None:
-    value = _int32(entry, "minDomains", where, found)
+    path = where.child("minDomains")
+    value = found.integer(entry["minDomains"], path)
     if value is None:
         return
-    path = where.child("minDomains")
     if value < 1:
         text = "must be greater than zero"
         found.add(invalid_value(path, value, text, ApiRule.MIN_DOMAINS_NOT_POSITIVE))

@@ -194,19 +194,24 @@ def prepare(
         if kind.kind == DAEMON_SET:
             cluster, running = _without_own_pods(cluster, workload)
         in_force = _in_force(workload, pod, context, cluster, context.behavior)
+    request = SchedulingRequest(
+        pod=pending,
+        constraints=in_force.constraints,
+        behavior=context.behavior,
+        pinned=kind.kind == DAEMON_SET,
+        profile=(context.scheduler or DEFAULT_CONFIG).plugins_for(pod.template.scheduler_name),
+    )
+    why_none = in_force.why_none
+    if in_force.constraints and not request.constraints:
+        why_none = NoConstraints.NOT_RUN
     return PreparedPod(
-        request=SchedulingRequest(
-            pod=pending,
-            constraints=in_force.constraints,
-            behavior=context.behavior,
-            pinned=kind.kind == DAEMON_SET,
-        ),
+        request=request,
         workload=workload,
         pod=pod,
         version=context.kubernetes_version,
         cluster=cluster,
         running=running,
-        why_none=in_force.why_none,
+        why_none=why_none,
         policy=in_force.policy,
         revision=of_revision,
     )

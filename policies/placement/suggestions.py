@@ -289,6 +289,7 @@ class _Search:
             constraint = state.verdict.request.constraints[change.constraint].constraint
             elsewhere = ExternalChange(change=change, constraint=constraint)
             return replace(state, changes=changes, elsewhere=(*state.elsewhere, elsewhere))
+        change = _in_manifest(change, state.placement)
         more = edits_of(change, workload)
         if more is None:
             return None
@@ -300,6 +301,22 @@ class _Search:
             taken = change.constraint
         edits = merge_edits(self._manifest, state.edits, more)
         return None if edits is None else replace(state, changes=changes, edits=edits, taken=taken)
+
+
+def _in_manifest(change: Change, placement: Placement) -> Change:
+    """Return a change of a constraint in force with the constraint's position in the manifest's list.
+
+    A profile may not look at some constraints, which are not in force then.
+    """
+    if change.constraint is None:
+        return change
+    profile = placement.verdict.request.profile
+    acting = [
+        position
+        for position, declared in enumerate(placement.workload.constraints)
+        if profile.spreads(declared.constraint.when_unsatisfiable)
+    ]
+    return replace(change, constraint=acting[change.constraint])
 
 
 def _moved(edit: Edit, depth: int, taken: int) -> Edit:

@@ -13,7 +13,7 @@ from policies.placement.placement import Placement
 from policies.placement.replicas import Replicas
 from policies.placement.suggestions import ExternalChange, Suggestion
 from policies.reports import explain_text
-from policies.reports.score_json import constraint_fields, revision_fields
+from policies.reports.score_json import constraint_fields, profile_fields, revision_fields
 from policies.reports.suggestion_cost import cost_of, how_edited
 from policies.reports.suggestion_text import in_cluster
 from policies.scheduler.changes import Change, ClusterChange
@@ -39,7 +39,7 @@ def render(explained: Explained) -> bytes:
         "fits": bool(verdict.feasible_count),
         "nodes": len(verdict.names),
         "feasibleNodes": verdict.feasible_count,
-        "atMost": bool(verdict.request.pod.unmodeled),
+        "atMost": verdict.request.is_upper_bound,
         "runningNodes": placement.running,
         "replicas": _replicas(explained.replicas),
         "message": verdict.message,
@@ -48,7 +48,8 @@ def render(explained: Explained) -> bytes:
         "whyNoConstraints": None if placement.why_none is None else str(placement.why_none),
         **_explanation(explained.explanation),
         **_remedies(explained),
-        "notModeled": list(verdict.request.pod.unmodeled),
+        "profile": profile_fields(verdict),
+        "notModeled": list(verdict.request.unmodeled),
         "text": text.splitlines(),
     }
     return orjson.dumps(report)

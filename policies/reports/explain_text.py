@@ -15,6 +15,7 @@ from policies.manifests.sanitize import one_line
 from policies.placement.explain import Explained
 from policies.placement.placement import Placement
 from policies.reports.constraint_text import constraint_text
+from policies.reports.profile_text import profile_lines, profile_name
 from policies.reports.suggestion_text import suggestions_text
 from policies.reports.wording import (
     constraint_title,
@@ -78,6 +79,8 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
     if verdict.request.pod.unmodeled:
         asked = ", ".join(verdict.request.pod.unmodeled)
         text = f"Not modeled, and may reject more nodes: the pod's {asked}."
+        yield from ("", Text(text, "yellow"))
+    for text in profile_lines(verdict.request.profile):
         yield from ("", Text(text, "yellow"))
 
 
@@ -168,9 +171,9 @@ def _outlook(explanation: Explanation, placement: Placement, most: int) -> Itera
         yield Padding(Text(f"lower: {nodes(sum(tier.count for tier in rest))}"), (0, 0, 0, 3))
     lead = explanation.lead
     ahead = "All are equal by spread." if lead is None else f"The best score leads by {lead} points."
-    yield Text(
-        f"{ahead} Points are PodTopologySpread's score, 0 to 100, times its weight 2 in the default profile."
-    )
+    profile = placement.verdict.request.profile
+    weight = f"weight {profile.weight(Plugin.POD_TOPOLOGY_SPREAD)} in {profile_name(profile)}"
+    yield Text(f"{ahead} Points are PodTopologySpread's score, 0 to 100, times its {weight}.")
     yield Text(_choice(placement.verdict))
 
 

@@ -13,6 +13,7 @@ import orjson
 from numpy.typing import NDArray
 
 from policies.placement.placement import Placement, PreparedPod
+from policies.reports.profile_text import differences
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.result import DomainCounts, FilterResult, SchedulingResult, ScoreResult
@@ -22,8 +23,8 @@ def render(placement: Placement) -> bytes:
     """Return a placement's verdict as one line of JSON, without its end.
 
     ``{"kubernetesVersion", "revision", "preFilter", "preScore", "constraints", "nodes", "feasibleNodes",
-    "best", "message", "condition", "notModeled"}``; numbers are the scheduler's, nodes and domains are
-    sorted by name.
+    "best", "message", "condition", "profile", "notModeled"}``; numbers are the scheduler's, nodes and domains
+    are sorted by name.
     """
     verdict = placement.verdict
     return orjson.dumps(
@@ -38,9 +39,16 @@ def render(placement: Placement) -> bytes:
             "best": [verdict.names[node] for node in verdict.best],
             "message": verdict.message,
             "condition": verdict.condition,
-            "notModeled": list(verdict.request.pod.unmodeled),
+            "profile": profile_fields(verdict),
+            "notModeled": list(verdict.request.unmodeled),
         }
     )
+
+
+def profile_fields(verdict: SchedulingResult) -> dict[str, object]:
+    """Return the profile that the pod was scheduled by, and what it does otherwise than the default one."""
+    profile = verdict.request.profile
+    return {"schedulerName": profile.scheduler_name, "differences": differences(profile)}
 
 
 def revision_fields(prepared: PreparedPod) -> dict[str, object] | None:

@@ -14,6 +14,7 @@ from rich.text import Text
 from policies.manifests.sanitize import one_line
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.placement import Placement
+from policies.reports.profile_text import profile_lines
 from policies.reports.wording import constraint_title, dropped, headline, item, print_all, sentence
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.profile import Plugin
@@ -222,3 +223,5 @@ def _notes(verdict: SchedulingResult) -> Iterator[Text]:
     unmodeled = verdict.request.pod.unmodeled
     if unmodeled:
         yield Text(f"Not modeled, although kube-scheduler checks it: {', '.join(unmodeled)}.", style="yellow")
+    for text in profile_lines(verdict.request.profile):
+        yield Text(text, style="yellow")

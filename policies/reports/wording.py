@@ -89,8 +89,8 @@ def workload_title(prepared: PreparedPod) -> str:
 
 
 def at_most(placement: Placement) -> str:
-    """Return what stands before numbers while something that the pod asks for is not modeled."""
-    return "at most " if placement.verdict.request.pod.unmodeled else ""
+    """Return what stands before numbers while something that could reject more nodes is not modeled."""
+    return "at most " if placement.verdict.request.is_upper_bound else ""
 
 
 def replicas_text(placement: Placement, replicas: Replicas | None) -> Iterator[Text]:

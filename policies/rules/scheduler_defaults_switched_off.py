@@ -73,7 +73,8 @@ from policies.model.interpod_terms import PREFERRED, REQUIRED
 from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
-from policies.scheduler.configuration import DEFAULT_SCHEDULER, SYSTEM_CONSTRAINTS, build, config_errors
+from policies.scheduler.configuration import SYSTEM_CONSTRAINTS, build, config_errors
+from policies.scheduler.profile import DEFAULT_SCHEDULER
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes-sigs/karpenter/pull/3183"

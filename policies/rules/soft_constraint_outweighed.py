@@ -83,22 +83,20 @@ Where the spread matters, make the constraint hard; or give `PodTopologySpread` 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from policies.manifests.fields import ErrorList, FieldPath, descend
 from policies.manifests.findings import Severity
+from policies.model.constraint import WhenUnsatisfiable
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
-from policies.scheduler.configuration import DEFAULT_SCHEDULER, PLUGIN, build, config_errors
+from policies.scheduler.configuration import build, config_errors
+from policies.scheduler.profile import DEFAULT_SCHEDULER, Plugin, Profile, StrategyType
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/kubernetes/issues/91234"
 
-#: The plugin that packs nodes with this scoring strategy.
-PACKING, MOST_ALLOCATED = "NodeResourcesFit", "MostAllocated"
-#: Weights of the default profile: ``default_plugins.go``, Kubernetes 1.36.
-DEFAULT_WEIGHTS = {PLUGIN: 2, PACKING: 1}
+#: The plugin of the constraints, and the one that packs nodes with a strategy.
+SPREADING, PACKING = Plugin.POD_TOPOLOGY_SPREAD, Plugin.NODE_RESOURCES_FIT
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
@@ -110,8 +108,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     if config_errors(config):
         return
     name = workload.template.spec.get("schedulerName") or DEFAULT_SCHEDULER
-    raw = _raw_profile(config, name)
-    reason = None if raw is None else _overruled(raw, config, name)
+    profile = build(config).profile_for(name) if isinstance(name, str) else None
+    reason = None if profile is None else _overruled(profile.plugins)
     if reason is not None:
         for declared in soft:
             path, short = declared.path.child("whenUnsatisfiable"), f"profile {name} outweighs it"
@@ -120,52 +118,15 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             )
 
 
-def _raw_profile(config: Mapping[str, Any], name: object) -> Mapping[str, Any] | None:
-    profiles = config.get("profiles")
-    entries = [profiles] if isinstance(profiles, dict) else (profiles or [])
-    named = (
-        entry for entry in entries if entry and (entry.get("schedulerName") or DEFAULT_SCHEDULER) == name
-    )
-    return next(named, None)
-
-
-def _overruled(raw: Mapping[str, Any], config: Mapping[str, Any], name: str) -> str | None:
-    if _is_switched_off(raw, config, name):
-        return f"profile {name} has no {PLUGIN} score plugin: it has no effect"
-    if _strategy(raw) != MOST_ALLOCATED:
-        return None
-    packing, spreading = _weight(raw, PACKING), _weight(raw, PLUGIN)
-    if packing <= spreading:
+def _overruled(profile: Profile) -> str | None:
+    name = profile.scheduler_name
+    if not profile.spreads(WhenUnsatisfiable.SCHEDULE_ANYWAY):
+        return f"profile {name} has no {SPREADING} score plugin: it has no effect"
+    packing, spreading = profile.weight(PACKING), profile.weight(SPREADING)
+    if profile.fit.strategy is not StrategyType.MOST_ALLOCATED or packing <= spreading:
         return None
     return (
-        f"profile {name} gives bin packing ({PACKING} {MOST_ALLOCATED}, weight {packing}) more weight "
-        f"than spreading ({PLUGIN}, weight {spreading}): a node that is fuller by "
+        f"profile {name} gives bin packing ({PACKING} {StrategyType.MOST_ALLOCATED}, weight {packing}) more "
+        f"weight than spreading ({SPREADING}, weight {spreading}): a node that is fuller by "
         f"{100 * spreading // packing + 1} points wins over the best spread"
     )
-
-
-def _is_switched_off(raw: Mapping[str, Any], config: Mapping[str, Any], name: str) -> bool:
-    """Return whether the plugin is disabled for soft constraints: then the built-in ones have no effect."""
-    built_in = {**raw, "schedulerName": name, "pluginConfig": []}
-    return not build({**config, "profiles": [built_in]}).constraints_for(name)
-
-
-def _strategy(raw: Mapping[str, Any]) -> object:
-    for _, entry in ErrorList().objects(raw.get("pluginConfig"), FieldPath()):
-        if entry.get("name") == PACKING:
-            return descend(entry, ("args", "scoringStrategy"), ErrorList()).get("type")
-    return None
-
-
-def _weight(raw: Mapping[str, Any], plugin: str) -> int:
-    """Return a plugin's weight at the score point: as said there, else everywhere, else the default."""
-    for point in ("score", "multiPoint"):
-        settings = descend(raw, ("plugins", point), ErrorList())
-        for _, entry in ErrorList().objects(settings.get("enabled"), FieldPath()):
-            if entry.get("name") == plugin:
-                weight = entry.get("weight")
-                return weight if type(weight) is int and weight > 0 else 1
-        disabled = ErrorList().objects(settings.get("disabled"), FieldPath())
-        if any(entry.get("name") in (plugin, "*") for _, entry in disabled):
-            return 0
-    return DEFAULT_WEIGHTS[plugin]

@@ -1,12 +1,10 @@
-"""KubeSchedulerConfiguration: which default constraints each profile of kube-scheduler gives a pod.
+"""KubeSchedulerConfiguration: the profiles of kube-scheduler, and which default constraints each gives a pod.
 
-Only what concerns PodTopologySpread is read. A profile that disables the
-plugin gives no defaults: kube-scheduler still validates the arguments, but runs the plugin at no extension
-point. Disabled at Filter (or PreFilter) alone, its hard constraints have no effect; at Score (or PreScore)
-alone, its soft ones have none.
+A profile that disables PodTopologySpread gives no defaults: kube-scheduler still validates the arguments, but
+runs the plugin at no extension point. Disabled at Filter (or PreFilter) alone, its hard constraints have no
+effect; at Score (or PreScore) alone, its soft ones have none.
 
-Source: ``mergePlugins`` and ``expandMultiPointPlugins`` of kube-scheduler 1.36, and
-``ValidateKubeSchedulerConfiguration``.
+Source: ``ValidateKubeSchedulerConfiguration``, ``pkg/scheduler/apis/config/validation``, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -25,12 +23,16 @@ from policies.manifests.fields import (
     FieldPath,
     duplicate_value,
     field_names,
+    invalid_value,
     required_value,
     type_name,
     unsupported_value,
 )
+from policies.manifests.sanitize import one_line
 from policies.model.constraint import Constraint, WhenUnsatisfiable
 from policies.model.validation import default_constraint_errors
+from policies.scheduler.profile import DEFAULT_PROFILE, DEFAULT_SCHEDULER, Plugin, Profile
+from policies.scheduler.profile_loader import Arguments, load_profile, read_percentage
 
 #: The kind of the document.
 KIND = "KubeSchedulerConfiguration"
@@ -41,10 +43,7 @@ VERSIONS = ("v1", "v1beta3", "v1beta2", "v1alpha2")
 #: The version without ``defaultingType``.
 VERSION_WITHOUT_DEFAULTING = "v1alpha2"
 #: The plugin.
-PLUGIN = "PodTopologySpread"
-#: The scheduler's name where a profile or a pod gives none.
-DEFAULT_SCHEDULER = "default-scheduler"
-
+PLUGIN = Plugin.POD_TOPOLOGY_SPREAD
 #: What kube-scheduler spreads by where nothing is configured: ``systemDefaultConstraints``,
 #: ``podtopologyspread/plugin.go``, Kubernetes 1.36.
 SYSTEM_CONSTRAINTS = (
@@ -64,14 +63,35 @@ SYSTEM_CONSTRAINTS = (
 CONFIG_UNKNOWN = "scheduler-config-unknown"
 #: The rule that profiles break whose names are missing or repeated.
 PROFILE_NAME_INVALID = "scheduler-profile-name-invalid"
+#: The rule that an extender breaks which would weigh nothing.
+EXTENDER_INVALID = "scheduler-extender-invalid"
+#: The rule that profiles break which sort one queue differently.
+QUEUE_SORT_DIFFERS = "scheduler-queue-sort-differs"
 #: The rule that a profile with two configurations of a plugin breaks.
 PLUGIN_CONFIG_REPEATED = "scheduler-plugin-config-repeated"
 
 _ARGUMENTS = field_names("apiVersion", "kind", "defaultConstraints", "defaultingType")
 _PROFILES = FieldPath().child("profiles")
-#: The extension points at which each kind of constraint works; without any of them it has no effect.
-_HARD_POINTS = ("multiPoint", "preFilter", "filter")
-_SOFT_POINTS = ("multiPoint", "preScore", "score")
+#: The fields of a configuration of version v1, and of a profile of any version.
+_CONFIG = field_names(
+    "apiVersion",
+    "kind",
+    "parallelism",
+    "leaderElection",
+    "clientConnection",
+    "enableProfiling",
+    "enableContentionProfiling",
+    "percentageOfNodesToScore",
+    "podInitialBackoffSeconds",
+    "podMaxBackoffSeconds",
+    "profiles",
+    "extenders",
+    "delayCacheUntilActive",
+)
+_PROFILE = field_names("schedulerName", "percentageOfNodesToScore", "plugins", "pluginConfig")
+_PLUGIN_CONFIG = field_names("name", "args")
+#: What ``percentageOfNodesToScore`` is where nothing else than the default is configured, or all nodes count.
+_ALL_NODES = (None, 0, 100)
 
 
 class DefaultingType(StrEnum):
@@ -83,17 +103,19 @@ class DefaultingType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerProfile:
-    """What one profile gives to pods without constraints.
+    """One profile, and what it gives to pods without constraints.
 
     Attributes:
         scheduler_name: The ``schedulerName`` of the pods it schedules.
         defaulting_type: Where its constraints come from.
         constraints: Those that have an effect; empty where the plugin is disabled.
+        plugins: The plugins that it runs.
     """
 
     scheduler_name: str = DEFAULT_SCHEDULER
     defaulting_type: DefaultingType = DefaultingType.SYSTEM
     constraints: tuple[Constraint, ...] = SYSTEM_CONSTRAINTS
+    plugins: Profile = DEFAULT_PROFILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +143,20 @@ class SchedulerConfig:
         profile = self.profile_for(scheduler_name)
         return () if profile is None else profile.constraints
 
+    def plugins_for(self, scheduler_name: str) -> Profile:
+        """Return what a pod's scheduler runs; of one that is not in the configuration that is not known.
+
+        >>> DEFAULT_CONFIG.plugins_for("volcano").unmodeled
+        ('scheduler volcano, which the configuration does not have',)
+        """
+        profile = self.profile_for(scheduler_name)
+        if profile is not None:
+            return profile.plugins
+        unknown = f"scheduler {one_line(scheduler_name)}, which the configuration does not have"
+        return replace(
+            DEFAULT_PROFILE, scheduler_name=scheduler_name, unmodeled=(unknown,), may_reject_more=True
+        )
+
 
 #: kube-scheduler without a configuration file.
 DEFAULT_CONFIG = SchedulerConfig({DEFAULT_SCHEDULER: SchedulerProfile()})
@@ -135,34 +171,24 @@ def load_scheduler_config(source: str | bytes, file: str) -> SchedulerConfig:
     documents = load_strictly(source, file)
     if len(documents) != 1:
         raise DocumentError([f"{file}: must hold one {KIND}, holds {len(documents)} documents"])
-    problems = documents[0].problems(config_errors(documents[0].value))
+    found = ErrorList()
+    config = _read(documents[0].value, found)
+    problems = documents[0].problems(found.errors)
     if problems:
         raise DocumentError(problems)
-    return build(documents[0].value)
+    return config
 
 
 def config_errors(value: object) -> list[FieldError]:
     """Return everything in a configuration that kube-scheduler would refuse, as far as it is read here."""
-    foreign = _kind_error(value)
-    if foreign is not None:
-        return [foreign]
     found = ErrorList()
-    config = found.mapping(value, FieldPath())
-    version = _version(config)
-    profiles = _profiles(config, found)
-    for path, profile in profiles:
-        _check_profile(profile, path, found, version=version)
-    _check_names(profiles, found)
+    _read(value, found)
     return found.errors
 
 
 def build(value: Mapping[str, Any]) -> SchedulerConfig:
     """Build the profiles of a configuration without errors (``config_errors``)."""
-    version = _version(value)
-    profiles = [_profile(raw, version) for _, raw in _profiles(value, ErrorList())]
-    if not profiles:
-        return DEFAULT_CONFIG
-    return SchedulerConfig({profile.scheduler_name: profile for profile in profiles})
+    return _read(value, ErrorList())
 
 
 def argument_errors(arguments: Mapping[str, Any], path: FieldPath) -> list[FieldError]:
@@ -177,6 +203,24 @@ def build_profile(arguments: Mapping[str, Any], *, version: str = VERSIONS[0]) -
     if kind is DefaultingType.LIST:
         constraints = tuple(map(_constraint, arguments.get("defaultConstraints") or ()))
     return SchedulerProfile(defaulting_type=kind, constraints=constraints)
+
+
+def _read(value: object, found: ErrorList) -> SchedulerConfig:
+    foreign = _kind_error(value)
+    if foreign is not None:
+        found.add(foreign)
+        return DEFAULT_CONFIG
+    config = found.mapping(value, FieldPath())
+    version = _version(config)
+    if version == VERSIONS[0]:
+        found.unknown(config, FieldPath(), known=_CONFIG)
+    shared = _Shared.read(config, found)
+    # Without profiles there is one, of which everything is the default.
+    raw = _profiles(config, found) or [(_PROFILES.index(0), {})]
+    profiles = [_read_profile(entry, path, found, version=version) for path, entry in raw]
+    _check_names(raw, found)
+    _check_queue_sort(raw, found)
+    return SchedulerConfig({each.scheduler_name: shared.added_to(each) for each in profiles})
 
 
 def _kind_error(value: object) -> FieldError | None:
@@ -216,21 +260,97 @@ def _check_names(profiles: list[tuple[FieldPath, dict[str, Any]]], found: ErrorL
             found.add(duplicate_value(where, name, PROFILE_NAME_INVALID, detail=detail))
 
 
-def _check_profile(profile: Mapping[str, Any], path: FieldPath, found: ErrorList, *, version: str) -> None:
-    found.text(profile.get("schedulerName"), path.child("schedulerName"))
-    seen: set[str] = set()
-    for where, entry in found.objects(profile.get("pluginConfig"), path.child("pluginConfig")):
+def _check_queue_sort(profiles: list[tuple[FieldPath, dict[str, Any]]], found: ErrorList) -> None:
+    """Record profiles that sort the queue, which all share, otherwise than the first."""
+    sorting = [_queue_sort(profile) for _, profile in profiles]
+    for (path, _), own in zip(profiles, sorting, strict=True):
+        if own != sorting[0]:
+            where = path.child("plugins", "queueSort")
+            found.add(invalid_value(where, own, "must be the same for all profiles", QUEUE_SORT_DIFFERS))
+
+
+def _queue_sort(profile: Mapping[str, Any]) -> object:
+    plugins = profile.get("plugins")
+    return (plugins.get("queueSort") or {}) if isinstance(plugins, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What a configuration has for all of its profiles.
+
+    Attributes:
+        percentage: ``percentageOfNodesToScore``.
+        has_extenders: Whether there are extenders.
+        may_reject_more: Whether one of them filters nodes.
+    """
+
+    percentage: int | None
+    has_extenders: bool
+    may_reject_more: bool
+
+    @classmethod
+    def read(cls, config: Mapping[str, Any], found: ErrorList) -> _Shared:
+        extenders = list(found.objects(config.get("extenders"), FieldPath().child("extenders")))
+        for path, extender in extenders:
+            weight = found.integer(extender.get("weight"), path.child("weight"), bits=64)
+            if extender.get("prioritizeVerb") and weight is not None and weight <= 0:
+                text = "must have a positive weight applied to it"
+                found.add(invalid_value(path.child("weight"), weight, text, EXTENDER_INVALID))
+        filtering = any(extender.get("filterVerb") for _, extender in extenders)
+        return cls(read_percentage(config, FieldPath(), found), bool(extenders), filtering)
+
+    def added_to(self, profile: SchedulerProfile) -> SchedulerProfile:
+        """Return a profile with it; the profile's own percentage goes first."""
+        plugins, unmodeled = profile.plugins, list(profile.plugins.unmodeled)
+        percentage = plugins.percentage_of_nodes_to_score
+        percentage = self.percentage if percentage is None else percentage
+        if self.has_extenders:
+            unmodeled.append("extenders")
+        if percentage not in _ALL_NODES:
+            unmodeled.append(f"percentageOfNodesToScore {percentage}")
+        plugins = replace(
+            plugins,
+            percentage_of_nodes_to_score=percentage,
+            unmodeled=tuple(unmodeled),
+            may_reject_more=plugins.may_reject_more or self.may_reject_more,
+        )
+        return replace(profile, plugins=plugins)
+
+
+def _read_profile(
+    raw: Mapping[str, Any], path: FieldPath, found: ErrorList, *, version: str
+) -> SchedulerProfile:
+    found.unknown(raw, path, known=_PROFILE)
+    arguments = _read_arguments(raw, path.child("pluginConfig"), found)
+    plugins = load_profile(raw, arguments, path, found, version=version)
+    profile = _read_defaults(arguments, found, version=version)
+    constraints = (entry for entry in profile.constraints if plugins.spreads(entry.when_unsatisfiable))
+    return replace(
+        profile, scheduler_name=plugins.scheduler_name, constraints=tuple(constraints), plugins=plugins
+    )
+
+
+def _read_arguments(raw: Mapping[str, Any], path: FieldPath, found: ErrorList) -> Arguments:
+    """Return the arguments of each plugin that is configured, with where they are."""
+    arguments: dict[str, tuple[FieldPath, Mapping[str, Any]]] = {}
+    for where, entry in found.objects(raw.get("pluginConfig"), path):
+        found.unknown(entry, where, known=_PLUGIN_CONFIG)
         name = found.text(entry.get("name"), where.child("name"))
-        if name in seen:
+        if name in arguments:
             found.add(duplicate_value(where.child("name"), name, PLUGIN_CONFIG_REPEATED))
-        seen.add(name)
-        if name == PLUGIN:
-            arguments = found.mapping(entry.get("args"), where.child("args"))
-            found.unknown(arguments, where.child("args"), known=_ARGUMENTS)
-            found.extend(default_constraint_errors(_defaulted(arguments, version), where.child("args")))
-    plugins = found.mapping(profile.get("plugins"), path.child("plugins"))
-    for point in dict.fromkeys(_HARD_POINTS + _SOFT_POINTS):
-        _point(plugins, point, path.child("plugins"), found)
+            continue
+        at = where.child("args")
+        arguments[name] = at, found.mapping(entry.get("args"), at)
+    return arguments
+
+
+def _read_defaults(arguments: Arguments, found: ErrorList, *, version: str) -> SchedulerProfile:
+    """Read PodTopologySpreadArgs."""
+    path, args = arguments.get(PLUGIN, (FieldPath(), {}))
+    found.unknown(args, path, known=_ARGUMENTS)
+    errors = default_constraint_errors(_defaulted(args, version), path)
+    found.extend(errors)
+    return SchedulerProfile() if errors else build_profile(args, version=version)
 
 
 def _defaulted(arguments: Mapping[str, Any], version: str) -> dict[str, Any]:
@@ -242,52 +362,5 @@ def _defaulted(arguments: Mapping[str, Any], version: str) -> dict[str, Any]:
     return {**arguments, "defaultingType": str(implied) if kind in (None, "") else kind}
 
 
-def _point(plugins: Mapping[str, Any], point: str, path: FieldPath, found: ErrorList) -> bool | None:
-    """Return whether a profile enables (True) or disables (False) the plugin at an extension point."""
-    where = path.child(point)
-    settings = found.mapping(plugins.get(point), where)
-    named = {
-        side: [
-            found.text(entry.get("name"), at.child("name"))
-            for at, entry in found.objects(settings.get(side), where.child(side))
-        ]
-        for side in ("enabled", "disabled")
-    }
-    if PLUGIN in named["enabled"]:
-        return True
-    return False if {PLUGIN, "*"} & set(named["disabled"]) else None
-
-
-def _profile(raw: Mapping[str, Any], version: str) -> SchedulerProfile:
-    entries = ErrorList().objects(raw.get("pluginConfig"), FieldPath())
-    arguments = next((entry.get("args") or {} for _, entry in entries if entry.get("name") == PLUGIN), {})
-    profile = build_profile(arguments, version=version)
-    return replace(
-        profile,
-        scheduler_name=raw.get("schedulerName") or DEFAULT_SCHEDULER,
-        constraints=_effective(profile.constraints, raw.get("plugins") or {}),
-    )
-
-
 def _constraint(raw: Mapping[str, Any]) -> Constraint:
     return Constraint.parse({name: value for name, value in raw.items() if name != "matchLabelKeys"})
-
-
-def _effective(constraints: tuple[Constraint, ...], plugins: Mapping[str, Any]) -> tuple[Constraint, ...]:
-    """Return the constraints whose extension points the profile leaves enabled."""
-    return tuple(
-        constraint
-        for constraint in constraints
-        if _runs(
-            plugins,
-            _HARD_POINTS
-            if constraint.when_unsatisfiable is WhenUnsatisfiable.DO_NOT_SCHEDULE
-            else _SOFT_POINTS,
-        )
-    )
-
-
-def _runs(plugins: Mapping[str, Any], points: tuple[str, ...]) -> bool:
-    """Return whether the plugin runs at all of some extension points; ``multiPoint`` means all the others."""
-    everywhere, *single = (_point(plugins, point, FieldPath(), ErrorList()) for point in points)
-    return all(everywhere is not False if setting is None else setting for setting in single)

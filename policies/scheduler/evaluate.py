@@ -31,7 +31,7 @@ def evaluate(
 def _evaluate(
     request: SchedulingRequest, index: ClusterIndex, sampler: NodeSampler | None
 ) -> SchedulingResult:
-    request, view = request.in_force(), NodeView(index, request.pod)
+    view = NodeView(index, request.pod)
     rejections = filter_nodes(view, request)
     feasible = np.ones(len(view.names), np.bool_)
     for rejected in rejections:

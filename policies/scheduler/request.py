@@ -50,7 +50,8 @@ class SchedulingRequest:
 
     Attributes:
         pod: The incoming pod.
-        constraints: Those in force, in the order that the scheduler looks at them.
+        constraints: Those in force, in the order that the scheduler looks at them; those that the profile does
+            not run PodTopologySpread for are left out.
         behavior: What its release of kube-scheduler does.
         pinned: Whether a pod is made for each node, as a DaemonSet's are: every node is evaluated as the only
             one that the node affinity of its pod matches.
@@ -62,14 +63,13 @@ class SchedulingRequest:
     pinned: bool = False
     profile: Profile = DEFAULT_PROFILE
 
-    def in_force(self) -> SchedulingRequest:
-        """Return the request without the constraints that the profile does not look at."""
+    def __post_init__(self) -> None:
+        spreads = self.profile.spreads
         acting = tuple(
-            applied
-            for applied in self.constraints
-            if self.profile.spreads(applied.constraint.when_unsatisfiable)
+            applied for applied in self.constraints if spreads(applied.constraint.when_unsatisfiable)
         )
-        return self if len(acting) == len(self.constraints) else replace(self, constraints=acting)
+        if len(acting) != len(self.constraints):
+            object.__setattr__(self, "constraints", acting)
 
     @property
     def unmodeled(self) -> tuple[str, ...]:

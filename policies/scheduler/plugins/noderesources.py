@@ -107,17 +107,19 @@ def _strategy(fit: FitArgs) -> tuple[Callable[[Amounts, Amounts], Amounts], bool
     scores: Amounts = np.array([_score_at(fit.shape, percent) for percent in range(MAX_SCORE + 1)], np.int64)
 
     def by_ratio(requested: Amounts, allocatable: Amounts) -> Amounts:
-        return scores[_most_allocated(requested, allocatable)]
+        return np.take(scores, _most_allocated(requested, allocatable))
 
     return by_ratio, False
 
 
 def _least_allocated(requested: Amounts, allocatable: Amounts) -> Amounts:
-    return np.maximum(allocatable - requested, 0) * MAX_SCORE // allocatable
+    free: Amounts = np.maximum(allocatable - requested, 0)
+    return free * MAX_SCORE // allocatable
 
 
 def _most_allocated(requested: Amounts, allocatable: Amounts) -> Amounts:
-    return np.minimum(requested, allocatable) * MAX_SCORE // allocatable
+    taken: Amounts = np.minimum(requested, allocatable)
+    return taken * MAX_SCORE // allocatable
 
 
 def _score_at(shape: tuple[tuple[int, int], ...], percent: int) -> int:

@@ -158,6 +158,7 @@ def test_keys() -> None:
         "best",
         "message",
         "condition",
+        "profile",
         "notModeled",
     ] == list(answer)
     assert [

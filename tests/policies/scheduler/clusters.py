@@ -15,7 +15,7 @@ from policies.scheduler.configuration import build_profile
 from policies.scheduler.defaults import NoConstraints, default_constraints, own_constraints
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
-from policies.scheduler.profile import Plugin
+from policies.scheduler.profile import DEFAULT_PROFILE, Plugin, Profile
 from policies.scheduler.releases import Behavior, behavior_of
 from policies.scheduler.request import ConstraintOrigin, SchedulingRequest
 from policies.scheduler.result import SchedulingResult
@@ -153,7 +153,11 @@ def objects_of(case: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def a_request(
-    pod: Mapping[str, Any], args: Mapping[str, Any], index: ClusterIndex, behavior: Behavior | None = None
+    pod: Mapping[str, Any],
+    args: Mapping[str, Any],
+    index: ClusterIndex,
+    behavior: Behavior | None = None,
+    profile: Profile = DEFAULT_PROFILE,
 ) -> SchedulingRequest:
     """Return the request for a pod under PodTopologySpreadArgs."""
     behavior = behavior or behavior_of(KNOWN_VERSION)
@@ -168,7 +172,7 @@ def a_request(
         read = Workload.read(pod, POD_KIND, pending.namespace)
         given = default_constraints(read, build_profile(args), index.snapshot, behavior=behavior)
         constraints = () if isinstance(given, NoConstraints) else given
-    return SchedulingRequest(pod=pending, constraints=constraints, behavior=behavior)
+    return SchedulingRequest(pod=pending, constraints=constraints, behavior=behavior, profile=profile)
 
 
 def as_recorded(verdict: SchedulingResult) -> dict[str, Any]:

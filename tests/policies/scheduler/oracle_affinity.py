@@ -23,8 +23,6 @@ from tests.policies.scheduler.oracle_matching import (
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-#: ``HardPodAffinityWeight``: what a required affinity term of a running pod weighs for a pod that it selects.
-HARD_WEIGHT = 1
 
 #: Pods by the topology key and the value of their node.
 Counts = Counter[tuple[str, str]]
@@ -121,7 +119,7 @@ def filter_results(around: Neighborhood) -> dict[str, tuple[str, str]]:
             first or all(wanting[key, str(value)] for key, value in pairs)
         ):
             answer = ("node(s) didn't match pod affinity rules", "UnschedulableAndUnresolvable")
-        elif any(refusing[term.topology_key, labels.get(term.topology_key, "")] for term in unwanted):
+        elif any(refusing[pair] for pair in labels.items()):
             answer = ("node(s) didn't match pod anti-affinity rules", "Unschedulable")
         elif any(refused_by[pair] for pair in labels.items()):
             answer = ("node(s) didn't satisfy existing pods anti-affinity rules", "Unschedulable")
@@ -135,19 +133,23 @@ def _add(counts: Counts, terms: Iterable[Term], node: Object, sign: int = 0) -> 
     for term in terms:
         if term.topology_key in labels_of(node):
             pair = (term.topology_key, labels_of(node)[term.topology_key])
-            counts[pair] += sign * (term.weight or HARD_WEIGHT) if sign else 1
+            counts[pair] += sign * term.weight if sign else 1
 
 
-def raw_scores(around: Neighborhood, feasible: Iterable[Object]) -> dict[str, int] | None:
-    """Return the feasible nodes' scores before normalization; None where no term adds to any."""
+def raw_scores(around: Neighborhood, feasible: Iterable[Object], hard_weight: int) -> dict[str, int] | None:
+    """Return the feasible nodes' scores before normalization; None where no term adds to any.
+
+    ``hardPodAffinityWeight`` is what a required affinity term of a running pod weighs for a pod that it
+    selects; of weight 0, such terms are not looked at.
+    """
     scores: Counts = Counter()
     for pod, node in around.running():
         for kind, sign in (("podAffinity", 1), ("podAntiAffinity", -1)):
             own = around.own(kind, PREFERRED)
             _add(scores, [term for term in own if term.selects(pod, {})], node, sign)
             theirs = terms_of(pod, kind, PREFERRED)
-            if kind == "podAffinity":
-                theirs += terms_of(pod, kind, REQUIRED)
+            if kind == "podAffinity" and hard_weight:
+                theirs += [replace(term, weight=hard_weight) for term in terms_of(pod, kind, REQUIRED)]
             _add(scores, around.selecting(theirs), node, sign)
     if not scores:
         return None

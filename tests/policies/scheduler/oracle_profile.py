@@ -1,4 +1,4 @@
-"""The whole default profile's verdict on a pod, by plain loops; shares no code with ``policies``.
+"""A whole profile's verdict on a pod, by plain loops; shares no code with ``policies``.
 
 Source: ``pkg/scheduler/framework/plugins`` and ``pkg/scheduler/schedule_one.go``, Kubernetes 1.36.
 """
@@ -9,29 +9,20 @@ import copy
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from tests.policies.scheduler import oracle_affinity, oracle_spread
+from tests.policies.scheduler import oracle_affinity, oracle_arguments, oracle_spread
 from tests.policies.scheduler.oracle import refusals, situate
-from tests.policies.scheduler.oracle_affinity import Neighborhood
+from tests.policies.scheduler.oracle_affinity import PREFERRED, Neighborhood
+from tests.policies.scheduler.oracle_configuration import DEFAULT, Settings
 from tests.policies.scheduler.oracle_constraints import Behavior
 from tests.policies.scheduler.oracle_matching import Object, labels_of, name_of, term_allows, tolerates
-from tests.policies.scheduler.oracle_resources import ASSUMED, allocatable, assumed_requests, requested
 from tests.policies.scheduler.oracle_spread import Situation
 
-WEIGHTS = {
-    "TaintToleration": 3,
-    "NodeAffinity": 2,
-    "PodTopologySpread": 2,
-    "InterPodAffinity": 2,
-    "NodeResourcesFit": 1,
-    "NodeResourcesBalancedAllocation": 1,
-    "ImageLocality": 1,
-}
 MEGABYTE = 1024 * 1024
 
 Scores = dict[str, int]
 
 
-def evaluate(case: Mapping[str, Any]) -> dict[str, Any]:
+def evaluate(case: Mapping[str, Any], settings: Settings = DEFAULT) -> dict[str, Any]:
     """Return for every node whether it is feasible, and the feasible nodes' scores by plugin.
 
     ``nodes`` by name: ``feasible``, ``refusals`` (reason by plugin), ``scores`` (``raw``, ``normalized``,
@@ -52,16 +43,19 @@ def evaluate(case: Mapping[str, Any]) -> dict[str, Any]:
             reasons["nodePorts"] = "node(s) didn't have free ports for the requested pod ports"
         if name_of(node) in neighbors:
             reasons["interPodAffinity"] = neighbors[name_of(node)][0]
+        reasons = oracle_arguments.filtered(reasons, situation, node, settings)
         answers[name_of(node)] = {"feasible": not reasons, "refusals": reasons}
     feasible = [node for node in situation.nodes if answers[name_of(node)]["feasible"]]
     skipped = []
-    for plugin, score in SCORES.items():
-        scores = score(situation, around, feasible) if feasible else None
+    for plugin in settings.at["score"]:
+        if plugin not in SCORES or (plugin in NEED_PRESCORE and not settings.runs(plugin, "preScore")):
+            continue
+        scores = SCORES[plugin](situation, around, feasible, settings) if feasible else None
         if scores is None:
             skipped.append(plugin)
             continue
         for name, (raw, normal) in scores.items():
-            entry = {"raw": raw, "normalized": normal, "weighted": normal * WEIGHTS[plugin]}
+            entry = {"raw": raw, "normalized": normal, "weighted": normal * settings.weights[plugin]}
             answers[name].setdefault("scores", {})[plugin] = entry
     for node in feasible:
         answer = answers[name_of(node)]
@@ -106,7 +100,7 @@ def _both(raw: Scores, normal: Scores) -> dict[str, tuple[int, int]]:
     return {name: (raw[name], normal[name]) for name in raw}
 
 
-def score_taints(situation: Situation, _: Neighborhood, feasible: Iterable[Object]) -> Any:
+def score_taints(situation: Situation, _: Neighborhood, feasible: Iterable[Object], __: Settings) -> Any:
     """Count the PreferNoSchedule taints that the pod does not tolerate; fewer are better."""
     tolerations = situation.pod["spec"].get("tolerations") or ()
     raw = {
@@ -119,10 +113,13 @@ def score_taints(situation: Situation, _: Neighborhood, feasible: Iterable[Objec
     return _both(raw, by_highest(raw, reverse=True))
 
 
-def score_node_affinity(situation: Situation, _: Neighborhood, feasible: Iterable[Object]) -> Any:
+def score_node_affinity(
+    situation: Situation, _: Neighborhood, feasible: Iterable[Object], settings: Settings
+) -> Any:
     """Sum the weights of the preferred terms that match; skipped where there are none."""
     affinity = (situation.pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
-    terms = affinity.get("preferredDuringSchedulingIgnoredDuringExecution")
+    terms = oracle_arguments.added_affinity(settings).get(PREFERRED) or []
+    terms = terms + (affinity.get(PREFERRED) or [])
     if not terms:
         return None
     raw = {
@@ -132,7 +129,7 @@ def score_node_affinity(situation: Situation, _: Neighborhood, feasible: Iterabl
     return _both(raw, by_highest(raw, reverse=False))
 
 
-def score_spread(situation: Situation, _: Neighborhood, feasible: Iterable[Object]) -> Any:
+def score_spread(situation: Situation, _: Neighborhood, feasible: Iterable[Object], __: Settings) -> Any:
     """Score by the soft constraints; skipped where there are none."""
     if not situation.soft:
         return None
@@ -140,50 +137,20 @@ def score_spread(situation: Situation, _: Neighborhood, feasible: Iterable[Objec
     return _both(raw, oracle_spread.normalized(raw, ignored))
 
 
-def score_pod_affinity(_: Situation, around: Neighborhood, feasible: Iterable[Object]) -> Any:
+def score_pod_affinity(
+    _: Situation, around: Neighborhood, feasible: Iterable[Object], settings: Settings
+) -> Any:
     """Score by preferred terms, the pod's own and those of running pods."""
-    raw = oracle_affinity.raw_scores(around, feasible)
+    args = settings.args.get("InterPodAffinity", {})
+    own = around.own("podAffinity", PREFERRED) + around.own("podAntiAffinity", PREFERRED)
+    if args.get("ignorePreferredTermsOfExistingPods") and not own:
+        return None
+    weight = args.get("hardPodAffinityWeight")
+    raw = oracle_affinity.raw_scores(around, feasible, 1 if weight is None else weight)
     return None if raw is None else _both(raw, oracle_affinity.normalized(raw))
 
 
-def score_least_allocated(situation: Situation, _: Neighborhood, feasible: Iterable[Object]) -> Any:
-    """Average the free share of CPU and of memory once the pod is there, each in whole percent."""
-    raw = {}
-    for node in feasible:
-        shares = []
-        pods = [*situation.pods_on[name_of(node)], situation.pod]
-        for resource in ASSUMED:
-            total = sum(assumed_requests(pod)[resource] for pod in pods)
-            if capacity := allocatable(node).get(resource, 0):
-                shares.append(max(capacity - total, 0) * 100 // capacity)
-        raw[name_of(node)] = sum(shares) // len(shares) if shares else 0
-    return _both(raw, raw)
-
-
-def score_balance(situation: Situation, _: Neighborhood, feasible: Iterable[Object]) -> Any:
-    """Score how much more evenly CPU and memory are used with the pod; skipped if it asks for neither."""
-    asked = requested(situation.pod)
-    if not any(asked.get(resource) for resource in ASSUMED):
-        return None
-    raw = {}
-    for node in feasible:
-        used = [requested(pod) for pod in situation.pods_on[name_of(node)]]
-        before = {name: sum(amounts.get(name, 0) for amounts in used) for name in ASSUMED}
-        after = {name: before[name] + asked.get(name, 0) for name in ASSUMED}
-        gain = 50 + evenness(after, node) - evenness(before, node)
-        raw[name_of(node)] = 50 + int(gain / 2)
-    return _both(raw, raw)
-
-
-def evenness(used: Mapping[str, int], node: Object) -> int:
-    """Return 100 less the standard deviation of the used shares, in percent."""
-    room = allocatable(node)
-    shares = [min(amount / room[name], 1.0) for name, amount in used.items() if room.get(name)]
-    deviation = abs((shares[0] - shares[1]) / 2) if len(shares) == 2 else 0.0
-    return int((1 - deviation) * 100.0)
-
-
-def score_images(situation: Situation, _: Neighborhood, feasible: Iterable[Object]) -> Any:
+def score_images(situation: Situation, _: Neighborhood, feasible: Iterable[Object], __: Settings) -> Any:
     """Score the sizes of the images that a node has, each scaled by the share of the nodes that have it."""
     size: dict[str, int] = {}
     holders: dict[str, set[str]] = {}
@@ -211,14 +178,16 @@ def with_tag(image: str) -> str:
     return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"
 
 
-Score = Callable[[Situation, Neighborhood, Iterable[Object]], Any]
-#: The score plugins that may say something about a pod without claims, in the profile's order.
+Score = Callable[[Situation, Neighborhood, Iterable[Object], Settings], Any]
+#: The plugins whose Score fails without PreScore.
+NEED_PRESCORE = ("TaintToleration", "PodTopologySpread", "InterPodAffinity")
+#: The score plugins that may say something about a pod without claims.
 SCORES: dict[str, Score] = {
     "TaintToleration": score_taints,
     "NodeAffinity": score_node_affinity,
-    "NodeResourcesFit": score_least_allocated,
+    "NodeResourcesFit": oracle_arguments.score_fit,
     "PodTopologySpread": score_spread,
     "InterPodAffinity": score_pod_affinity,
-    "NodeResourcesBalancedAllocation": score_balance,
+    "NodeResourcesBalancedAllocation": oracle_arguments.score_balance,
     "ImageLocality": score_images,
 }

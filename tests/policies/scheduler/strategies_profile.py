@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.policies.scheduler.oracle_affinity import PREFERRED, REQUIRED
+from tests.policies.scheduler.oracle_configuration import IMPLEMENTS, POINTS
 from tests.policies.scheduler.strategies import cases
 from tests.policies.scheduler.strategies_constraints import HOSTNAME, ZONE
 
@@ -116,3 +117,111 @@ def _decorate(draw: st.DrawFn, pod: Object) -> None:
         spec["affinity"] = {**(spec.get("affinity") or {}), **added}
     if spec.get("containers"):
         spec["containers"][0]["ports"] = draw(ports)
+
+
+_PLUGINS = tuple(IMPLEMENTS)
+_weights = st.sampled_from((None, 0, 1, 2, 7, 100, -3))
+_resources = st.lists(
+    st.fixed_dictionaries(
+        {
+            "name": st.sampled_from(
+                ("cpu", "memory", "ephemeral-storage", "example.com/gpu", "hugepages-2Mi", "pods", "odd")
+            )
+        },
+        optional={"weight": st.sampled_from((0, 1, 3, 100))},
+    ),
+    max_size=4,
+)
+_shapes = st.dictionaries(st.integers(0, 100), st.integers(0, 10), min_size=1, max_size=4).map(
+    lambda points: [{"utilization": at, "score": points[at]} for at in sorted(points)]
+)
+_strategies = st.one_of(
+    st.none(),
+    st.fixed_dictionaries(
+        {"type": st.sampled_from(("LeastAllocated", "MostAllocated"))}, optional={"resources": _resources}
+    ),
+    st.fixed_dictionaries(
+        {
+            "type": st.just("RequestedToCapacityRatio"),
+            "requestedToCapacityRatio": st.fixed_dictionaries({"shape": _shapes}),
+        },
+        optional={"resources": _resources},
+    ),
+)
+_node_terms = st.lists(
+    st.fixed_dictionaries(
+        {
+            "matchExpressions": st.lists(
+                st.sampled_from(
+                    (
+                        {"key": ZONE, "operator": "In", "values": ["a", "b"]},
+                        {"key": "rack", "operator": "Exists"},
+                        {"key": ZONE, "operator": "NotIn", "values": ["a"]},
+                    )
+                ),
+                max_size=2,
+            )
+        },
+        optional={"matchFields": st.just([{"key": "metadata.name", "operator": "NotIn", "values": ["n1"]}])},
+    ),
+    max_size=2,
+)
+_added_affinity = st.fixed_dictionaries(
+    {},
+    optional={
+        REQUIRED: _node_terms.map(lambda terms: {"nodeSelectorTerms": terms}),
+        PREFERRED: _node_terms.map(
+            lambda terms: [{"weight": 10 * at, "preference": term} for at, term in enumerate(terms)]
+        ),
+    },
+)
+_arguments = st.fixed_dictionaries(
+    {},
+    optional={
+        "NodeResourcesFit": st.fixed_dictionaries(
+            {"scoringStrategy": _strategies},
+            optional={
+                "ignoredResources": st.just(["example.com/gpu", "cpu"]),
+                "ignoredResourceGroups": st.just(["example.com"]),
+            },
+        ),
+        "NodeResourcesBalancedAllocation": _resources.map(
+            lambda entries: {"resources": [{"name": name} for name in {each["name"]: 0 for each in entries}]}
+        ),
+        "InterPodAffinity": st.fixed_dictionaries(
+            {},
+            optional={
+                "hardPodAffinityWeight": st.sampled_from((None, 0, 1, 50, 100)),
+                "ignorePreferredTermsOfExistingPods": st.booleans(),
+            },
+        ),
+        "NodeAffinity": st.fixed_dictionaries({"addedAffinity": _added_affinity}),
+    },
+)
+
+
+@st.composite
+def plugin_sets(draw: st.DrawFn) -> Object:
+    """Draw ``plugins`` of a profile that kube-scheduler accepts: some enabled again, some disabled."""
+    plugins: Object = {}
+    for point in draw(st.lists(st.sampled_from(("multiPoint", *POINTS)), unique=True, max_size=3)):
+        letter = POINTS.get(point, "")
+        able = [name for name in _PLUGINS if letter in IMPLEMENTS[name]]
+        enabled = draw(st.lists(st.sampled_from(able), unique=True, max_size=3))
+        disabled = draw(st.lists(st.sampled_from((*able, "*")), unique=True, max_size=2))
+        plugins[point] = {
+            "enabled": [{"name": name, "weight": draw(_weights)} for name in enabled],
+            "disabled": [{"name": name} for name in disabled],
+        }
+    # Whatever else is disabled, a profile needs these two.
+    plugins["queueSort"] = {"enabled": [{"name": "PrioritySort"}]}
+    plugins["bind"] = {"enabled": [{"name": "DefaultBinder"}]}
+    return plugins
+
+
+@st.composite
+def scheduler_profiles(draw: st.DrawFn) -> Object:
+    """Draw a profile of a KubeSchedulerConfiguration without errors."""
+    arguments = draw(_arguments)
+    config = [{"name": name, "args": args} for name, args in arguments.items()]
+    return {"plugins": draw(plugin_sets()), "pluginConfig": config}

@@ -86,12 +86,20 @@ DISABLED = {"disabled": [{"name": "PodTopologySpread"}]}
 ENABLED = {"enabled": [{"name": "PodTopologySpread"}]}
 
 
+#: A profile without plugins, but those that every profile needs.
+NOTHING = {
+    "multiPoint": {"disabled": [{"name": "*"}]},
+    "queueSort": {"enabled": [{"name": "PrioritySort"}]},
+    "bind": {"enabled": [{"name": "DefaultBinder"}]},
+}
+
+
 @pytest.mark.parametrize(
     ("plugins", "expected"),
     [
         pytest.param({}, [1, 2], id="nothing disabled"),
         pytest.param({"multiPoint": DISABLED}, [], id="everywhere"),
-        pytest.param({"multiPoint": {"disabled": [{"name": "*"}]}}, [], id="everything everywhere"),
+        pytest.param(NOTHING, [], id="everything everywhere, but what is required"),
         pytest.param(
             {"multiPoint": DISABLED, "filter": ENABLED, "preFilter": ENABLED}, [2], id="but for Filter"
         ),

@@ -1,4 +1,4 @@
-"""The whole default profile against kube-scheduler's own verdicts, and against the loops of the oracle."""
+"""Whole profiles against kube-scheduler's own verdicts, and against the loops of the oracle."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from hypothesis import given, settings
 
 from policies.scheduler.binding import schedule
 from policies.scheduler.evaluate import evaluate
+from policies.scheduler.profile import DEFAULT_PROFILE, Profile
 from policies.scheduler.result import SchedulingResult
 from tests.policies.scheduler import oracle_profile
 from tests.policies.scheduler.clusters import RECORDED_PLUGINS, a_request, an_index, objects_of
-from tests.policies.scheduler.strategies_profile import profile_cases
+from tests.policies.scheduler.oracle_configuration import settings_of
+from tests.policies.scheduler.scheduler_configs import profile_of
+from tests.policies.scheduler.strategies_profile import profile_cases, scheduler_profiles
 from tests.recorded import recorded_profiles, recorded_sequences
 
 #: A score plugin of the profile that is not modeled and adds 0 to every node.
@@ -57,8 +60,20 @@ def _agrees(found: dict[str, Any], expected: dict[str, Any]) -> bool:
 @given(profile_cases())
 def test_arrays_say_what_loops_say(case: dict[str, Any]) -> None:
     """Whatever the pods on the cluster have in terms, ports and images, arrays and plain loops agree."""
-    expected = oracle_profile.evaluate(case)
-    result = result_of(case)
+    assert agreed(oracle_profile.evaluate(case), result_of(case))
+
+
+@settings(max_examples=300)
+@given(profile_cases(), scheduler_profiles())
+def test_other_profiles(case: dict[str, Any], raw: dict[str, Any]) -> None:
+    """Whatever plugins, weights and arguments a profile has, arrays and plain loops agree."""
+    profile = profile_of(raw)
+
+    assert agreed(oracle_profile.evaluate(case, settings_of(raw)), result_of(case, profile))
+
+
+def agreed(expected: dict[str, Any], result: SchedulingResult) -> bool:
+    """Return whether a result is that of the loops, with the difference in the output where it is not."""
     found = {
         name: {"feasible": bool(result.feasible[at]), "refusals": refusals_of(result, at)}
         | ({"scores": scores_of(result, at), "total": int(result.total[at])} if result.feasible[at] else {})
@@ -67,11 +82,12 @@ def test_arrays_say_what_loops_say(case: dict[str, Any]) -> None:
 
     assert expected["nodes"] == found
     assert expected["best"] == [result.names[at] for at in result.best]
+    return True
 
 
-def result_of(case: dict[str, Any]) -> SchedulingResult:
+def result_of(case: dict[str, Any], profile: Profile = DEFAULT_PROFILE) -> SchedulingResult:
     index = an_index(objects_of(case))
-    return evaluate(a_request(case["pod"], case["args"], index), index)
+    return evaluate(a_request(case["pod"], case["args"], index, profile=profile), index)
 
 
 def refusals_of(result: SchedulingResult, node: int) -> dict[str, str]:

@@ -60,7 +60,8 @@ EXPLAIN_SCHEMAS: Final[dict[str, Schema]] = {
         ),
         changesComplete=described(FLAG, "Whether all promising changes, and pairs of them, were tried."),
         editing=described(TEXT, "What becomes of pods that run when the manifest is edited; or empty."),
-        notModeled=described(_TEXTS, "What else a scheduler looks at in this pod, which may refuse nodes."),
+        profile=reference("Profile"),
+        notModeled=described(_TEXTS, "What else the scheduler looks at, in this pod or by its profile."),
         text=described(_TEXTS, "The same for a person, in lines of at most 80 columns."),
     ),
     "Replicas": closed(
@@ -136,7 +137,7 @@ EXPLAIN_SCHEMAS: Final[dict[str, Schema]] = {
     "Tier": closed(
         "Feasible nodes of one score.",
         score=described(nullable(COUNT), "Of PodTopologySpread, to 100; null where nothing is scored."),
-        points=described(nullable(COUNT), "The score times its weight in the default profile, 2."),
+        points=described(nullable(COUNT), "The score times its weight in the profile."),
         nodes=COUNT,
         examples=_NAMES,
     ),

@@ -195,11 +195,19 @@ SCHEMAS: Final[dict[str, Schema]] = {
         condition=described(
             TEXT, "The message of the pod's PodScheduled condition: with what preemption adds; else empty."
         ),
+        profile=reference("Profile"),
         notModeled={
             "type": "array",
             "items": TEXT,
-            "description": "What else a scheduler looks at in this pod, which may refuse more nodes.",
+            "description": "What else the scheduler looks at, in this pod or by its profile.",
         },
+    ),
+    "Profile": closed(
+        "The profile of kube-scheduler that the pod was scheduled by.",
+        schedulerName=TEXT,
+        differences=described(
+            {"type": "array", "items": TEXT}, "What it does otherwise than the default profile, in words."
+        ),
     ),
     "Constraint": _CONSTRAINT,
     "Domain": closed(

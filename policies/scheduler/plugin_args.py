@@ -1,0 +1,193 @@
+"""The arguments of kube-scheduler's plugins: read with their defaults, and validated as kube-scheduler does.
+
+Source: ``pkg/scheduler/apis/config/v1/defaults.go`` and
+``pkg/scheduler/apis/config/validation/validation_pluginargs.go``, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from policies.manifests.fields import (
+    ErrorList,
+    FieldPath,
+    duplicate_value,
+    field_names,
+    forbidden,
+    invalid_value,
+    required_value,
+    shown_name,
+    unsupported_value,
+)
+from policies.model.added_affinity import read_added_affinity
+from policies.model.labels import label_key_errors
+from policies.scheduler.profile import DEFAULT_FIT, DEFAULT_RESOURCES, FitArgs, Plugin, StrategyType, Weighted
+
+#: The rule that an argument with a value breaks that kube-scheduler refuses.
+ARGUMENT_INVALID: Final = "scheduler-plugin-argument-invalid"
+
+_TYPE_META: Final = ("apiVersion", "kind")
+_FIT: Final = field_names(*_TYPE_META, "ignoredResources", "ignoredResourceGroups", "scoringStrategy")
+_STRATEGY: Final = field_names("type", "resources", "requestedToCapacityRatio")
+_RESOURCE: Final = field_names("name", "weight")
+_RATIO: Final = field_names("shape")
+_POINT: Final = field_names("utilization", "score")
+_BALANCED: Final = field_names(*_TYPE_META, "resources")
+_NODE_AFFINITY: Final = field_names(*_TYPE_META, "addedAffinity")
+_POD_AFFINITY: Final = field_names(*_TYPE_META, "hardPodAffinityWeight", "ignorePreferredTermsOfExistingPods")
+#: The most that a resource may weigh, that a node can be used in percent, and that a point can score.
+MOST_WEIGHT: Final = 100
+MOST_UTILIZATION: Final = 100
+MOST_SCORE: Final = 10
+#: The bits of a resource's weight; other numbers have 32.
+_WEIGHT_BITS: Final = 64
+
+
+def read_fit(args: Mapping[str, Any], path: FieldPath, found: ErrorList) -> dict[str, Any]:
+    """Read NodeResourcesFitArgs."""
+    found.unknown(args, path, known=_FIT)
+    ignored = _names(args, "ignoredResources", path, found)
+    groups = _names(args, "ignoredResourceGroups", path, found)
+    raw, where = args.get("scoringStrategy"), path.child("scoringStrategy")
+    strategy = found.mapping(raw, where)
+    found.unknown(strategy, where, known=_STRATEGY)
+    kind = found.text(strategy.get("type"), where.child("type")) if raw is not None else DEFAULT_FIT.strategy
+    if kind not in list(StrategyType):
+        if isinstance(strategy.get("type"), str | None):
+            found.add(unsupported_value(where.child("type"), kind, StrategyType, ARGUMENT_INVALID))
+        kind = DEFAULT_FIT.strategy
+    resources = _resources(strategy.get("resources"), where.child("resources"), found)
+    for position, resource in enumerate(resources):
+        if not 0 < resource.weight <= MOST_WEIGHT:
+            text = f"resource weight of {shown_name(resource.name)} not in valid range (0, {MOST_WEIGHT}]"
+            at = where.child("resources").index(position).child("weight")
+            found.add(invalid_value(at, resource.weight, text, ARGUMENT_INVALID))
+    fit = FitArgs(
+        strategy=StrategyType(kind),
+        resources=resources,
+        shape=_ratio(strategy, kind, where.child("requestedToCapacityRatio"), found),
+        ignored=frozenset(ignored),
+        ignored_groups=frozenset(groups),
+    )
+    return {"fit": fit}
+
+
+def read_balanced(args: Mapping[str, Any], path: FieldPath, found: ErrorList) -> dict[str, Any]:
+    """Read NodeResourcesBalancedAllocationArgs."""
+    found.unknown(args, path, known=_BALANCED)
+    where = path.child("resources")
+    resources = _resources(args.get("resources"), where, found)
+    seen: set[str] = set()
+    for position, resource in enumerate(resources):
+        at = where.index(position)
+        if resource.name in seen:
+            found.add(duplicate_value(at.child("name"), resource.name, ARGUMENT_INVALID))
+        seen.add(resource.name)
+        if resource.weight != 1:
+            found.add(invalid_value(at.child("weight"), resource.weight, "must be 1", ARGUMENT_INVALID))
+    return {"balanced_resources": tuple(resource.name for resource in resources)}
+
+
+def read_node_affinity_args(args: Mapping[str, Any], path: FieldPath, found: ErrorList) -> dict[str, Any]:
+    """Read NodeAffinityArgs."""
+    found.unknown(args, path, known=_NODE_AFFINITY)
+    where = path.child("addedAffinity")
+    return {"added_affinity": read_added_affinity(args.get("addedAffinity"), where, found)}
+
+
+def read_pod_affinity(args: Mapping[str, Any], path: FieldPath, found: ErrorList) -> dict[str, Any]:
+    """Read InterPodAffinityArgs."""
+    found.unknown(args, path, known=_POD_AFFINITY)
+    raw, where = args.get("hardPodAffinityWeight"), path.child("hardPodAffinityWeight")
+    weight = 1 if raw is None else found.integer(raw, where)
+    _check_range(weight, MOST_WEIGHT, where, found)
+    name = "ignorePreferredTermsOfExistingPods"
+    return {
+        "hard_pod_affinity_weight": weight or 0,
+        "ignores_preferred_terms": found.flag(args.get(name), path.child(name)),
+    }
+
+
+#: What reads a plugin's arguments and returns the attributes of a ``Profile`` that they set; what
+#: kube-scheduler would refuse is recorded.
+READERS: Final[Mapping[str, Callable[[Mapping[str, Any], FieldPath, ErrorList], dict[str, Any]]]] = (
+    MappingProxyType(
+        {
+            Plugin.NODE_RESOURCES_FIT: read_fit,
+            Plugin.NODE_RESOURCES_BALANCED_ALLOCATION: read_balanced,
+            Plugin.NODE_AFFINITY: read_node_affinity_args,
+            Plugin.INTER_POD_AFFINITY: read_pod_affinity,
+        }
+    )
+)
+
+
+def _names(args: Mapping[str, Any], name: str, path: FieldPath, found: ErrorList) -> list[str]:
+    """Read a list of names of resources, or of the domains of some."""
+    where, names = path.child(name), []
+    for position, raw in enumerate(found.items(args.get(name), path.child(name))):
+        at = where.index(position)
+        text = found.text(raw, at)
+        if name == "ignoredResourceGroups" and "/" in text:
+            text_of = "resource group name can't contain '/'"
+            found.add(invalid_value(at, text, text_of, ARGUMENT_INVALID))
+        if isinstance(raw, str | None):
+            found.extend(label_key_errors(text, at, ARGUMENT_INVALID))
+        names.append(text)
+    return names
+
+
+def _resources(raw: object, path: FieldPath, found: ErrorList) -> tuple[Weighted, ...]:
+    """Read resources with their weights: by default CPU and memory, and each of weight 1."""
+    resources = []
+    for where, entry in found.objects(raw, path):
+        found.unknown(entry, where, known=_RESOURCE)
+        name = found.text(entry.get("name"), where.child("name"))
+        weight = found.integer(entry.get("weight"), where.child("weight"), bits=_WEIGHT_BITS)
+        resources.append(Weighted(name, weight or 1))
+    return tuple(resources) or DEFAULT_RESOURCES
+
+
+def _ratio(
+    strategy: Mapping[str, Any], kind: str, path: FieldPath, found: ErrorList
+) -> tuple[tuple[int, int], ...]:
+    """Read the shape of RequestedToCapacityRatio, which that strategy alone has."""
+    raw = strategy.get("requestedToCapacityRatio")
+    if kind != StrategyType.REQUESTED_TO_CAPACITY_RATIO:
+        if raw is not None:
+            text = f"must be nil when type is not {StrategyType.REQUESTED_TO_CAPACITY_RATIO}"
+            found.add(forbidden(path, text, ARGUMENT_INVALID))
+        return ()
+    if raw is None:
+        text = f"must be specified when type is {StrategyType.REQUESTED_TO_CAPACITY_RATIO}"
+        found.add(required_value(path, text, ARGUMENT_INVALID))
+        return ()
+    ratio = found.mapping(raw, path)
+    found.unknown(ratio, path, known=_RATIO)
+    return _shape(ratio.get("shape"), path.child("shape"), found)
+
+
+def _shape(raw: object, path: FieldPath, found: ErrorList) -> tuple[tuple[int, int], ...]:
+    points = []
+    for where, entry in found.objects(raw, path):
+        found.unknown(entry, where, known=_POINT)
+        utilization, score = (found.integer(entry.get(name), where.child(name)) for name in _POINT)
+        points.append((utilization or 0, score or 0))
+    if not points:
+        found.add(required_value(path, "at least one point must be specified", ARGUMENT_INVALID))
+    for position in range(1, len(points)):
+        if points[position - 1][0] >= points[position][0]:
+            at, text = path.index(position).child("utilization"), "values must be sorted in increasing order"
+            found.add(invalid_value(at, points[position][0], text, ARGUMENT_INVALID))
+            break
+    for position, (utilization, score) in enumerate(points):
+        _check_range(utilization, MOST_UTILIZATION, path.index(position).child("utilization"), found)
+        _check_range(score, MOST_SCORE, path.index(position).child("score"), found)
+    return tuple(points)
+
+
+def _check_range(value: int | None, most: int, path: FieldPath, found: ErrorList) -> None:
+    if value is not None and not 0 <= value <= most:
+        found.add(invalid_value(path, value, f"not in valid range [0, {most}]", ARGUMENT_INVALID))
