@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from policies.config.context import AdmissionContext
+from policies.placement.outvoted import OutvotedSpread, find_outvoted
 from policies.placement.placement import Placement, place, read_workload
 from policies.placement.replicas import Replicas, count_replicas
 from policies.placement.suggestions import Suggestions, find_suggestions
@@ -23,12 +24,14 @@ class Explained:
         explanation: What the verdict comes down to.
         remedies: What would make the pod fit if it fits nowhere; otherwise the first replica that does not.
         replicas: How many replicas of the workload fit; None where their number is not known.
+        outvoted: Where other plugins outvote PodTopologySpread; None where they do not.
         stuck_message: The condition of the first replica that does not fit; empty if all do.
     """
 
     placement: Placement
     explanation: Explanation
     remedies: Suggestions
+    outvoted: OutvotedSpread | None = None
     stuck_message: str = ""
     replicas: Replicas | None = None
 
@@ -66,6 +69,7 @@ def explain_object(
         placement=placement,
         explanation=explain(placement.verdict, placement.cluster, examples=examples),
         remedies=find_suggestions(stuck, context, replicas),
+        outvoted=find_outvoted(placement.verdict, placement.cluster),
         stuck_message=stuck.verdict.message,
         replicas=replicas,
     )

@@ -9,6 +9,7 @@ import orjson
 from policies.manifests.edits import Edit
 from policies.manifests.fields import shown
 from policies.placement.explain import Explained
+from policies.placement.outvoted import OutvotedSpread
 from policies.placement.placement import Placement
 from policies.placement.replicas import Replicas
 from policies.placement.suggestions import ExternalChange, Suggestion
@@ -47,6 +48,7 @@ def render(explained: Explained) -> bytes:
         "policy": placement.policy,
         "whyNoConstraints": None if placement.why_none is None else str(placement.why_none),
         **_explanation(explained.explanation),
+        "outvoted": _outvoted(explained.outvoted),
         **_remedies(explained),
         "profile": profile_fields(verdict),
         "notModeled": list(verdict.request.unmodeled),
@@ -71,6 +73,22 @@ def _explanation(explanation: Explanation) -> dict[str, Any]:
         "refusing": list(map(_refusing, explanation.rejected)),
         "ranking": list(map(_tier, explanation.tiers)),
         "lead": explanation.lead,
+    }
+
+
+def _outvoted(outvoted: OutvotedSpread | None) -> dict[str, Any] | None:
+    if outvoted is None:
+        return None
+    found = outvoted.max_skew
+    return {
+        "chosen": outvoted.chosen,
+        "preferred": outvoted.preferred,
+        "margin": outvoted.margin,
+        "plugins": [{"plugin": str(plugin), "points": points} for plugin, points in outvoted.gains],
+        "weight": outvoted.weight,
+        "maxSkew": None if found is None else found.max_skew,
+        "maxSkewOf": [] if found is None else list(found.constraints),
+        "complete": outvoted.complete,
     }
 
 

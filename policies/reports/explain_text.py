@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-import numpy as np
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
@@ -13,7 +12,7 @@ from rich.text import Text
 from policies.admission.rejection_summary import written
 from policies.manifests.sanitize import one_line
 from policies.placement.explain import Explained
-from policies.placement.placement import Placement
+from policies.placement.outvoted import MOST_EVALUATIONS, OutvotedSpread
 from policies.reports.constraint_text import constraint_text
 from policies.reports.profile_text import profile_lines, profile_name
 from policies.reports.suggestion_text import suggestions_text
@@ -28,7 +27,6 @@ from policies.reports.wording import (
     replicas_text,
     sentence,
 )
-from policies.scheduler.explanation import Explanation
 from policies.scheduler.profile import Plugin
 from policies.scheduler.rejections import (
     EVERY_NODE,
@@ -68,7 +66,7 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
     if explanation.rejected:
         yield from _section("Why nodes reject it", _refusing(verdict, explanation.rejected, groups))
     if explanation.tiers:
-        yield from _section("Where it would go", _outlook(explanation, placement, groups))
+        yield from _section("Where it would go", _outlook(explained, groups))
     if explained.stuck_message and verdict.names:
         title = "What would make it fit"
         if verdict.feasible_count:
@@ -153,7 +151,8 @@ def _breach(verdict: SchedulingResult, breach: SkewViolation) -> str:
     return f"{where}: {operands} = skew {breach.least:,}, {limit}"
 
 
-def _outlook(explanation: Explanation, placement: Placement, most: int) -> Iterator[RenderableType]:
+def _outlook(explained: Explained, most: int) -> Iterator[RenderableType]:
+    explanation, placement, outvoted = explained.explanation, explained.placement, explained.outvoted
     tiers = explanation.tiers
     if placement.verdict.request.pinned:
         yield Text(f"{named(tiers[0].examples, tiers[0].count)}: a pod each.")
@@ -162,7 +161,7 @@ def _outlook(explanation: Explanation, placement: Placement, most: int) -> Itera
         text = named(tiers[0].examples, tiers[0].count)
         yield Text(f"{text}: {_unscored(tiers[0].count)}")
         if tiers[0].count > 1:
-            yield Text(_choice(placement.verdict))
+            yield from map(Text, _choice(placement.verdict, outvoted))
         return
     for tier in tiers[:most]:
         text = f"score {tier.score}, {tier.points} points: {named(tier.examples, tier.count)}"
@@ -174,27 +173,31 @@ def _outlook(explanation: Explanation, placement: Placement, most: int) -> Itera
     profile = placement.verdict.request.profile
     weight = f"weight {profile.weight(Plugin.POD_TOPOLOGY_SPREAD)} in {profile_name(profile)}"
     yield Text(f"{ahead} Points are PodTopologySpread's score, 0 to 100, times its {weight}.")
-    yield Text(_choice(placement.verdict))
+    yield from map(Text, _choice(placement.verdict, outvoted))
 
 
-def _choice(verdict: SchedulingResult) -> str:
-    """Say which nodes have the highest total, and by which plugins where PodTopologySpread prefers others."""
-    total, best = verdict.total, verdict.best
+def _choice(verdict: SchedulingResult, outvoted: OutvotedSpread | None) -> Iterator[str]:
+    """Yield which nodes have the highest total, and why if PodTopologySpread prefers others."""
+    best = verdict.best
     chosen = named(tuple(verdict.names[node] for node in best[:EXAMPLES]), len(best))
-    text = f"By all plugins: {chosen}, {int(total[best[0]])} points."
-    if verdict.scores is None:
-        return text
-    scores = np.where(verdict.feasible, verdict.scores, -1)
-    preferred = np.flatnonzero(scores == scores.max())
-    if np.isin(best, preferred).any():
-        return text
-    winner, rival = best[0], int(preferred[np.argmax(total[preferred])])
-    gains = {each.plugin: int(each.weighted[winner] - each.weighted[rival]) for each in verdict.plugin_scores}
-    by_gain = sorted(gains, key=gains.__getitem__, reverse=True)
-    outvoting = ", ".join(f"{plugin} {gains[plugin]:+}" for plugin in by_gain if gains[plugin] > 0)
-    margin = int(total[winner] - total[rival])
-    preference = f"PodTopologySpread prefers {verdict.names[rival]}"
-    return f"{text} {preference}, but is outvoted by {margin} points: {outvoting}."
+    text = f"By all plugins: {chosen}, {int(verdict.total[best[0]])} points."
+    if outvoted is None:
+        yield text
+        return
+    preference = f"PodTopologySpread prefers {outvoted.preferred}"
+    outvoting = ", ".join(f"{plugin} {gain:+}" for plugin, gain in outvoted.gains)
+    yield f"{text} {preference}, but is outvoted by {outvoted.margin} points: {outvoting}."
+    yield f"It would win with weight {outvoted.weight} of PodTopologySpread{_smaller_max_skew(outvoted)}."
+
+
+def _smaller_max_skew(outvoted: OutvotedSpread) -> str:
+    found = outvoted.max_skew
+    if found is None:
+        tried = "" if outvoted.complete else f" of the {MOST_EVALUATIONS} that were tried"
+        return f"; no smaller maxSkew{tried} is enough"
+    numbers = " and ".join(str(position + 1) for position in found.constraints)
+    which = f"constraint {numbers}" if len(found.constraints) == 1 else f"constraints {numbers}"
+    return f", or with maxSkew {found.max_skew} of {which}"
 
 
 def _unscored(count: int) -> str:

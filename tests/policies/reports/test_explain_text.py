@@ -14,10 +14,11 @@ from policies.reports import explain_text
 from policies.scheduler.configuration import SchedulerConfig, build_profile
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.explanations import MANY, SOFT, UNEVEN, a_spread_pod, an_explanation
-from tests.policies.reports.verdicts import a_node, on
+from tests.policies.reports.verdicts import ZONE, a_node, on
 from tests.policies.scheduler.clusters import objects_of
 from tests.policies.scheduler.strategies import cases
 
+ZONES = SOFT | {"topologyKey": ZONE}
 #: Volumes of a pod that has a claim: what is not modeled.
 CLAIMED = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
 
@@ -38,15 +39,31 @@ def test_fits_nowhere(golden: Callable[[str, str], str]) -> None:
     assert golden("explain_fits_nowhere.txt", text) == text
 
 
-def test_outvoted() -> None:
-    """Where other plugins outvote the spread, the answer names the node, the plugins and the margin."""
-    tainted = a_node("n2", "b") | {"spec": {"taints": [{"key": "old", "effect": "PreferNoSchedule"}]}}
-    lines = lines_of(an_explanation(a_spread_pod(SOFT), a_node("n1", "a"), *on("n1", 1), tainted))
-    text = " ".join(lines)
+@pytest.mark.parametrize(
+    ("constraints", "count"),
+    [
+        pytest.param([SOFT], 1, id="maxSkew 1"),
+        pytest.param([SOFT | {"maxSkew": 9}], 1, id="maxSkew 9"),
+        pytest.param([SOFT | {"maxSkew": 9}, ZONES | {"maxSkew": 9}], 1, id="two of maxSkew 9"),
+    ],
+)
+@pytest.mark.parametrize("why", ["taint", "load"])
+def test_outvoted(
+    constraints: list[dict[str, Any]], count: int, why: str, wording: Callable[[str], str]
+) -> None:
+    """Where other plugins outvote the spread, the text has the margin, and with what the spread would win."""
+    other: dict[str, Any] = a_node("n2", "b")
+    if why == "taint":
+        other["spec"] = {"taints": [{"key": "old", "effect": "PreferNoSchedule"}]}
+    load = {"resources": {"requests": {"cpu": "2800m"}}, "name": "c"}
+    busy = a_pod(name="busy", namespace="other", spec={"nodeName": "n2", "containers": [load]})
+    running = [*on("n1", count), *([busy] if why == "load" else [])]
+    lines = lines_of(an_explanation(a_spread_pod(*constraints), a_node("n1", "a"), *running, other))
+    if why == "load" and constraints == [SOFT]:
+        assert "outvoted" not in " ".join(lines)
+    text = "\n".join(lines[lines.index("Where it would go") :])
 
-    assert "By all plugins: 1 node: n1" in text
-    assert "PodTopologySpread prefers n2, but is outvoted by" in text
-    assert "TaintToleration +300" in text
+    assert wording(text) == text
 
 
 def test_fits() -> None:

@@ -53,6 +53,7 @@ EXPLAIN_SCHEMAS: Final[dict[str, Schema]] = {
         refusing=described(list_of("RefusingNodes"), "The largest group first."),
         ranking=described(list_of("Tier"), "Feasible nodes, the best score first."),
         lead=described(nullable(COUNT), "Points by which the first tier leads; null without a second one."),
+        outvoted={"anyOf": [reference("Outvoted"), {"type": "null"}]},
         changes=described(
             list_of("Remedy"),
             "Each makes the pod fit, or the first replica that does not; those that "
@@ -140,6 +141,21 @@ EXPLAIN_SCHEMAS: Final[dict[str, Schema]] = {
         points=described(nullable(COUNT), "The score times its weight in the profile."),
         nodes=COUNT,
         examples=_NAMES,
+    ),
+    "Outvoted": closed(
+        "A node that wins though PodTopologySpread prefers others, and with what those would have won.",
+        chosen=TEXT,
+        preferred=TEXT,
+        margin=described(COUNT, "Points of the total."),
+        plugins={
+            "type": "array",
+            "description": "Those that give the chosen node more.",
+            "items": closed("A plugin.", plugin={"enum": list(Plugin)}, points=COUNT),
+        },
+        weight=described(_INTEGER, "The smallest weight of PodTopologySpread."),
+        maxSkew=described(nullable(COUNT), "A smaller maxSkew; null if none was found."),
+        maxSkewOf={"type": "array", "items": COUNT, "description": "Of these positions in constraints."},
+        complete=described(FLAG, "Whether every smaller maxSkew was tried."),
     ),
     "Remedy": closed(
         "Changes that together make the pod fit.",
