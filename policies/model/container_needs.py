@@ -27,15 +27,17 @@ class Images(NamedTuple):
     """The images of a pod.
 
     Attributes:
-        names: As nodes list them, one for each container and image volume that names one.
-        containers: How many containers there are, init containers among them.
+        containers: As nodes list them, one for each container; empty where it names none.
+        init_containers: The same for init containers.
+        volumes: The same for image volumes.
     """
 
-    names: tuple[str, ...]
-    containers: int
+    containers: tuple[str, ...] = ()
+    init_containers: tuple[str, ...] = ()
+    volumes: tuple[str, ...] = ()
 
 
-NO_IMAGES: Final = Images((), 0)
+NO_IMAGES: Final = Images()
 
 
 def host_ports(spec: Mapping[str, Any]) -> tuple[HostPort, ...]:
@@ -55,14 +57,17 @@ def host_ports(spec: Mapping[str, Any]) -> tuple[HostPort, ...]:
 
 
 def images_of(spec: Mapping[str, Any]) -> Images:
-    """Return the images of a pod; what names none is passed over."""
-    containers = [*object_items(spec.get("initContainers")), *object_items(spec.get("containers"))]
-    names = [container.get("image") for container in containers]
-    for volume in object_items(spec.get("volumes")):
-        image = volume.get("image")
-        names.append(image.get("reference") if isinstance(image, dict) else None)
-    listed = tuple(_with_tag(name) for name in names if isinstance(name, str))
-    return Images(listed, len(containers))
+    """Return the images of a pod; what names none has an empty name."""
+    volumes = [volume["image"] for volume in object_items(spec.get("volumes")) if volume.get("image")]
+    return Images(
+        tuple(_image(entry.get("image")) for entry in object_items(spec.get("containers"))),
+        tuple(_image(entry.get("image")) for entry in object_items(spec.get("initContainers"))),
+        tuple(_image(entry.get("reference")) for entry in object_items(volumes)),
+    )
+
+
+def _image(name: object) -> str:
+    return _with_tag(name) if isinstance(name, str) else ""
 
 
 def _with_tag(name: str) -> str:

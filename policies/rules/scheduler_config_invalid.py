@@ -1,11 +1,13 @@
 """A KubeSchedulerConfiguration with which kube-scheduler does not start.
 
 ## What it finds
-In a document of kind KubeSchedulerConfiguration, what concerns spreading: `PodTopologySpread` arguments
+In a document of kind KubeSchedulerConfiguration: `PodTopologySpread` arguments
 with `defaultingType: System` and a list besides, with a `labelSelector` (which is deduced, and so
 forbidden), with a `maxSkew` below 1, an invalid or missing `topologyKey`, an unknown `whenUnsatisfiable`, a
-pair of both that appears twice; profiles of one name; a plugin that is configured twice; an unknown
-version. Other plugins are not checked.
+pair of both that appears twice; invalid arguments of `NodeResourcesFit`, `NodeResourcesBalancedAllocation`,
+`NodeAffinity` and `InterPodAffinity`; plugins at extension points that they do not implement, repeated
+plugins, profiles without a plugin that sorts the queue or binds pods; profiles of one name; a plugin that is
+configured twice; unknown fields; an unknown version. Arguments of other plugins are not checked.
 
 ## Why it matters
 kube-scheduler validates its configuration once, when it starts, and exits. With one scheduler, or one file

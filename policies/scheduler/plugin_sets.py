@@ -61,8 +61,8 @@ IN_TREE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "DefaultBinder": ("bind",),
     }
 )
-#: The weights that ``v1beta2`` and older versions give by default, where they differ from today's.
-#: https://v1-27.docs.kubernetes.io/docs/reference/scheduling/config/#scheduler-configuration-migrations
+#: The weights that ``v1beta2`` and older versions give by default, where they differ from today's:
+#: https://github.com/kubernetes/kubernetes/pull/104251.
 OLD_WEIGHTS: Final = (
     (Plugin.TAINT_TOLERATION, 1),
     (Plugin.NODE_AFFINITY, 1),

@@ -40,6 +40,12 @@ class Behavior:
         says_prefilter_reason_once: The message has a reason of PreFilter, which rejects all nodes, without a
             number; otherwise it counts for every node.
         counts_left_out_nodes: Nodes that the names in a node affinity leave out count in the message.
+        scores_init_images: ImageLocality scores the images of init containers; otherwise of the others alone.
+        skips_empty_balance: NodeResourcesBalancedAllocation skips a pod that requests nothing; otherwise it
+            scores how evenly nodes are used already.
+        scores_balance_gain: It scores how much more even the pod makes a node; otherwise how even.
+        scores_image_volumes: ImageLocality scores image volumes.
+        counts_image_volumes: They raise the number of bytes from which on more do not count.
     """
 
     min_domains: bool
@@ -53,6 +59,11 @@ class Behavior:
     names_taint: bool
     says_prefilter_reason_once: bool
     counts_left_out_nodes: bool
+    scores_init_images: bool
+    skips_empty_balance: bool
+    scores_balance_gain: bool
+    scores_image_volumes: bool
+    counts_image_volumes: bool
 
     @property
     def dropped(self) -> list[str]:
@@ -106,6 +117,11 @@ _OLDEST_BEHAVIOR = Behavior(
     names_taint=True,
     says_prefilter_reason_once=False,
     counts_left_out_nodes=False,
+    scores_init_images=False,
+    skips_empty_balance=False,
+    scores_balance_gain=False,
+    scores_image_volumes=False,
+    counts_image_volumes=False,
 )
 
 #: Every change after the oldest release, in order. Source: each line's own.
@@ -165,12 +181,26 @@ CHANGES: tuple[ReleaseChange, ...] = (
         source=f"{_PULL}/116408",
     ),
     ReleaseChange(
+        since=KubernetesVersion(1, 30),
+        field="scores_init_images",
+        value=True,
+        what="ImageLocality also scores nodes by the images of init containers.",
+        source=f"{_PULL}/123366",
+    ),
+    ReleaseChange(
         since=KubernetesVersion(1, 32),
         field="counts_left_out_nodes",
         value=True,
         what="Nodes that the node names in a node affinity leave out are told in the pod's condition, as "
         "nodes that didn't satisfy NodeAffinity; before, they are not mentioned.",
         source=f"{_PULL}/126022",
+    ),
+    ReleaseChange(
+        since=KubernetesVersion(1, 33),
+        field="skips_empty_balance",
+        value=True,
+        what="NodeResourcesBalancedAllocation no longer scores nodes for a pod that requests nothing.",
+        source=f"{_PULL}/130260",
     ),
     ReleaseChange(
         since=KubernetesVersion(1, 34),
@@ -196,6 +226,28 @@ CHANGES: tuple[ReleaseChange, ...] = (
         what="The pod's condition no longer names the taint that a pod does not tolerate (1.34.0 and 1.34.1 "
         "still do).",
         source=f"{_PULL}/134740",
+    ),
+    ReleaseChange(
+        since=KubernetesVersion(1, 36),
+        field="scores_balance_gain",
+        value=True,
+        what="NodeResourcesBalancedAllocation scores how much more evenly resources are used with the pod; "
+        "before, how evenly they are used then.",
+        source=f"{_PULL}/135573",
+    ),
+    ReleaseChange(
+        since=KubernetesVersion(1, 36),
+        field="scores_image_volumes",
+        value=True,
+        what="ImageLocality also scores nodes by image volumes.",
+        source=f"{_PULL}/130231",
+    ),
+    ReleaseChange(
+        since=KubernetesVersion(1, 37),
+        field="counts_image_volumes",
+        value=True,
+        what="An image volume weighs no more than the image of a container in ImageLocality.",
+        source=f"{_PULL}/138951",
     ),
     # Listed under v1.38.0-alpha.1 in CHANGELOG-1.38.md as a change since v1.37.0.
     ReleaseChange(

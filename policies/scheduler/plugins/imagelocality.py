@@ -21,12 +21,25 @@ class ImageLocalityPlugin:
 
     def score(self, view: NodeView, request: SchedulingRequest, _feasible: NDArray[np.bool_]) -> NodeScores:
         """Return the scores of the nodes."""
-        images = request.pod.images
+        names, counted = _images(request)
         total = np.zeros(len(view.slots), np.int64)
-        for name in images.names:
+        for name in names:
             nodes, size = view.with_image(name)
             spread = np.count_nonzero(nodes) / max(len(view.slots), 1)
             total += np.where(nodes, int(size * spread), 0)
-        most = MANY_BYTES * max(images.containers, 1)
+        most = MANY_BYTES * max(counted, 1)
         scores = MAX_SCORE * (np.clip(total, FEW_BYTES, most) - FEW_BYTES) // (most - FEW_BYTES)
         return NodeScores(scores, scores)
+
+
+def _images(request: SchedulingRequest) -> tuple[tuple[str, ...], int]:
+    """Return the images that are scored, and how many raise what is the most."""
+    images, behavior = request.pod.images, request.behavior
+    names, counted = images.containers, len(images.containers)
+    if behavior.scores_init_images:
+        names, counted = names + images.init_containers, counted + len(images.init_containers)
+    if behavior.scores_image_volumes:
+        names += images.volumes
+    if behavior.counts_image_volumes:
+        counted += len(images.volumes)
+    return names, counted

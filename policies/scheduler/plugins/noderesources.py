@@ -86,14 +86,18 @@ class BalancedAllocationPlugin:
     def score(
         self, view: NodeView, request: SchedulingRequest, _feasible: NDArray[np.bool_]
     ) -> NodeScores | None:
-        """Return 75 and how much more even it is with the pod; None for a pod that requests none of them."""
+        """Return 75 and half of how much more even it is with the pod; None for a pod that requests nothing.
+
+        Before 1.36, how even it is with the pod.
+        """
         requests = dict(request.pod.requests)
         amounts = {name: requests.get(name, 0) for name in request.profile.balanced_resources}
-        if not any(amounts.values()):
+        if request.behavior.skips_empty_balance and not any(amounts.values()):
             return None
-        half = MAX_SCORE // 2
-        gain = half + _evenness(view, amounts, with_pod=True) - _evenness(view, amounts, with_pod=False)
-        scores = half + gain // 2
+        scores = _evenness(view, amounts, with_pod=True)
+        if request.behavior.scores_balance_gain:
+            half = MAX_SCORE // 2
+            scores = half + (half + scores - _evenness(view, amounts, with_pod=False)) // 2
         return NodeScores(scores, scores)
 
 

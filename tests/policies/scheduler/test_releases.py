@@ -42,6 +42,11 @@ RELEASES = [KubernetesVersion(1, minor) for minor in range(24, 40)]
         pytest.param("names_taint", range(24, 34), id="taints named: up to 1.33"),
         pytest.param("says_prefilter_reason_once", range(26, 40), id="one pre-filter reason: from 1.26"),
         pytest.param("counts_left_out_nodes", range(32, 40), id="nodes left out: from 1.32"),
+        pytest.param("scores_init_images", range(30, 40), id="images of init containers: from 1.30"),
+        pytest.param("skips_empty_balance", range(33, 40), id="no balance of nothing: from 1.33"),
+        pytest.param("scores_balance_gain", range(36, 40), id="gain of balance: from 1.36"),
+        pytest.param("scores_image_volumes", range(36, 40), id="image volumes: from 1.36"),
+        pytest.param("counts_image_volumes", range(37, 40), id="image volumes counted: from 1.37"),
     ],
 )
 def test_which_releases_do_it(field: str, minors: range | list[int]) -> None:
@@ -77,9 +82,9 @@ def test_lines_can_be_read(change: ReleaseChange) -> None:
 
 
 def test_the_known_version_is_what_the_vectors_hold() -> None:
-    """In 1.36 everything is on, the empty selector counts nothing, and taints are not named."""
+    """In 1.36 nearly everything is on, the empty selector counts nothing, and taints are not named."""
     expected = {field.name: True for field in fields(Behavior)}
-    expected |= {"empty_selector_counts": False, "names_taint": False}
+    expected |= {"empty_selector_counts": False, "names_taint": False, "counts_image_volumes": False}
 
     assert behavior_of(KNOWN_VERSION) == Behavior(**expected)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from policies.model.version import KNOWN_VERSION
+from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.scheduler.profile import Plugin
 from policies.scheduler.releases import behavior_of
 from tests.policies.scheduler.clusters import a_node, a_pod, ask, fitting, reasons
@@ -57,3 +57,24 @@ def test_older_releases_look_at_zero_requests() -> None:
 
     assert ["n"] == fitting(ask(objects, pod))
     assert "Insufficient cpu" == reasons(ask(objects, pod, older))[Plugin.NODE_RESOURCES_FIT][0]
+
+
+@pytest.mark.parametrize(
+    ("minor", "cpu", "expected"),
+    [
+        pytest.param(35, "2", 87, id="1.35: shares of 50 % and 25 %, so 100 - 12.5"),
+        pytest.param(36, "2", 75, id="1.36: 50 + (50 + 87 - 87) / 2"),
+        pytest.param(32, None, 87, id="1.32, no requests: shares of 0 and 25 % as they are"),
+        pytest.param(33, None, None, id="1.33, no requests: skipped"),
+    ],
+)
+def test_balance_by_release(minor: int, cpu: str | None, expected: int | None) -> None:
+    """What is scored of a node with 4 CPUs and 8 GiB, of which 2 GiB are used."""
+    used = a_pod("used", "n1")
+    used["spec"]["containers"][0]["resources"] = {"requests": {"memory": "2Gi"}}
+    pod = a_pod("web")
+    pod["spec"]["containers"][0]["resources"] = {"requests": {"cpu": cpu}} if cpu else {}
+    result = ask([a_node("n1"), used], pod, behavior_of(KubernetesVersion(1, minor)))
+    scores = {each.plugin: int(each.raw[0]) for each in result.plugin_scores}
+
+    assert expected == scores.get(Plugin.NODE_RESOURCES_BALANCED_ALLOCATION)
