@@ -14,7 +14,7 @@ from policies.manifests.sanitize import one_line
 from policies.placement.explain import Explained
 from policies.placement.outvoted import MOST_EVALUATIONS, OutvotedSpread
 from policies.reports.constraint_text import constraint_text
-from policies.reports.profile_text import profile_lines, profile_name
+from policies.reports.profile_text import profile_name, profile_text, unmodeled_text
 from policies.reports.suggestion_text import suggestions_text
 from policies.reports.wording import (
     constraint_title,
@@ -59,6 +59,7 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
     placement, explanation = explained.placement, explained.explanation
     verdict = placement.verdict
     yield headline(placement)
+    yield from map(Text, profile_text(verdict.request.profile))
     yield from replicas_text(placement, explained.replicas)
     if verdict.message:
         yield sentence(verdict.message)
@@ -78,7 +79,7 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
         asked = ", ".join(verdict.request.pod.unmodeled)
         text = f"Not modeled, and may reject more nodes: the pod's {asked}."
         yield from ("", Text(text, "yellow"))
-    for text in profile_lines(verdict.request.profile):
+    for text in unmodeled_text(verdict.request.profile):
         yield from ("", Text(text, "yellow"))
 
 

@@ -28,11 +28,15 @@ def profile_name(profile: Profile) -> str:
     return f"profile {one_line(profile.scheduler_name)}"
 
 
-def profile_lines(profile: Profile) -> Iterator[str]:
-    """Yield the sentences on a profile: what it does otherwise, and what of it is not modeled."""
+def profile_text(profile: Profile) -> Iterator[str]:
+    """Yield what a profile does otherwise than the default one, as a sentence; nothing for the same."""
     differing = differences(profile)
     if differing:
         yield f"Scheduled by {profile_name(profile)}: {'; '.join(differing)}."
+
+
+def unmodeled_text(profile: Profile) -> Iterator[str]:
+    """Yield what of a profile is not modeled, as a sentence; nothing if all is."""
     if profile.unmodeled:
         more = ", and may reject more nodes" if profile.may_reject_more else ""
         yield f"Not modeled{more}: {', '.join(profile.unmodeled)}."

@@ -14,7 +14,7 @@ from rich.text import Text
 from policies.manifests.sanitize import one_line
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.placement import Placement
-from policies.reports.profile_text import profile_lines
+from policies.reports.profile_text import profile_text, unmodeled_text
 from policies.reports.wording import constraint_title, dropped, headline, item, print_all, sentence
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.profile import Plugin
@@ -56,6 +56,7 @@ def render(placement: Placement, *, width: int, color: bool, wide: bool = False)
 
 def _parts(placement: Placement, *, wide: bool) -> Iterator[RenderableType]:
     yield headline(placement)
+    yield from map(Text, profile_text(placement.verdict.request.profile))
     yield from _constraints(placement)
     if placement.verdict.names:
         yield ""
@@ -223,5 +224,5 @@ def _notes(verdict: SchedulingResult) -> Iterator[Text]:
     unmodeled = verdict.request.pod.unmodeled
     if unmodeled:
         yield Text(f"Not modeled, although kube-scheduler checks it: {', '.join(unmodeled)}.", style="yellow")
-    for text in profile_lines(verdict.request.profile):
+    for text in unmodeled_text(verdict.request.profile):
         yield Text(text, style="yellow")

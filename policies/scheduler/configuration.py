@@ -147,12 +147,12 @@ class SchedulerConfig:
         """Return what a pod's scheduler runs; of one that is not in the configuration that is not known.
 
         >>> DEFAULT_CONFIG.plugins_for("volcano").unmodeled
-        ('scheduler volcano, which the configuration does not have',)
+        ('scheduler volcano (its profile is not known)',)
         """
         profile = self.profile_for(scheduler_name)
         if profile is not None:
             return profile.plugins
-        unknown = f"scheduler {one_line(scheduler_name)}, which the configuration does not have"
+        unknown = f"scheduler {one_line(scheduler_name)} (its profile is not known)"
         return replace(
             DEFAULT_PROFILE, scheduler_name=scheduler_name, unmodeled=(unknown,), may_reject_more=True
         )

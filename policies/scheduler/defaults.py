@@ -24,7 +24,7 @@ class NoConstraints(StrEnum):
 
     NO_PROFILE = "its schedulerName has no profile in the configuration"
     NO_DEFAULTS = "the scheduler's configuration has no default constraints"
-    NOT_RUN = "its scheduler's profile does not run PodTopologySpread for those that it has"
+    NOT_RUN = "its scheduler's profile does not run PodTopologySpread, so its own have no effect"
     NO_SELECTOR = "no Service selects it and no known controller owns it, so the defaults do not apply"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from policies.reports.profile_text import profile_lines, profile_name
+from policies.reports.profile_text import profile_name, profile_text, unmodeled_text
 from policies.scheduler.profile import DEFAULT_PROFILE
 from tests.policies.scheduler.scheduler_configs import profile_of, with_args, with_plugins
 
@@ -58,12 +58,13 @@ from tests.policies.scheduler.scheduler_configs import profile_of, with_args, wi
 )
 def test_wording(profile: dict[str, Any], wording: Callable[[str], str]) -> None:
     """What differs from the default profile, and what is not modeled."""
-    text = "\n".join(profile_lines(profile_of({"schedulerName": "own", **profile})))
+    loaded = profile_of({"schedulerName": "own", **profile})
+    text = "\n".join([*profile_text(loaded), *unmodeled_text(loaded)])
 
     assert wording(text) == text
 
 
 def test_default_profile() -> None:
     """Of the default profile there is nothing to say."""
-    assert [] == list(profile_lines(DEFAULT_PROFILE))
+    assert [] == [*profile_text(DEFAULT_PROFILE), *unmodeled_text(DEFAULT_PROFILE)]
     assert "the default profile" == profile_name(DEFAULT_PROFILE)
