@@ -66,15 +66,14 @@ class NodeResourcesFitPlugin:
         total, weights = np.zeros(len(view.slots), np.int64), np.zeros(len(view.slots), np.int64)
         for name, weight in fit.resources:
             used_as = ASSUMED_NAMES.get(name, name)
-            amount = dict(request.pod.assumed if name in ASSUMED_NAMES else request.pod.requests).get(
-                used_as, 0
-            )
+            requests = request.pod.assumed if name in ASSUMED_NAMES else request.pod.requests
+            amount = dict(requests).get(used_as, 0)
             allocatable, used = _amounts(view, name, used_as, amount)
             present = allocatable != 0
             scores = score_of(used + amount, np.where(present, allocatable, 1))
-            present &= counts_zero | (scores > 0)
-            total += np.where(present, weight * scores, 0)
-            weights += weight * present
+            weighing = weight * (present if counts_zero else present & (scores > 0))
+            total += weighing * scores
+            weights += weighing
         weights = np.maximum(weights, 1)
         scores = total // weights if counts_zero else round_half_away(total / weights)
         return NodeScores(scores, scores)
@@ -159,8 +158,8 @@ def _evenness(view: NodeView, requests: Mapping[str, int], *, with_pod: bool) ->
     for name, amount in requests.items():
         allocatable, used = _amounts(view, name, name, amount)
         present.append(allocatable != 0)
-        share = (used + (amount if with_pod else 0)) / np.where(allocatable != 0, allocatable, 1)
-        shares.append(np.where(allocatable != 0, np.minimum(share, 1.0), 0.0))
+        share = (used + (amount if with_pod else 0)) / np.where(present[-1], allocatable, 1)
+        shares.append(np.minimum(share, 1.0))
     return ((1 - _deviation(shares, present)) * float(MAX_SCORE)).astype(np.int64)
 
 
@@ -170,13 +169,14 @@ def _deviation(shares: list[NDArray[np.float64]], present: list[NDArray[np.bool_
     if len(shares) == two:
         return np.where(present[0] & present[1], np.abs((shares[0] - shares[1]) / two), 0.0)
     size, none = len(present[0]), np.zeros(len(present[0]))
+    shares = [np.where(each, share, 0.0) for share, each in zip(shares, present, strict=True)]
     pairs = list(zip(shares, present, strict=True))
     count = sum((each.astype(np.int64) for each in present), np.zeros(size, np.int64))
     some = np.maximum(count, 1)
     # In the order of the resources, as the scheduler adds them up.
     mean = sum(shares, none) / some
     squares = sum((np.where(each, (share - mean) * (share - mean), 0.0) for share, each in pairs), none)
-    highest = reduce(np.maximum, (np.where(each, share, 0.0) for share, each in pairs), none)
+    highest = reduce(np.maximum, shares, none)
     lowest = reduce(np.minimum, (np.where(each, share, 1.0) for share, each in pairs), none + 1)
     # Of two, the scheduler takes half of what they differ by, which rounds otherwise.
     deviation = np.where(count == two, (highest - lowest) / two, np.sqrt(squares / some))
