@@ -178,6 +178,7 @@ def _profile(raw: Mapping[str, Any], path: FieldPath, config: SchedulerConfig) -
     if not profile.constraints:
         text = f"gives pods no default constraints: {PLUGIN} is disabled, or its list is empty"
         yield _Advice(Severity.NOTE, path, text, "no-scheduler-defaults")
-    if profile.plugins.unmodeled:
-        text = f"not modeled in score and explain: {', '.join(profile.plugins.unmodeled)}"
+    plugins = profile.plugins
+    if unmodeled := [*plugins.unmodeled, *filter(None, [plugins.sampling])]:
+        text = f"not modeled in score and explain: {', '.join(unmodeled)}"
         yield _Advice(Severity.NOTE, path, text, "scheduler-profile-not-modeled")

@@ -22,8 +22,9 @@ from policies.scheduler.evaluate import evaluate
 from policies.scheduler.headroom import Headroom, headroom
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import MISSING
+from policies.scheduler.profile import Plugin
 from policies.scheduler.request import AppliedConstraint
-from policies.scheduler.result import FilterResult, Plugin, SchedulingResult, ScoreResult
+from policies.scheduler.result import FilterResult, SchedulingResult, ScoreResult
 
 
 class Risk(StrEnum):
@@ -221,7 +222,7 @@ def audit(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit:
         room=room,
         feasible=result.feasible_count,
         message=result.message,
-        unmodeled=prepared.request.pod.unmodeled,
+        unmodeled=prepared.request.unmodeled,
     )
 
 

@@ -41,7 +41,7 @@ class ReleaseOutcome:
         counts_all: Whether an empty selector counts.
         feasible: The feasible nodes for the next pod.
         best: The best of them.
-        totals: The totals of the feasible nodes.
+        leads: By how many points the total of each feasible node is above the lowest.
         message: The condition of the next pod; empty if it fits somewhere.
     """
 
@@ -50,7 +50,7 @@ class ReleaseOutcome:
     counts_all: bool = False
     feasible: tuple[str, ...] = ()
     best: tuple[str, ...] = ()
-    totals: tuple[int, ...] = ()
+    leads: tuple[int, ...] = ()
     message: str = ""
 
     def difference(self, later: ReleaseOutcome) -> DiffKind | None:
@@ -59,7 +59,7 @@ class ReleaseOutcome:
             (DiffKind.VALIDITY, self.errors, later.errors),
             (DiffKind.NODES, self.feasible, later.feasible),
             (DiffKind.BEST, self.best, later.best),
-            (DiffKind.SCORES, self.totals, later.totals),
+            (DiffKind.SCORES, self.leads, later.leads),
             (DiffKind.CONSTRAINTS, self._meaning, later._meaning),
             (DiffKind.MESSAGE, self.message, later.message),
         )
@@ -158,11 +158,13 @@ def _outcome(entry: ClusterWorkload, context: AdmissionContext) -> ReleaseOutcom
     except PlacementError as error:
         return ReleaseOutcome(errors=tuple(map(str, error.errors)))
     feasible = verdict.feasible.nonzero()[0]
+    totals = verdict.total[feasible]
     return ReleaseOutcome(
         constraints=verdict.request.constraints,
         counts_all=verdict.request.behavior.empty_selector_counts,
         feasible=tuple(verdict.names[node] for node in feasible.tolist()),
         best=tuple(verdict.names[node] for node in verdict.best),
-        totals=tuple(verdict.total[feasible].tolist()),
+        # What a plugin gives all nodes alike decides nothing.
+        leads=tuple((totals - totals.min()).tolist()) if len(totals) else (),
         message=verdict.condition,
     )

@@ -121,7 +121,8 @@ class SimulatedQueue:
     def not_looked_at(self) -> tuple[str, ...]:
         """What may change the course of a real cluster and is not part of the simulation."""
         nodes = self.queue.cluster.node_count
-        usual = nodes_to_find(ADAPTIVE, nodes)
+        configured = {entry.request.profile.percentage_of_nodes_to_score for entry in self.queue.pods}
+        usual = min((nodes_to_find(each or ADAPTIVE, nodes) for each in configured), default=nodes)
         if self.settings.percentage is not None or usual >= nodes:
             return NOT_LOOKED_AT
         text = f"percentageOfNodesToScore: kube-scheduler stops at {usual:,} feasible nodes of {nodes:,}"

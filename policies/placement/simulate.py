@@ -53,7 +53,7 @@ class Simulation:
         queued: How many pods there are; more than steps if the simulation was stopped.
         domains: Of each constraint in force, for each of the first ``MOST_COUNTED`` different pods.
         all_counted: Whether there are no more different pods.
-        unmodeled: What else a scheduler looks at in these pods, as the API names it.
+        unmodeled: What else the scheduler looks at, in these pods or by its profile.
     """
 
     steps: tuple[Step, ...]
@@ -130,7 +130,7 @@ def simulate(
             for position, (was, now) in enumerate(zip(all_before, all_after, strict=True))
         ),
         all_counted=all_counted,
-        unmodeled=tuple(dict.fromkeys(name for entry in queue for name in entry.request.pod.unmodeled)),
+        unmodeled=tuple(dict.fromkeys(name for entry in queue for name in entry.request.unmodeled)),
     )
 
 

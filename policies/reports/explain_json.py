@@ -14,6 +14,7 @@ from policies.placement.placement import Placement
 from policies.placement.replicas import Replicas
 from policies.placement.suggestions import ExternalChange, Suggestion
 from policies.reports import explain_text
+from policies.reports.profile_text import not_modeled
 from policies.reports.score_json import constraint_fields, profile_fields, revision_fields
 from policies.reports.suggestion_cost import cost_of, how_edited
 from policies.reports.suggestion_text import in_cluster
@@ -51,7 +52,7 @@ def render(explained: Explained) -> bytes:
         "outvoted": _outvoted(explained.outvoted),
         **_remedies(explained),
         "profile": profile_fields(verdict),
-        "notModeled": list(verdict.request.unmodeled),
+        "notModeled": [*verdict.request.pod.unmodeled, *not_modeled(verdict.request.profile)],
         "text": text.splitlines(),
     }
     return orjson.dumps(report)

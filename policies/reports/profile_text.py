@@ -37,9 +37,14 @@ def profile_text(profile: Profile) -> Iterator[str]:
 
 def unmodeled_text(profile: Profile) -> Iterator[str]:
     """Yield what of a profile is not modeled, as a sentence; nothing if all is."""
-    if profile.unmodeled:
+    if names := not_modeled(profile):
         more = ", and may reject more nodes" if profile.may_reject_more else ""
-        yield f"Not modeled{more}: {', '.join(profile.unmodeled)}."
+        yield f"Not modeled{more}: {', '.join(names)}."
+
+
+def not_modeled(profile: Profile) -> list[str]:
+    """Return what of a profile is not modeled in one verdict."""
+    return [*profile.unmodeled, *([profile.sampling] if profile.sampling else [])]
 
 
 def _plugins(profile: Profile) -> Iterator[str]:

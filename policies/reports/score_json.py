@@ -13,7 +13,7 @@ import orjson
 from numpy.typing import NDArray
 
 from policies.placement.placement import Placement, PreparedPod
-from policies.reports.profile_text import differences
+from policies.reports.profile_text import differences, not_modeled
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.result import DomainCounts, FilterResult, SchedulingResult, ScoreResult
@@ -40,7 +40,7 @@ def render(placement: Placement) -> bytes:
             "message": verdict.message,
             "condition": verdict.condition,
             "profile": profile_fields(verdict),
-            "notModeled": list(verdict.request.unmodeled),
+            "notModeled": [*verdict.request.pod.unmodeled, *not_modeled(verdict.request.profile)],
         }
     )
 

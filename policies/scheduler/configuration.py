@@ -32,7 +32,7 @@ from policies.manifests.sanitize import one_line
 from policies.model.constraint import Constraint, WhenUnsatisfiable
 from policies.model.validation import default_constraint_errors
 from policies.scheduler.profile import DEFAULT_PROFILE, DEFAULT_SCHEDULER, Plugin, Profile
-from policies.scheduler.profile_loader import Arguments, load_profile, read_percentage
+from policies.scheduler.profile_loader import Arguments, SharedSettings, load_profile
 
 #: The kind of the document.
 KIND = "KubeSchedulerConfiguration"
@@ -63,8 +63,6 @@ SYSTEM_CONSTRAINTS = (
 CONFIG_UNKNOWN = "scheduler-config-unknown"
 #: The rule that profiles break whose names are missing or repeated.
 PROFILE_NAME_INVALID = "scheduler-profile-name-invalid"
-#: The rule that an extender breaks which would weigh nothing.
-EXTENDER_INVALID = "scheduler-extender-invalid"
 #: The rule that profiles break which sort one queue differently.
 QUEUE_SORT_DIFFERS = "scheduler-queue-sort-differs"
 #: The rule that a profile with two configurations of a plugin breaks.
@@ -90,8 +88,6 @@ _CONFIG = field_names(
 )
 _PROFILE = field_names("schedulerName", "percentageOfNodesToScore", "plugins", "pluginConfig")
 _PLUGIN_CONFIG = field_names("name", "args")
-#: What ``percentageOfNodesToScore`` is where nothing else than the default is configured, or all nodes count.
-_ALL_NODES = (None, 0, 100)
 
 
 class DefaultingType(StrEnum):
@@ -214,13 +210,14 @@ def _read(value: object, found: ErrorList) -> SchedulerConfig:
     version = _version(config)
     if version == VERSIONS[0]:
         found.unknown(config, FieldPath(), known=_CONFIG)
-    shared = _Shared.read(config, found)
+    shared = SharedSettings.read(config, found)
     # Without profiles there is one, of which everything is the default.
     raw = _profiles(config, found) or [(_PROFILES.index(0), {})]
     profiles = [_read_profile(entry, path, found, version=version) for path, entry in raw]
     _check_names(raw, found)
     _check_queue_sort(raw, found)
-    return SchedulerConfig({each.scheduler_name: shared.added_to(each) for each in profiles})
+    profiles = [replace(each, plugins=shared.added_to(each.plugins)) for each in profiles]
+    return SchedulerConfig({each.scheduler_name: each for each in profiles})
 
 
 def _kind_error(value: object) -> FieldError | None:
@@ -272,49 +269,6 @@ def _check_queue_sort(profiles: list[tuple[FieldPath, dict[str, Any]]], found: E
 def _queue_sort(profile: Mapping[str, Any]) -> object:
     plugins = profile.get("plugins")
     return (plugins.get("queueSort") or {}) if isinstance(plugins, dict) else {}
-
-
-@dataclass(frozen=True, slots=True)
-class _Shared:
-    """What a configuration has for all of its profiles.
-
-    Attributes:
-        percentage: ``percentageOfNodesToScore``.
-        has_extenders: Whether there are extenders.
-        may_reject_more: Whether one of them filters nodes.
-    """
-
-    percentage: int | None
-    has_extenders: bool
-    may_reject_more: bool
-
-    @classmethod
-    def read(cls, config: Mapping[str, Any], found: ErrorList) -> _Shared:
-        extenders = list(found.objects(config.get("extenders"), FieldPath().child("extenders")))
-        for path, extender in extenders:
-            weight = found.integer(extender.get("weight"), path.child("weight"), bits=64)
-            if extender.get("prioritizeVerb") and weight is not None and weight <= 0:
-                text = "must have a positive weight applied to it"
-                found.add(invalid_value(path.child("weight"), weight, text, EXTENDER_INVALID))
-        filtering = any(extender.get("filterVerb") for _, extender in extenders)
-        return cls(read_percentage(config, FieldPath(), found), bool(extenders), filtering)
-
-    def added_to(self, profile: SchedulerProfile) -> SchedulerProfile:
-        """Return a profile with it; the profile's own percentage goes first."""
-        plugins, unmodeled = profile.plugins, list(profile.plugins.unmodeled)
-        percentage = plugins.percentage_of_nodes_to_score
-        percentage = self.percentage if percentage is None else percentage
-        if self.has_extenders:
-            unmodeled.append("extenders")
-        if percentage not in _ALL_NODES:
-            unmodeled.append(f"percentageOfNodesToScore {percentage}")
-        plugins = replace(
-            plugins,
-            percentage_of_nodes_to_score=percentage,
-            unmodeled=tuple(unmodeled),
-            may_reject_more=plugins.may_reject_more or self.may_reject_more,
-        )
-        return replace(profile, plugins=plugins)
 
 
 def _read_profile(

@@ -44,7 +44,7 @@ def fit_error(request: SchedulingRequest, view: NodeView, rejections: Iterable[R
     names = view.names
     if not names:
         return NO_NODES
-    named = _named(request)
+    named = request.narrowed_to
     if named is not None and not named:
         count = "" if request.behavior.says_prefilter_reason_once else f"{len(names)} "
         return f"0/{len(names)} nodes are available: {count}{CONFLICT}."
@@ -68,7 +68,7 @@ def condition_of(
     plugins = request.profile.post_filters
     if is_gated(request) or not view.names or not plugins:
         return message
-    named = _named(request)
+    named = request.narrowed_to
     if named is not None and not named and DYNAMIC_RESOURCES in plugins:
         # DynamicResources' PostFilter misses what its PreFilter had no chance to write.
         return f"{message} not found"
@@ -89,11 +89,6 @@ def _preemption(view: NodeView, rejections: Iterable[Rejections], named: frozens
     counted = {NO_VICTIMS: tried, NOT_HELPFUL: size - tried}
     parts = sorted(f"{count} {text}" for text, count in counted.items() if count)
     return f"preemption: 0/{size} nodes are available: {', '.join(parts)}."
-
-
-def _named(request: SchedulingRequest) -> frozenset[str] | None:
-    """Return the names to which the pod's affinity narrows the nodes before any filter runs; None for all."""
-    return request.pod.affinity.node_names() if request.profile.narrows_by_name else None
 
 
 def _count_reasons(rejections: Iterable[Rejections], filtered: NDArray[np.bool_]) -> Counter[str]:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from policies.scheduler.capacity import MOST_ON_A_NODE
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import MISSING, PODS
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.result import FilterResult, Plugin, SchedulingResult
+from policies.scheduler.profile import Plugin
+from policies.scheduler.result import FilterResult, SchedulingResult
 
 #: The plugins whose rejection depends on how many pods were placed before.
 _COUNTING = frozenset({Plugin.NODE_RESOURCES_FIT, Plugin.POD_TOPOLOGY_SPREAD})
@@ -50,11 +52,13 @@ def headroom(result: SchedulingResult, index: ClusterIndex) -> Headroom:
 
 def _room(result: SchedulingResult, index: ClusterIndex) -> NDArray[np.int64]:
     """Return how many more pods each node has room for, whatever the spread, shape ``(n,)``."""
-    pod = result.request.pod
+    pod, profile = result.request.pod, result.request.profile
     view = NodeView(index, pod)
-    room = np.full(len(result.names), 1 if pod.ports else np.iinfo(np.int64).max, np.int64)
-    for resource, requested in ((PODS, 1), *pod.requests):
-        if requested > 0:
+    takes_ports = pod.ports and Plugin.NODE_PORTS in profile.filters
+    room = np.full(len(result.names), 1 if takes_ports else MOST_ON_A_NODE, np.int64)
+    fits = Plugin.NODE_RESOURCES_FIT in profile.filters
+    for resource, requested in ((PODS, 1), *pod.requests) if fits else ():
+        if requested > 0 and not profile.fit.ignores(resource):
             allocatable, used = view.resource(resource)
             room = np.minimum(room, np.maximum(allocatable - used, 0) // requested)
     for rejected in result.rejections:

@@ -74,7 +74,7 @@ class NodeSampler:
             feasible: The nodes that pass every filter, shape ``(n,)``.
         """
         order = self._in_order(view)
-        named = request.pod.affinity.node_names()
+        named = request.narrowed_to
         if named is not None:
             order = order[view.named(named)[order]]
         if is_gated(request) or not len(order):

@@ -161,6 +161,15 @@ class Profile:
         """
         return next((weight for name, weight in self.scores if name is plugin), 0)
 
+    @property
+    def sampling(self) -> str:
+        """The ``percentageOfNodesToScore`` that is configured, in words; empty where all nodes are looked at.
+
+        One verdict is about all nodes; only simulations look at some.
+        """
+        percentage = self.percentage_of_nodes_to_score
+        return "" if percentage in (None, 0, 100) else f"percentageOfNodesToScore {percentage}"
+
     def spreads(self, action: WhenUnsatisfiable) -> bool:
         """Return whether PodTopologySpread runs where constraints with such an action have an effect."""
         if action is WhenUnsatisfiable.DO_NOT_SCHEDULE:

@@ -1,4 +1,4 @@
-"""From one profile of a KubeSchedulerConfiguration to a ``Profile``, and what of it is not modeled.
+"""From a profile of a KubeSchedulerConfiguration to a ``Profile``, with what all profiles share.
 
 Source: ``setDefaults_KubeSchedulerProfile``, ``pkg/scheduler/apis/config/v1/defaults.go``, and
 ``validateKubeSchedulerProfile``, ``pkg/scheduler/apis/config/validation``, Kubernetes 1.36.
@@ -7,6 +7,7 @@ Source: ``setDefaults_KubeSchedulerProfile``, ``pkg/scheduler/apis/config/v1/def
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from policies.manifests.fields import ErrorList, FieldPath, invalid_value
@@ -26,6 +27,8 @@ from policies.scheduler.profile import DEFAULT_POST_FILTERS, DEFAULT_SCHEDULER, 
 
 #: The rule that a percentage of nodes breaks which is none.
 PERCENTAGE_INVALID: Final = "scheduler-percentage-invalid"
+#: The rule that an extender breaks which would weigh nothing.
+EXTENDER_INVALID: Final = "scheduler-extender-invalid"
 #: The arguments of each plugin, with where they are.
 Arguments = Mapping[str, tuple[FieldPath, Mapping[str, Any]]]
 
@@ -77,15 +80,52 @@ def load_profile(
         ),
         narrows_by_name=Plugin.NODE_AFFINITY in runs["preFilter"],
         filters_by_affinity=Plugin.NODE_AFFINITY in runs["filter"],
-        percentage_of_nodes_to_score=read_percentage(raw, path, found),
+        percentage_of_nodes_to_score=_read_percentage(raw, path, found),
         unmodeled=(*_foreign(foreign, merged), *incomplete),
         may_reject_more=bool(incomplete) or any(point not in _HARMLESS_POINTS for point, _ in foreign),
         **given,
     )
 
 
-def read_percentage(raw: Mapping[str, Any], path: FieldPath, found: ErrorList) -> int | None:
-    """Read ``percentageOfNodesToScore`` of a profile or of the whole configuration."""
+@dataclass(frozen=True, slots=True)
+class SharedSettings:
+    """What a configuration has for all of its profiles.
+
+    Attributes:
+        percentage: ``percentageOfNodesToScore``.
+        has_extenders: Whether there are extenders.
+        may_reject_more: Whether one of them filters nodes.
+    """
+
+    percentage: int | None
+    has_extenders: bool
+    may_reject_more: bool
+
+    @classmethod
+    def read(cls, config: Mapping[str, Any], found: ErrorList) -> SharedSettings:
+        """Read them; what kube-scheduler would refuse is recorded."""
+        extenders = list(found.objects(config.get("extenders"), FieldPath().child("extenders")))
+        for path, extender in extenders:
+            weight = found.integer(extender.get("weight"), path.child("weight"), bits=64)
+            if extender.get("prioritizeVerb") and weight is not None and weight <= 0:
+                text = "must have a positive weight applied to it"
+                found.add(invalid_value(path.child("weight"), weight, text, EXTENDER_INVALID))
+        filtering = any(extender.get("filterVerb") for _, extender in extenders)
+        return cls(_read_percentage(config, FieldPath(), found), bool(extenders), filtering)
+
+    def added_to(self, profile: Profile) -> Profile:
+        """Return a profile with them; the profile's own percentage goes first."""
+        own = profile.percentage_of_nodes_to_score
+        return replace(
+            profile,
+            percentage_of_nodes_to_score=self.percentage if own is None else own,
+            unmodeled=(*profile.unmodeled, *(("extenders",) if self.has_extenders else ())),
+            may_reject_more=profile.may_reject_more or self.may_reject_more,
+        )
+
+
+def _read_percentage(raw: Mapping[str, Any], path: FieldPath, found: ErrorList) -> int | None:
+    """Read ``percentageOfNodesToScore`` of a profile, or of all."""
     name = "percentageOfNodesToScore"
     if raw.get(name) is None:
         return None

@@ -50,8 +50,8 @@ class SchedulingRequest:
 
     Attributes:
         pod: The incoming pod.
-        constraints: Those in force, in the order that the scheduler looks at them; those that the profile does
-            not run PodTopologySpread for are left out.
+        constraints: Those in force, in the order that the scheduler looks at them; without those that have no
+            effect since the profile does not run PodTopologySpread where they would.
         behavior: What its release of kube-scheduler does.
         pinned: Whether a pod is made for each node, as a DaemonSet's are: every node is evaluated as the only
             one that the node affinity of its pod matches.
@@ -70,6 +70,11 @@ class SchedulingRequest:
         )
         if len(acting) != len(self.constraints):
             object.__setattr__(self, "constraints", acting)
+
+    @property
+    def narrowed_to(self) -> frozenset[str] | None:
+        """The names of the only nodes that are looked at, as the pod's affinity has them; None for all."""
+        return self.pod.affinity.node_names() if self.profile.narrows_by_name else None
 
     @property
     def unmodeled(self) -> tuple[str, ...]:

@@ -10,10 +10,13 @@ import pytest
 from policies.config.context import AdmissionContext
 from policies.model.version import KubernetesVersion
 from policies.placement.placement import Placement, PlacementError, place_object
+from policies.scheduler.configuration import build
+from policies.scheduler.defaults import NoConstraints
 from tests.builders import a_constraint, a_replica_set, a_workload
 from tests.builders import a_pod as a_bare_pod
 from tests.policies.placement.clusters import a_node
 from tests.policies.scheduler.clusters import an_index
+from tests.policies.scheduler.scheduler_configs import a_config, with_args, with_plugins
 from tests.recorded import recorded_placements
 
 #: Pods that another plugin keeps away; the engine does not model it.
@@ -218,3 +221,35 @@ def test_fields_that_the_release_drops(minor: int, expected: list[str]) -> None:
         expected
         == place_object(a_workload(spec={"topologySpreadConstraints": [constraint]}), context).dropped
     )
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "expected"),
+    [
+        pytest.param("", ["n1"], id="the default profile spreads load"),
+        pytest.param("packing", ["n2"], id="another one packs"),
+        pytest.param("unknown", ["n1"], id="what is not configured is taken for the default"),
+    ],
+)
+def test_the_profile_of_the_scheduler(scheduler: str, expected: list[str]) -> None:
+    """The pod's schedulerName picks the profile by which nodes are scored, and what of it is not known."""
+    packing = with_args("NodeResourcesFit", scoringStrategy={"type": "MostAllocated"})
+    config = build(a_config({"schedulerName": "default-scheduler"}, {"schedulerName": "packing", **packing}))
+    pods = [a_bare_pod(name=f"on-{number}", spec={"nodeName": "n2"}) for number in range(9)]
+    nodes = [a_node(name, "a") for name in ("n1", "n2")]
+    context = AdmissionContext(policies=(), cluster=an_index([*nodes, *pods]), scheduler=config)
+    verdict = place_object(a_bare_pod(spec={"schedulerName": scheduler}), context).verdict
+
+    assert expected == [verdict.names[node] for node in verdict.best]
+    assert (scheduler == "unknown") is bool(verdict.request.unmodeled)
+
+
+def test_constraints_without_effect() -> None:
+    """A pod's constraints are not in force where its profile does not run PodTopologySpread."""
+    config = build(a_config(with_plugins(multiPoint={"-PodTopologySpread": None})))
+    context = AdmissionContext(policies=(), cluster=an_index([a_node("n1", "a")]), scheduler=config)
+    placement = place_object(a_workload(spec={"topologySpreadConstraints": [a_constraint()]}), context)
+
+    assert NoConstraints.NOT_RUN is placement.why_none
+    assert () == placement.request.constraints
+    assert placement.verdict.feasible.all()

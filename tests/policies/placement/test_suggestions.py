@@ -23,12 +23,19 @@ from policies.placement.suggestions import (
     find_suggestions,
 )
 from policies.scheduler.changes import Change, ChangeKind, ClusterChange
-from policies.scheduler.configuration import DefaultingType, SchedulerConfig, SchedulerProfile, build_profile
+from policies.scheduler.configuration import (
+    DefaultingType,
+    SchedulerConfig,
+    SchedulerProfile,
+    build,
+    build_profile,
+)
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
 from tests.policies.config.contexts import a_context
 from tests.policies.placement.test_placement import REFUSED, UNMODELED, replay
 from tests.policies.reports.verdicts import HOSTNAME, ZONE, a_node, on
 from tests.policies.scheduler.clusters import an_index, objects_of
+from tests.policies.scheduler.scheduler_configs import a_config, with_plugins
 from tests.policies.scheduler.strategies import cases
 from tests.recorded import recorded_placements
 
@@ -331,6 +338,19 @@ def test_a_dropped_constraint_makes_room_for_defaults() -> None:
     found = remedies_of(_pod(a_constraint(topologyKey="rack")), context).found
 
     assert ["[0].whenUnsatisfiable=ScheduleAnyway"] == [told(remedy) for remedy in found]
+
+
+def test_constraints_without_effect() -> None:
+    """Where the profile does not score by the spread, a soft constraint keeps its place in the manifest."""
+    soft = a_constraint(topologyKey=HOSTNAME, whenUnsatisfiable="ScheduleAnyway")
+    hard = a_constraint(topologyKey="rack")
+    config = build(a_config(with_plugins(score={"-PodTopologySpread": None})))
+    context = context_of(*FULL, scheduler=config)
+    found = remedies_of(_pod(soft, hard), context).found
+
+    assert ["[1].whenUnsatisfiable=ScheduleAnyway", "[1]=None"] == [
+        told(remedy) for remedy in found if remedy.in_cluster is None
+    ][:2]
 
 
 def test_a_search_ends() -> None:

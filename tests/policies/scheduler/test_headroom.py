@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies.scheduler.binding import schedule
+from policies.scheduler.capacity import MOST_ON_A_NODE
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.headroom import Headroom, headroom
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.request import SchedulingRequest
 from tests.policies.scheduler.clusters import a_constraint, a_node, a_pod, a_request, an_index, zones
+from tests.policies.scheduler.scheduler_configs import profile_of, with_args, with_plugins
 
 
 def _room(request: SchedulingRequest, index: ClusterIndex) -> Headroom:
@@ -96,3 +98,15 @@ def test_as_many_as_can_be_placed(
     assert placed <= found
     if len(spread) <= 1:
         assert placed == found
+
+
+def test_a_profile_that_ignores_resources() -> None:
+    """Resources that the profile does not look at limit nothing."""
+    index = an_index([a_node("n1")])
+    pod = a_pod("p", containers=[{"name": "c", "resources": {"requests": {"acme.io/gpu": "1"}}}])
+    ignoring = profile_of(with_args("NodeResourcesFit", ignoredResourceGroups=["acme.io"]))
+    without = profile_of(with_plugins(filter={"-NodeResourcesFit": None}))
+
+    assert 0 == _room(a_request(pod, {}, index), index).pods
+    assert 110 == _room(a_request(pod, {}, index, profile=ignoring), index).pods
+    assert MOST_ON_A_NODE == _room(a_request(pod, {}, index, profile=without), index).pods

@@ -40,12 +40,6 @@ FAILS = "(kube-scheduler fails on every pod there)"
         ),
         pytest.param({}, {"extenders": [{"filterVerb": "f"}]}, ("extenders",), True, id="one that filters"),
         pytest.param(
-            {}, {"percentageOfNodesToScore": 30}, ("percentageOfNodesToScore 30",), False, id="some nodes"
-        ),
-        pytest.param(
-            {"percentageOfNodesToScore": 100}, {"percentageOfNodesToScore": 30}, (), False, id="all nodes"
-        ),
-        pytest.param(
             with_plugins(preFilter={"-NodePorts": None}),
             {},
             (f"NodePorts at filter without preFilter {FAILS}",),
@@ -68,6 +62,23 @@ def test_unmodeled(
     found = profile_of(profile, **fields)
 
     assert (unmodeled, may_reject) == (found.unmodeled, found.may_reject_more)
+
+
+@pytest.mark.parametrize(
+    ("own", "shared", "expected"),
+    [
+        pytest.param(None, None, "", id="neither"),
+        pytest.param(None, 30, "percentageOfNodesToScore 30", id="that of all profiles"),
+        pytest.param(40, 30, "percentageOfNodesToScore 40", id="the profile's own"),
+        pytest.param(100, 30, "", id="all nodes"),
+        pytest.param(0, 30, "", id="the default"),
+    ],
+)
+def test_sampling(own: int | None, shared: int | None, expected: str) -> None:
+    """How many nodes are looked at is said by the profile, else for all profiles."""
+    profile = profile_of({"percentageOfNodesToScore": own}, percentageOfNodesToScore=shared)
+
+    assert expected == profile.sampling
 
 
 def test_unknown_scheduler() -> None:
