@@ -23,7 +23,7 @@ class ImageLocalityPlugin:
         """Return the scores of the nodes."""
         names, counted = _images(request)
         total = np.zeros(len(view.slots), np.int64)
-        for name in names:
+        for name in filter(None, names):
             nodes, size = view.with_image(name)
             spread = np.count_nonzero(nodes) / max(len(view.slots), 1)
             total += np.where(nodes, int(size * spread), 0)
