@@ -69,6 +69,8 @@ def commands(
     [
         pytest.param(["explain", "-f", "nowhere.yaml"], 1, id="explain: it fits nowhere"),
         pytest.param(["score", "-f", "fits.yaml", "-o", "json"], 0, id="score: it fits, as JSON"),
+        pytest.param(["simulate", "-f", "fits.yaml", "--replicas", "3"], 1, id="simulate: some stay pending"),
+        pytest.param(["simulate", "-f", "fits.yaml", "--runs", "2", "-o", "json"], 0, id="simulate: as JSON"),
     ],
 )
 @pytest.mark.parametrize("way", ["asked", "read"])

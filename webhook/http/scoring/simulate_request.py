@@ -165,6 +165,20 @@ class SimulateRequest:
         return [invalid_value(path, pods, text, NUMBER_OUT_OF_RANGE)]
 
 
+def as_request(
+    workload: dict[str, Any], *, settings: SimulationSettings, replicas: int | None
+) -> dict[str, Any]:
+    """Return the request for replicas of a workload, by which ``SimulateRequest`` reads the same."""
+    percentage = ADAPTIVE_NODES if settings.percentage == ADAPTIVE else settings.percentage
+    return {
+        "workload": workload,
+        "replicas": replicas,
+        "seed": settings.seed,
+        "runs": settings.runs,
+        "nodesToScore": percentage,
+    }
+
+
 def simulate_request(body: bytes, server: AdmissionContext) -> SimulatedQueue:
     """Return what becomes of the pods of a request.
 
