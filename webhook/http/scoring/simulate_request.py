@@ -47,8 +47,8 @@ ADAPTIVE_NODES: Final = "adaptive"
 #: The largest seed: any would do, and programs that keep numbers as doubles have all of these.
 MOST_SEED: Final = 2**53 - 1
 #: What one request may cost: each pod costs its nodes, and besides as much as ``POD_COST`` of them. It takes
-#: some seconds on a slow machine, which is less than the timeout of a request.
-MOST_WORK: Final = 15_000_000
+#: some seconds on a machine that does nothing else, which is less than the timeout of a request.
+MOST_WORK: Final = 10_000_000
 POD_COST: Final = 1_000
 
 #: The rule that a request breaks with a number that is too small or too large.
