@@ -12,6 +12,7 @@ import click
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import DocumentError, UsageError
 from policies.placement.scheduling_queue import (
+    MOST_PODS,
     PLAIN,
     SchedulingQueue,
     SimulatedQueue,
@@ -27,7 +28,6 @@ from webhook.cli.placement_options import PlacementOptions, placement_options, s
 from webhook.cli.progress import interruptible, progress
 from webhook.http.scoring.simulate_request import (
     ADAPTIVE_NODES,
-    MOST_PODS,
     MOST_SEED,
     POD_COST,
     as_request,

@@ -19,6 +19,7 @@ from policies.manifests.fields import (
 )
 from policies.placement.placement import PlacementError
 from policies.placement.scheduling_queue import (
+    MOST_PODS,
     SchedulingQueue,
     SimulatedQueue,
     SimulationSettings,
@@ -40,8 +41,6 @@ from webhook.http.scoring.request import (
 
 #: Every field of a simulate request.
 FIELDS: Final = field_names("queue", "workload", "replicas", "seed", "runs", "nodesToScore", *CONTEXT_FIELDS)
-#: The most pods that are scheduled: Kubernetes supports clusters of up to 150,000.
-MOST_PODS: Final = 150_000
 #: How the percentage of nodes is called that falls with their number.
 ADAPTIVE_NODES: Final = "adaptive"
 #: The largest seed: any would do, and programs that keep numbers as doubles have all of these.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from policies.placement.scheduling_queue import MOST_PODS
 from webhook.http.scoring.request import CONTEXT_FIELDS
 from webhook.http.scoring.schemas import CONSTRAINT_PROPERTIES, REVISION, SCHEMAS
-from webhook.http.scoring.simulate_request import MOST_PODS
 from webhook.schema_forms import (
     COUNT,
     FLAG,

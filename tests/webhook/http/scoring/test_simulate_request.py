@@ -8,14 +8,14 @@ import orjson
 import pytest
 
 from policies.config.context import AdmissionContext
-from policies.placement.scheduling_queue import SimulationSettings
+from policies.placement.scheduling_queue import MOST_PODS, SimulationSettings
 from policies.reports import simulate_json
 from policies.scheduler.node_sampling import ADAPTIVE
 from tests.builders import a_pod, a_workload
 from tests.policies.reports.verdicts import a_node
 from tests.recorded import recorded_sequences
 from webhook.http.scoring.request import RequestError
-from webhook.http.scoring.simulate_request import MOST_PODS, SimulateRequest, as_request, simulate_request
+from webhook.http.scoring.simulate_request import SimulateRequest, as_request, simulate_request
 
 #: A server without anything.
 SERVER: Final = AdmissionContext(policies=())
