@@ -21,7 +21,7 @@ from policies.manifests.fields import (
 from policies.model.topology import ClusterTopology
 from policies.reports.lint_json import schema_text
 from policies.reports.lint_run import LintRun
-from webhook.http.scoring.request import REQUEST_INCOMPLETE, RequestError, read_object, read_version
+from webhook.json_request import REQUEST_INCOMPLETE, RequestError, read_object, read_version
 from webhook.schema_forms import TEXT, Schema, closed, described
 
 #: Every field of a lint request.

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import KeysView
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import orjson
-
 from policies.config.context import AdmissionContext
-from policies.manifests.errors import UsageError
 from policies.manifests.fields import (
     ErrorList,
     FieldError,
     FieldPath,
     field_names,
-    invalid_value,
     required_value,
 )
 from policies.model.version import KubernetesVersion
 from policies.scheduler.configuration import SchedulerConfig, SchedulerProfile, argument_errors, build_profile
 from policies.scheduler.index import ClusterIndex
-from policies.scheduler.releases import parse_release
 from webhook.http.scoring.cluster import read_cluster
+from webhook.json_request import REQUEST_INCOMPLETE, read_object, read_version
 
 #: The fields of every request that say what pods are placed by.
 CONTEXT_FIELDS = field_names("cluster", "defaults", "kubernetesVersion")
@@ -34,29 +29,8 @@ DEFAULTS_FIELDS = field_names("defaultingType", "defaultConstraints")
 POD = FieldPath(("pod",))
 #: Where the cluster stands.
 CLUSTER = FieldPath(("cluster",))
-#: Where the release stands.
-VERSION = FieldPath(("kubernetesVersion",))
-
-#: The rule that a request breaks which lacks what it needs.
-REQUEST_INCOMPLETE = "request-incomplete"
-#: The rule that a request breaks which asks for a release that is none, or not known.
-VERSION_UNKNOWN = "kubernetes-version-unknown"
 
 _DEFAULTS = FieldPath(("defaults",))
-
-
-class RequestError(Exception):
-    """A request that cannot be answered; the sender made a mistake, so HTTP 400."""
-
-    def __init__(self, errors: tuple[FieldError, ...] = (), message: str = "") -> None:
-        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        self.message = message or f"{errors[0]}{more}"
-        self.errors = errors
-        super().__init__(self.message)
-
-    def __reduce__(self) -> tuple[type[RequestError], tuple[tuple[FieldError, ...], str]]:
-        """Say how to make another one: pickle knows the message alone."""
-        return RequestError, (self.errors, self.message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,32 +130,3 @@ def _read_defaults(raw: object, found: ErrorList) -> SchedulerProfile | None:
         found.unknown(arguments, _DEFAULTS, known=DEFAULTS_FIELDS)
         found.extend(argument_errors(arguments, _DEFAULTS))
     return None if found.count > before else build_profile(arguments)
-
-
-def read_object(body: bytes, known: KeysView[str], found: ErrorList) -> dict[str, Any]:
-    """Return a request as the object that it is; fields that are not known are recorded.
-
-    Raises:
-        RequestError: It is not JSON, or no object.
-    """
-    try:
-        document = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise RequestError(message=f"the request is not JSON: {error}") from None
-    request = found.mapping(document, FieldPath())
-    if found.errors:
-        raise RequestError(message=f"the request {found.errors[0]}")
-    found.unknown(request, FieldPath(), known=known)
-    return request
-
-
-def read_version(raw: object, found: ErrorList) -> KubernetesVersion | None:
-    """Return the release that a request names, or None; one that is not known is recorded."""
-    text = found.text(raw, VERSION)
-    if not text:
-        return None
-    try:
-        return parse_release(text)
-    except UsageError as error:
-        found.add(invalid_value(VERSION, text, str(error), VERSION_UNKNOWN))
-        return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from policies.manifests.fields import FieldPath, invalid_value
-from webhook.http.scoring.request import RequestError
+from webhook.json_request import RequestError
 
 #: The media type of an answer for people.
 TEXT: Final = "text/plain; charset=utf-8"

@@ -33,11 +33,10 @@ from webhook.http.scoring.place import SCORED_RULES
 from webhook.http.scoring.request import (
     CONTEXT_FIELDS,
     RequestContext,
-    RequestError,
     filled_in,
     missing,
-    read_object,
 )
+from webhook.json_request import RequestError, read_object
 
 #: Every field of a simulate request.
 FIELDS: Final = field_names("queue", "workload", "replicas", "seed", "runs", "nodesToScore", *CONTEXT_FIELDS)

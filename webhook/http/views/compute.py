@@ -12,8 +12,8 @@ from flask import request
 from policies.config.context import AdmissionContext
 from webhook.http.body import RefusalError
 from webhook.http.child_processes import Limit, LimitError
-from webhook.http.scoring.request import RequestError
 from webhook.http.views.current_state import state
+from webhook.json_request import RequestError
 
 #: The status of a request that met a limit.
 STATUSES: Final = {

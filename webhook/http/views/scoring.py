@@ -26,11 +26,12 @@ from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
 from webhook.http.body import RefusalError
 from webhook.http.problems import JSON
 from webhook.http.scoring.place import judge_request, place_for_scores
-from webhook.http.scoring.request import CLUSTER, RequestError
+from webhook.http.scoring.request import CLUSTER
 from webhook.http.scoring.screen import FEASIBLE_NODES, PENDING_PODS, TEXT, Screen, is_wide, read_screen
 from webhook.http.scoring.simulate_request import simulate_request
 from webhook.http.views.compute import compute
 from webhook.http.views.current_state import state
+from webhook.json_request import RequestError
 from webhook.telemetry.logs import LOGGER, Value
 
 blueprint = Blueprint("scoring", __name__)

@@ -14,8 +14,8 @@ from policies.scheduler.node_sampling import ADAPTIVE
 from tests.builders import a_pod, a_workload
 from tests.policies.reports.verdicts import a_node
 from tests.recorded import recorded_sequences
-from webhook.http.scoring.request import RequestError
 from webhook.http.scoring.simulate_request import SimulateRequest, as_request, simulate_request
+from webhook.json_request import RequestError
 
 #: A server without anything.
 SERVER: Final = AdmissionContext(policies=())
