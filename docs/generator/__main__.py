@@ -11,7 +11,7 @@ from pathlib import Path
 
 from docs.generator import commands, documents, http, installation, rules, terminal
 from docs.generator.markdown import NOTE
-from policies.config.generate_schemas import write_or_check
+from policies.reports.generate_schemas import write_or_check
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -21,7 +21,7 @@ from policies.config import lint_config
 from policies.config.lint_config import LintConfig
 from policies.config.policy_exception import PolicyException
 from policies.config.spread_policy import API_VERSION, KIND, SpreadPolicy
-from policies.config.type_schema import DIALECT, attribute_docs, summary, type_schema
+from policies.config.type_schema import DIALECT, Schema, attribute_docs, summary, type_schema
 from policies.model.constraint import Constraint
 from policies.model.labels import LabelSelector, Operator
 from policies.model.validation import INT32_MAX
@@ -160,9 +160,13 @@ def build_lint_config_schema() -> dict[str, Any]:
 
 def schema_texts() -> dict[str, str]:
     """Return each schema as the checked-in file of its name has it."""
-    option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
     schemas = {SCHEMA_FILE: build_schema(), LINT_CONFIG_FILE: build_lint_config_schema()}
-    return {file: orjson.dumps(schema, option=option).decode() for file, schema in schemas.items()}
+    return {file: schema_text(schema) for file, schema in schemas.items()}
+
+
+def schema_text(schema: Schema) -> str:
+    """Return a schema as a checked-in file has it."""
+    return orjson.dumps(schema, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
 def checked_in_text(file: str = SCHEMA_FILE) -> str:

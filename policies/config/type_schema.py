@@ -1,7 +1,7 @@
 """JSON Schemas of types: what a document, a request or an answer holds is said once, by its class.
 
-The summary of a class and its ``Attributes`` section are the descriptions, ``NotRequired`` fields may be left
-out, and the keywords that no type tells are in ``Annotated``: ``Annotated[int, Keywords(minimum=0)]``.
+The docstring of a class and its ``Attributes`` section are the descriptions, ``NotRequired`` fields may be
+left out, and the keywords that no type tells are in ``Annotated``: ``Annotated[int, Keywords(minimum=0)]``.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def class_schema(kind: type, define: Callable[[type], Schema]) -> Schema:
     """Return the schema of a TypedDict, which closes it; a field without a description is a KeyError."""
     hints, docs = get_type_hints(kind, include_extras=True), attribute_docs(kind)
     return {
-        "description": summary(kind),
+        "description": _plain(_docstring(kind).partition("Attributes:\n")[0]),
         "type": "object",
         "additionalProperties": False,
         "required": [name for name, hint in hints.items() if get_origin(hint) is not NotRequired],
@@ -129,7 +129,7 @@ def _union(parts: list[Schema]) -> Schema:
 
 def summary(kind: type) -> str:
     """Return the first paragraph of a class's docstring."""
-    return _plain((inspect.getdoc(kind) or "").partition("\n\n")[0])
+    return _plain(_docstring(kind).partition("\n\n")[0])
 
 
 def attribute_docs(kind: type) -> dict[str, str]:
@@ -140,10 +140,14 @@ def attribute_docs(kind: type) -> dict[str, str]:
     docs: dict[str, str] = {}
     for base in getattr(kind, "__orig_bases__", ()):
         docs |= attribute_docs(base) if is_typeddict(base) else {}
-    section = (inspect.getdoc(kind) or "").partition("Attributes:\n")[2]
+    section = _docstring(kind).partition("Attributes:\n")[2]
     entries = re.findall(r"^    (\w+): (.+(?:\n {5,}.+)*)", section, flags=re.MULTILINE)
     return docs | {name: _plain(text) for name, text in entries}
 
 
+def _docstring(kind: type) -> str:
+    return inspect.getdoc(kind) or ""
+
+
 def _plain(text: str) -> str:
-    return re.sub(r"\s+", " ", text).replace("``", '"')
+    return re.sub(r"\s+", " ", text).strip().replace("``", '"')

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 from typing import Any, Final
 
 from policies.config.context import AdmissionContext
+from policies.config.type_schema import Definitions
 from policies.lint.run import lint
 from policies.manifests.documents import Document, ManifestObject, objects
 from policies.manifests.fields import (
@@ -19,7 +19,7 @@ from policies.manifests.fields import (
     required_value,
 )
 from policies.model.topology import ClusterTopology
-from policies.reports.lint_json import schema_text
+from policies.reports.lint_report import LintReport
 from policies.reports.lint_run import LintRun
 from webhook.json_request import REQUEST_INCOMPLETE, RequestError, read_object, read_version
 from webhook.schema_forms import TEXT, Schema, closed, described
@@ -91,12 +91,9 @@ _OBJECT: Final[Schema] = {
 
 
 def lint_schemas() -> dict[str, Schema]:
-    """Return the schemas by name; those of the report's parts are named after it."""
-    text = schema_text().replace('"#/$defs/', '"#/components/schemas/LintReport.')
-    report: dict[str, Any] = json.loads(text)
-    parts = {f"LintReport.{name}": schema for name, schema in report.pop("$defs").items()}
-    # Within the document its references start at the document's root.
-    del report["$schema"], report["$id"]
+    """Return the schemas by name."""
+    definitions = Definitions("#/components/schemas/")
+    definitions.reference(LintReport)
     request = closed(
         "Objects that are applied together.",
         objects={
@@ -105,4 +102,4 @@ def lint_schemas() -> dict[str, Schema]:
         },
         kubernetesVersion=described({"type": ["string", "null"]}, "The release; left out, the server's."),
     )
-    return {"LintRequest": request | {"required": ["objects"]}, "LintReport": report, **parts}
+    return {"LintRequest": request | {"required": ["objects"]}, **definitions.schemas}

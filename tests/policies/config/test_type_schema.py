@@ -76,7 +76,7 @@ def test_types(hint: Any, expected: dict[str, Any]) -> None:
 def test_class() -> None:
     """A class is closed, has the fields of what it extends, and descriptions from the docstrings."""
     assert {
-        "description": "A whole.",
+        "description": "A whole. More of it.",
         "type": "object",
         "additionalProperties": False,
         "required": ["size", "leaves"],
