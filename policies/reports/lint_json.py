@@ -6,14 +6,7 @@ import orjson
 
 from policies.manifests.findings import Build, Finding, Severity
 from policies.manifests.skipped import Skipped, in_order
-from policies.reports.lint_report import (
-    SCHEMA,
-    BuildFinding,
-    LintFinding,
-    LintReport,
-    LintSummary,
-    SkippedSource,
-)
+from policies.reports import lint_report
 from policies.reports.lint_run import LintRun
 from policies.reports.policy_json import encodable, finding_fields
 from policies.reports.rule_manual import how_to_fix
@@ -21,8 +14,8 @@ from policies.reports.rule_manual import how_to_fix
 
 def render(run: LintRun) -> str:
     """Return the run as indented JSON; ``line`` is null where a whole file is meant."""
-    report: LintReport = {
-        "schema": SCHEMA,
+    report: lint_report.LintReport = {
+        "schema": lint_report.SCHEMA,
         "tool": {"name": "evenkeel", "version": run.tool_version},
         "kubernetesVersion": str(run.kubernetes_version),
         "summary": _summary(run),
@@ -39,7 +32,7 @@ def render(run: LintRun) -> str:
     return orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
-def _summary(run: LintRun) -> LintSummary:
+def _summary(run: LintRun) -> lint_report.LintSummary:
     return {
         "files": len(run.files),
         "workloads": run.result.workloads,
@@ -55,7 +48,7 @@ def _summary(run: LintRun) -> LintSummary:
     }
 
 
-def _skipped(entry: Skipped, run: LintRun) -> SkippedSource:
+def _skipped(entry: Skipped, run: LintRun) -> lint_report.SkippedSource:
     return {
         "severity": run.severity_of(entry),
         "kind": entry.kind,
@@ -69,7 +62,7 @@ def _skipped(entry: Skipped, run: LintRun) -> SkippedSource:
     }
 
 
-def _finding(finding: Finding, run: LintRun) -> LintFinding:
+def _finding(finding: Finding, run: LintRun) -> lint_report.LintFinding:
     rule = run.rules.get(finding.rule)
     return {
         **finding_fields(finding),
@@ -82,7 +75,7 @@ def _finding(finding: Finding, run: LintRun) -> LintFinding:
     }
 
 
-def _build(build: Build) -> BuildFinding:
+def _build(build: Build) -> lint_report.BuildFinding:
     return {
         "file": encodable(build.file),
         "object": encodable(build.title),
