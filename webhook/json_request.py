@@ -5,7 +5,6 @@ Knows no web framework and no route, so that whatever answers a request can read
 
 from __future__ import annotations
 
-from collections.abc import KeysView
 from typing import Any, Final
 
 import orjson
@@ -37,8 +36,13 @@ class RequestError(Exception):
         return RequestError, (self.errors, self.message)
 
 
-def read_object(body: bytes, known: KeysView[str], found: ErrorList) -> dict[str, Any]:
-    """Return a request as the object that it is; fields that are not known are recorded.
+def read_object(body: bytes, form: type, found: ErrorList) -> dict[str, Any]:
+    """Return a request as the object that it is; fields that its form does not have are recorded.
+
+    Args:
+        body: The request, JSON.
+        form: The TypedDict that says which fields it has.
+        found: Takes what is wrong.
 
     Raises:
         RequestError: It is not JSON, or no object.
@@ -50,7 +54,7 @@ def read_object(body: bytes, known: KeysView[str], found: ErrorList) -> dict[str
     request = found.mapping(document, FieldPath())
     if found.errors:
         raise RequestError(message=f"the request {found.errors[0]}")
-    found.unknown(request, FieldPath(), known=known)
+    found.unknown(request, FieldPath(), known=form.__annotations__.keys())
     return request
 
 

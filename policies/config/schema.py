@@ -12,7 +12,7 @@ from datetime import date
 from functools import lru_cache
 from importlib import resources
 from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints
 
 import jsonschema
 import orjson
@@ -21,7 +21,15 @@ from policies.config import lint_config
 from policies.config.lint_config import LintConfig
 from policies.config.policy_exception import PolicyException
 from policies.config.spread_policy import API_VERSION, KIND, SpreadPolicy
-from policies.config.type_schema import DIALECT, Schema, attribute_docs, summary, type_schema
+from policies.config.type_schema import (
+    DIALECT,
+    Keywords,
+    Schema,
+    attribute_docs,
+    class_schema,
+    summary,
+    type_schema,
+)
 from policies.model.constraint import Constraint
 from policies.model.labels import LabelSelector, Operator
 from policies.model.validation import INT32_MAX
@@ -70,32 +78,46 @@ _TEXTS: dict[str, dict[str, Any]] = {
     },
 }
 
-_TEXT_MAP = {"type": "object", "additionalProperties": {"type": "string"}}
-_LABEL_SELECTOR: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {
-        "matchLabels": {"description": "Labels that must be there with these values.", **_TEXT_MAP},
-        "matchExpressions": {
-            "description": "Conditions that must all hold.",
-            "type": "array",
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["key", "operator"],
-                "properties": {
-                    "key": {"description": "The label's key.", "type": "string"},
-                    "operator": {"description": "How the label is compared.", "enum": list(Operator)},
-                    "values": {
-                        "description": "Required with In and NotIn, left out with the others.",
-                        "type": "array",
-                        "items": {"type": "string"},
-                    },
-                },
-            },
-        },
-    },
-}
+
+class LabelExpression(TypedDict):
+    """A condition on a label.
+
+    Attributes:
+        key: The label's key.
+        operator: How the label is compared.
+        values: Required with In and NotIn, left out with the others.
+    """
+
+    key: str
+    operator: Operator
+    values: NotRequired[list[str]]
+
+
+class SelectorDocument(TypedDict):
+    """Selects objects by their labels.
+
+    Attributes:
+        matchLabels: Labels that must be there with these values.
+        matchExpressions: Conditions that must all hold.
+    """
+
+    matchLabels: NotRequired[dict[str, str]]
+    matchExpressions: NotRequired[list[LabelExpression]]
+
+
+class DocumentMetadata(TypedDict):
+    """The policy's name, and what other tools write beside it.
+
+    Attributes:
+        name: The policy's name: a DNS subdomain.
+        labels: Not used by Evenkeel.
+        annotations: Not used by Evenkeel.
+    """
+
+    name: Annotated[str, Keywords(**_TEXTS["name"])]
+    labels: NotRequired[dict[str, str]]
+    annotations: NotRequired[dict[str, str]]
+
 
 #: Attributes that the document does not have: selectors of default constraints are deduced.
 _LEFT_OUT = {Constraint: {"selector", "match_label_keys"}, SpreadPolicy: {"name"}}
@@ -125,17 +147,7 @@ def build_schema() -> dict[str, Any]:
         "properties": {
             "apiVersion": {"description": "The version of the document.", "const": API_VERSION},
             "kind": {"description": "The kind of the document.", "const": KIND},
-            "metadata": {
-                "description": "The policy's name, and what other tools write beside it.",
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["name"],
-                "properties": {
-                    "name": {"description": attribute_docs(SpreadPolicy)["name"], **_TEXTS["name"]},
-                    "labels": {"description": "Not used by Evenkeel.", **_TEXT_MAP},
-                    "annotations": {"description": "Not used by Evenkeel.", **_TEXT_MAP},
-                },
-            },
+            "metadata": class_schema(DocumentMetadata),
             "spec": _object(SpreadPolicy),
         },
     }
@@ -222,7 +234,7 @@ def _value(hint: Any, metadata: Mapping[str, Any]) -> dict[str, Any]:
     if get_origin(hint) is UnionType:
         hint = next(part for part in get_args(hint) if part is not NoneType)
     if hint is LabelSelector:
-        return dict(_LABEL_SELECTOR)
+        return class_schema(SelectorDocument)
     if hint is date:
         return dict(_TEXTS["date"])
     if "items" in metadata:

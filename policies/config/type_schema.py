@@ -65,15 +65,21 @@ class Definitions:
         return {"$ref": f"{self._prefix}{name}"}
 
 
-def standalone_schema(kind: type, *, title: str, identifier: str) -> Schema:
-    """Return the schema of a class as a document of its own."""
+def standalone_schema(kind: type, title: str, path: str) -> Schema:
+    """Return the schema of a class as a document of its own, with its path on the web site."""
     definitions = Definitions("#/$defs/")
     schema = class_schema(kind, definitions.reference)
+    identifier = f"https://evenkeel.dev/schemas/{path}"
     return {"$schema": DIALECT, "$id": identifier, "title": title, **schema, "$defs": definitions.schemas}
 
 
-def class_schema(kind: type, define: Callable[[type], Schema]) -> Schema:
-    """Return the schema of a TypedDict, which closes it; a field without a description is a KeyError."""
+def class_schema(kind: type, define: Callable[[type], Schema] | None = None) -> Schema:
+    """Return the schema of a TypedDict, which closes it; a field without a description is a KeyError.
+
+    Args:
+        kind: The class.
+        define: Returns the schema of another class; without it, its schema is within this one.
+    """
     hints, docs = get_type_hints(kind, include_extras=True), attribute_docs(kind)
     return {
         "description": _plain(_docstring(kind).partition("Attributes:\n")[0]),
@@ -86,14 +92,14 @@ def class_schema(kind: type, define: Callable[[type], Schema]) -> Schema:
     }
 
 
-def type_schema(hint: Any, define: Callable[[type], Schema]) -> Schema:
+def type_schema(hint: Any, define: Callable[[type], Schema] | None = None) -> Schema:
     """Return the schema of a type.
 
     Args:
         hint: The type.
-        define: Returns the schema of a class with fields.
+        define: Returns the schema of a class; without it, its schema is within this one.
 
-    >>> type_schema(list[Count | None], class_schema)
+    >>> type_schema(list[Count | None])
     {'type': 'array', 'items': {'type': ['integer', 'null'], 'minimum': 0}}
     """
     origin, arguments = get_origin(hint), get_args(hint)
@@ -111,7 +117,7 @@ def type_schema(hint: Any, define: Callable[[type], Schema]) -> Schema:
         others = {} if arguments[1] is Any else {"additionalProperties": type_schema(arguments[1], define)}
         return {"type": "object", **others}
     if is_typeddict(hint) or is_dataclass(hint):
-        return define(hint)
+        return (define or class_schema)(hint)
     if isinstance(hint, type) and issubclass(hint, StrEnum):
         return {"enum": list(hint)}
     return {} if hint in (Any, object) else {"type": _NAMES[hint]}
@@ -127,9 +133,9 @@ def _union(parts: list[Schema]) -> Schema:
     return schema
 
 
-def summary(kind: type) -> str:
-    """Return the first paragraph of a class's docstring."""
-    return _plain(_docstring(kind).partition("\n\n")[0])
+def summary(described: object) -> str:
+    """Return the first paragraph of the docstring of a class or a function."""
+    return _plain(_docstring(described).partition("\n\n")[0])
 
 
 def attribute_docs(kind: type) -> dict[str, str]:
@@ -145,8 +151,8 @@ def attribute_docs(kind: type) -> dict[str, str]:
     return docs | {name: _plain(text) for name, text in entries}
 
 
-def _docstring(kind: type) -> str:
-    return inspect.getdoc(kind) or ""
+def _docstring(described: object) -> str:
+    return inspect.getdoc(described) or ""
 
 
 def _plain(text: str) -> str:

@@ -28,17 +28,15 @@ def main(arguments: list[str]) -> int:
 
 def report_schemas() -> dict[str, Schema]:
     """Return the schemas of the reports in JSON, by their files."""
-    site = "https://evenkeel.dev/schemas"
-    return {
-        "lint.schema.json": standalone_schema(
-            LintReport, title="A run of evenkeel lint", identifier=f"{site}/lint/v1/lint.schema.json"
-        ),
-        "policy_check.schema.json": standalone_schema(
+    forms = {
+        "lint.schema.json": (LintReport, "A run of evenkeel lint", "lint/v1/lint.schema.json"),
+        "policy_check.schema.json": (
             PolicyCheckReport,
-            title="What evenkeel policy check finds",
-            identifier=f"{site}/policy-check-v1.json",
+            "What evenkeel policy check finds",
+            "policy-check-v1.json",
         ),
     }
+    return {file: standalone_schema(*form) for file, form in forms.items()}
 
 
 def write_or_check(files: Mapping[Path, str], arguments: list[str], *, module: str) -> int:

@@ -143,7 +143,8 @@ class ScoredNode(TypedDict):
         checks: What each DoNotSchedule constraint saw.
         rawScore: Of PodTopologySpread, lower is better; null where not feasible or nothing is scored.
         score: The same, normalized; higher is better.
-        plugins: What each plugin that scores gives the node; null where not feasible.
+        plugins: What each plugin that scores gives the node, by its name: a PluginScore; null where not
+            feasible.
         total: The sum of the weighted scores; null where not feasible.
     """
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import pickle
+from typing import TypedDict
 
 import pytest
 
-from policies.manifests.fields import ErrorList, field_names
+from policies.manifests.fields import ErrorList
 from webhook.json_request import RequestError, read_object
 
-FIELDS = field_names("pod")
+
+class Form(TypedDict):
+    """A request."""
+
+    pod: str
 
 
 @pytest.mark.parametrize(
@@ -25,7 +30,7 @@ FIELDS = field_names("pod")
 def test_what_is_no_json(body: bytes) -> None:
     """It is one error, without fields."""
     with pytest.raises(RequestError) as caught:
-        read_object(body, FIELDS, ErrorList())
+        read_object(body, Form, ErrorList())
 
     assert () == caught.value.errors
     assert "JSON" in caught.value.message
@@ -35,12 +40,12 @@ def test_what_is_no_json(body: bytes) -> None:
 def test_what_is_no_object(body: bytes) -> None:
     """Only an object is read further."""
     with pytest.raises(RequestError):
-        read_object(body, FIELDS, ErrorList())
+        read_object(body, Form, ErrorList())
 
 
 def test_null() -> None:
     """It is an object without fields."""
-    assert {} == read_object(b"null", FIELDS, ErrorList())
+    assert {} == read_object(b"null", Form, ErrorList())
 
 
 @pytest.mark.parametrize(
@@ -53,7 +58,7 @@ def test_null() -> None:
 def test_message(body: bytes, message: str) -> None:
     """The message is the first error, and how many there are besides; another process says the same."""
     found = ErrorList()
-    read_object(body, FIELDS, found)
+    read_object(body, Form, found)
     error = pickle.loads(pickle.dumps(RequestError(tuple(found.errors))))
 
     assert message in error.message

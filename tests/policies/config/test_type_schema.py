@@ -94,7 +94,7 @@ def test_class() -> None:
 
 def test_document() -> None:
     """The classes that a document refers to are in it, each once."""
-    schema = standalone_schema(Tree, title="A tree", identifier="https://example.com/tree")
+    schema = standalone_schema(Tree, "A tree", "tree.json")
 
     assert ["Leaf"] == list(schema["$defs"])
     assert "#/$defs/Leaf" == schema["properties"]["leaves"]["items"]["$ref"]

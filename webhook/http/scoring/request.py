@@ -3,34 +3,95 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from policies.config.context import AdmissionContext
+from policies.config.type_schema import Keywords
 from policies.manifests.fields import (
     ErrorList,
     FieldError,
     FieldPath,
-    field_names,
     required_value,
 )
+from policies.model.constraint import NodeInclusionPolicy, WhenUnsatisfiable
+from policies.model.validation import INT32_MAX
 from policies.model.version import KubernetesVersion
-from policies.scheduler.configuration import SchedulerConfig, SchedulerProfile, argument_errors, build_profile
+from policies.scheduler.configuration import (
+    DefaultingType,
+    SchedulerConfig,
+    SchedulerProfile,
+    argument_errors,
+    build_profile,
+)
 from policies.scheduler.index import ClusterIndex
-from webhook.http.scoring.cluster import read_cluster
+from webhook.http.scoring.cluster import ClusterBody, ClusterList, read_cluster
 from webhook.json_request import REQUEST_INCOMPLETE, read_object, read_version
 
-#: The fields of every request that say what pods are placed by.
-CONTEXT_FIELDS = field_names("cluster", "defaults", "kubernetesVersion")
-#: Every field of a score request.
-FIELDS = field_names("pod", *CONTEXT_FIELDS)
-#: Every field of ``defaults``: those of PodTopologySpreadArgs.
-DEFAULTS_FIELDS = field_names("defaultingType", "defaultConstraints")
 #: Where the pod stands.
 POD = FieldPath(("pod",))
 #: Where the cluster stands.
 CLUSTER = FieldPath(("cluster",))
 
 _DEFAULTS = FieldPath(("defaults",))
+
+
+class DefaultConstraint(TypedDict):
+    """One default constraint; its selector is deduced for each pod.
+
+    Attributes:
+        maxSkew: How many more matching pods a domain may have than the global minimum.
+        topologyKey: The node label whose values are the domains.
+        whenUnsatisfiable: Whether it filters nodes or scores them.
+        minDomains: With fewer eligible domains than this the global minimum is 0.
+        nodeAffinityPolicy: Whether nodes outside the pod's node affinity are left out.
+        nodeTaintsPolicy: Whether nodes with untolerated taints are left out.
+        matchLabelKeys: Keys whose value on the pod narrows the selector.
+    """
+
+    maxSkew: Annotated[int, Keywords(minimum=1, maximum=INT32_MAX)]
+    topologyKey: str
+    whenUnsatisfiable: WhenUnsatisfiable
+    minDomains: NotRequired[int | None]
+    nodeAffinityPolicy: NotRequired[NodeInclusionPolicy | None]
+    nodeTaintsPolicy: NotRequired[NodeInclusionPolicy | None]
+    matchLabelKeys: NotRequired[list[str] | None]
+
+
+class DefaultsBody(TypedDict):
+    """The arguments of PodTopologySpread, in place of the server's policies and configuration.
+
+    Attributes:
+        defaultingType: Whether the scheduler's own default constraints hold, or those of the list.
+        defaultConstraints: The list.
+    """
+
+    defaultingType: NotRequired[DefaultingType | None]
+    defaultConstraints: NotRequired[list[DefaultConstraint] | None]
+
+
+class ContextBody(TypedDict):
+    """What pods are scheduled by; the server's own where it is left out.
+
+    Attributes:
+        cluster: The cluster: objects by kind, or a List.
+        defaults: The default constraints of the scheduler.
+        kubernetesVersion: The release to behave as, such as ``1.36``.
+    """
+
+    cluster: NotRequired[ClusterBody | ClusterList | None]
+    defaults: NotRequired[DefaultsBody | None]
+    kubernetesVersion: NotRequired[str | None]
+
+
+class ScoreBody(ContextBody, TypedDict):
+    """A pod or workload, and what it is scheduled by.
+
+    Attributes:
+        pod: A Pod, or a workload; then the pod that its controller would make next is meant. Only a Pod may
+            leave out apiVersion and kind.
+    """
+
+    pod: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +110,7 @@ class RequestContext:
 
     @classmethod
     def read(cls, request: dict[str, Any], found: ErrorList) -> RequestContext:
-        """Read ``CONTEXT_FIELDS`` of a request."""
+        """Read the fields of ``ContextBody``."""
         cluster = request.get("cluster")
         return cls(
             cluster=None if cluster is None else read_cluster(cluster, CLUSTER, found),
@@ -99,7 +160,7 @@ class ScoreRequest:
             RequestError: It is not JSON, or no object.
         """
         found = ErrorList()
-        request = read_object(body, FIELDS, found)
+        request = read_object(body, ScoreBody, found)
         if not request.get("pod") and isinstance(request.get("pod"), dict | None):
             found.add(missing(POD, "a Pod, or a workload that makes some"))
         return cls(
@@ -127,6 +188,6 @@ def _read_defaults(raw: object, found: ErrorList) -> SchedulerProfile | None:
     before = found.count
     arguments = found.mapping(raw, _DEFAULTS)
     if found.count == before:
-        found.unknown(arguments, _DEFAULTS, known=DEFAULTS_FIELDS)
+        found.unknown(arguments, _DEFAULTS, known=DefaultsBody.__annotations__.keys())
         found.extend(argument_errors(arguments, _DEFAULTS))
     return None if found.count > before else build_profile(arguments)

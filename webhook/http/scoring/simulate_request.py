@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
 from policies.config.context import AdmissionContext
+from policies.config.type_schema import Keywords
 from policies.manifests.fields import (
     ErrorList,
     FieldError,
     FieldPath,
-    field_names,
     forbidden,
     invalid_value,
     unsupported_value,
@@ -31,15 +31,13 @@ from policies.scheduler.binding import TieBreaker, first_by_name
 from policies.scheduler.node_sampling import ADAPTIVE
 from webhook.http.scoring.place import SCORED_RULES
 from webhook.http.scoring.request import (
-    CONTEXT_FIELDS,
+    ContextBody,
     RequestContext,
     filled_in,
     missing,
 )
 from webhook.json_request import RequestError, read_object
 
-#: Every field of a simulate request.
-FIELDS: Final = field_names("queue", "workload", "replicas", "seed", "runs", "nodesToScore", *CONTEXT_FIELDS)
 #: How the percentage of nodes is called that falls with their number.
 ADAPTIVE_NODES: Final = "adaptive"
 #: The largest seed: any would do, and programs that keep numbers as doubles have all of these.
@@ -62,6 +60,29 @@ _REPLICAS = FieldPath(("replicas",))
 _SEED = FieldPath(("seed",))
 _RUNS = FieldPath(("runs",))
 _NODES_TO_SCORE = FieldPath(("nodesToScore",))
+
+
+class SimulateBody(ContextBody, TypedDict):
+    """Either a queue, or a workload and its replicas; and what the pods are scheduled by.
+
+    Attributes:
+        queue: Pods in the order in which they are scheduled: manifests, or as the API server has stored
+            them. They may leave out apiVersion, kind and metadata.name.
+        workload: A workload whose replicas are scheduled, or a Pod.
+        replicas: How many replicas are scheduled beside those that run; left out, those that the workload
+            wants and that have no node.
+        seed: Chooses among the best nodes at random; left out, the first by name is taken.
+        runs: How often the pods are scheduled, with other choices among the best nodes.
+        nodesToScore: kube-scheduler's ``percentageOfNodesToScore``, of which ``adaptive`` is the default;
+            left out, all nodes are looked at.
+    """
+
+    queue: NotRequired[Annotated[list[dict[str, Any]], Keywords(maxItems=MOST_PODS)] | None]
+    workload: NotRequired[dict[str, Any] | None]
+    replicas: NotRequired[Annotated[int, Keywords(minimum=0, maximum=MOST_PODS)] | None]
+    seed: NotRequired[Annotated[int, Keywords(minimum=0, maximum=MOST_SEED)] | None]
+    runs: NotRequired[Annotated[int, Keywords(minimum=1, maximum=MOST_WORK)] | None]
+    nodesToScore: NotRequired[Literal["adaptive"] | Annotated[int, Keywords(minimum=1, maximum=100)] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +113,7 @@ class SimulateRequest:
             RequestError: It is not JSON, or no object.
         """
         found = ErrorList()
-        request = read_object(body, FIELDS, found)
+        request = read_object(body, SimulateBody, found)
         raw_queue, raw_workload = request.get("queue"), request.get("workload")
         if raw_queue is not None:
             found.extend(
