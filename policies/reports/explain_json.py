@@ -10,7 +10,7 @@ from policies.placement.explain import Explained
 from policies.placement.placement import Placement
 from policies.placement.replicas import Replicas
 from policies.placement.suggestions import ExternalChange, Suggestion
-from policies.reports import explain_answer, explain_text
+from policies.reports import explain_answer, explain_text, suggestion_answer
 from policies.reports.score_json import constraint_fields, revision_fields
 from policies.reports.suggestion_cost import cost_of, how_edited
 from policies.reports.suggestion_text import in_cluster
@@ -157,7 +157,7 @@ def _replicas(replicas: Replicas | None) -> explain_answer.ReplicaCounts | None:
     }
 
 
-def _suggestion(suggestion: Suggestion, explained: Explained) -> explain_answer.SuggestedChange:
+def _suggestion(suggestion: Suggestion, explained: Explained) -> suggestion_answer.SuggestedChange:
     before = explained.replicas
     return {
         "kinds": [change.what for change in suggestion.changes],
@@ -174,7 +174,7 @@ def _suggestion(suggestion: Suggestion, explained: Explained) -> explain_answer.
     }
 
 
-def _in_cluster(change: ClusterChange | None) -> explain_answer.SuggestedClusterChange | None:
+def _in_cluster(change: ClusterChange | None) -> suggestion_answer.SuggestedClusterChange | None:
     if change is None:
         return None
     return {
@@ -187,7 +187,7 @@ def _in_cluster(change: ClusterChange | None) -> explain_answer.SuggestedCluster
     }
 
 
-def _edit(edit: Edit) -> explain_answer.FieldEdit:
+def _edit(edit: Edit) -> suggestion_answer.FieldEdit:
     return {
         "field": str(edit.path),
         "path": list(edit.path.segments),
@@ -204,7 +204,7 @@ def _value(raw: object) -> object:
         return shown(raw)
 
 
-def _elsewhere(elsewhere: ExternalChange) -> explain_answer.DefaultConstraintEdit:
+def _elsewhere(elsewhere: ExternalChange) -> suggestion_answer.DefaultConstraintEdit:
     constraint, change = elsewhere.constraint, elsewhere.change
     return {
         "topologyKey": constraint.topology_key,
