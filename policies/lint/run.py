@@ -196,10 +196,10 @@ def _lint_one(
             if plain is None and settings is NO_SETTINGS:
                 continue  # An opt-in rule that no policy of this scope names.
             own = plain if plain and not settings.params else rule.context_for(given, settings.params)
-            found += (
-                _finding(problem, rule, settings, workload.manifest, title=workload.title)
-                for problem in rule.check(subject, own)
-            )
+            # Most rules find nothing: starting a generator for each took 4 % of a run.
+            for problem in rule.check(subject, own):
+                finding = _finding(problem, rule, settings, workload.manifest, title=workload.title)
+                found.append(finding)
     annotated = read_exemptions(workload.annotations, workload.template.annotations, today=today)
     if not found and not annotated.problems:
         return
