@@ -16,7 +16,6 @@ from typing import Any, Final, Protocol, TypeVar
 from policies.manifests.fields import MAX_ERRORS, ErrorList, FieldPath, descend, is_cut
 from policies.model.api_rules import ApiRule
 from policies.model.node_affinity import NodeOperator
-from policies.model.pod_affinity import affinity_terms
 from policies.model.resources import pod_requests
 from policies.model.topology import ClusterTopology
 from policies.model.validation import MAX_SIZE, size_of
@@ -98,7 +97,7 @@ class ReviewCost:
         taints = 0 if self.inventory is None else self.inventory.taint_count
         workload = self.workload
         hard = sum(entry.is_hard for entry in workload.constraints)
-        keys = {term.topology_key for term in affinity_terms(workload)}
+        keys = {term.topology_key for term in workload.pod_affinity.terms}
         asked = _requirements(workload) + TERM_COMPARISONS * len(keys)
         asked += CONSTRAINT_COMPARISONS * len(workload.constraints) + HARD_COMPARISONS * hard
         comparisons = len(nodes) * asked + taints * len(workload.tolerations)
