@@ -200,9 +200,10 @@ def _lint_one(
             for problem in rule.check(subject, own):
                 finding = _finding(problem, rule, settings, workload.manifest, title=workload.title)
                 found.append(finding)
-    annotated = read_exemptions(workload.annotations, workload.template.annotations, today=today)
-    if not found and not annotated.problems:
+    noted = (workload.annotations, workload.template.annotations)
+    if not found and not any(IGNORE_ANNOTATION in annotations for annotations in noted):
         return
+    annotated = read_exemptions(*noted, today=today)
     target = EnforcementTarget.of(workload, by_controller=context.made_by_controller(workload))
     exempting = Exempting(policies=policies, annotated=annotated, target=target, today=today)
     way = FieldPath() if IGNORE_ANNOTATION in workload.annotations else workload.pod_path
