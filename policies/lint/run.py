@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, NamedTuple
+from typing import Any
 
 from policies.config.context import AdmissionContext
 from policies.config.enforcement import (
@@ -14,13 +14,18 @@ from policies.config.enforcement import (
     NO_SETTINGS,
     EnforcementTarget,
     Exempting,
-    ExemptionSource,
-    enforcement_at_admission,
     read_exemptions,
     rule_settings,
 )
 from policies.config.spread_policy import RuleSettings, SpreadPolicy
 from policies.lint.built_objects import at_origin
+from policies.lint.exemptions import (
+    EXEMPTION_WITHOUT_EFFECT,
+    AnnotatedObject,
+    Suppressed,
+    exempting_of,
+    in_force,
+)
 from policies.lint.workload_loader import LoadedManifests, ManifestWorkload, load_manifests
 from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import ErrorList, FieldPath, text_member
@@ -65,15 +70,6 @@ class Selection:
         return not rule.opt_in or rule.id in self.enable
 
 
-@dataclass(frozen=True, slots=True)
-class Suppressed:
-    """A finding that an annotation or a policy's exception takes out of force, and why."""
-
-    finding: Finding
-    reason: str
-    by_policy: bool = False
-
-
 @dataclass(slots=True)
 class LintResult:
     """What a run found.
@@ -93,8 +89,6 @@ class LintResult:
     custom_resources: int = 0
 
 
-#: The rule that an exemption breaks which exempts from nothing.
-EXEMPTION_WITHOUT_EFFECT = "exemption-without-effect"
 #: Why a rule is skipped that must know where pods could go.
 NO_INVENTORY = "needs the cluster's nodes (--live, --cluster) or its domains (topology of a SpreadPolicy)"
 
@@ -200,14 +194,11 @@ def _lint_one(
             for problem in rule.check(subject, own):
                 finding = _finding(problem, rule, settings, workload.manifest, title=workload.title)
                 found.append(finding)
-    noted = (workload.annotations, workload.template.annotations)
-    if not found and not any(IGNORE_ANNOTATION in annotations for annotations in noted):
-        return
-    annotated = read_exemptions(*noted, today=today)
-    target = EnforcementTarget.of(workload, by_controller=context.made_by_controller(workload))
-    exempting = Exempting(policies=policies, annotated=annotated, target=target, today=today)
-    way = FieldPath() if IGNORE_ANNOTATION in workload.annotations else workload.pod_path
-    _record(found, exempting, result, _Annotated(workload.manifest, way, workload.title))
+    is_annotated = IGNORE_ANNOTATION in workload.annotations
+    if found or is_annotated or IGNORE_ANNOTATION in workload.template.annotations:
+        way = FieldPath() if is_annotated else workload.pod_path
+        exempting = exempting_of(workload, policies, context, today=today)
+        _record(found, exempting, result, AnnotatedObject(workload.manifest, way, workload.title))
 
 
 def _lint_other(
@@ -253,7 +244,15 @@ def _lint_other(
         for subject in subjects.get(rule.target, ()):
             problems += rule.run(subject, given, settings.params)
         found += (_finding(problem, rule, settings, manifest, title=title) for problem in problems)
-    _record(found, exempting, result, _Annotated(manifest, FieldPath(), title))
+    _record(found, exempting, result, AnnotatedObject(manifest, FieldPath(), title))
+
+
+def _record(
+    found: Iterable[Finding], exempting: Exempting, result: LintResult, annotated: AnnotatedObject
+) -> None:
+    findings, suppressed = in_force(found, exempting, annotated)
+    result.findings += findings
+    result.suppressed += suppressed
 
 
 def _embedded_problems(
@@ -283,48 +282,3 @@ def _finding(
         fixable=bool(problem.edits) and location.line > 0,
     )
     return at_origin(finding, manifest, problem.edits)
-
-
-class _Annotated(NamedTuple):
-    """An object, and the way to where its annotation of exemptions stands."""
-
-    manifest: ManifestObject
-    way: FieldPath
-    title: str
-
-
-def _record(
-    found: Iterable[Finding], exempting: Exempting, result: LintResult, annotated: _Annotated
-) -> None:
-    """Tell findings that are exempt from others, and add what is wrong with the exemptions."""
-    problems = dict.fromkeys(exempting.annotated.problems)
-    for finding in found:
-        enforcement = enforcement_at_admission(finding.rule, finding.severity, exempting.policies)
-        exemption = exempting.find(finding.rule, enforcement)
-        if exemption is not None:
-            result.suppressed.append(
-                Suppressed(finding, exemption.reason, exemption.source is ExemptionSource.POLICY)
-            )
-            continue
-        result.findings.append(finding)
-        if why := exempting.without_effect(finding.rule, enforcement):
-            problems[why] = None
-    result.findings += _exemption_findings(annotated, problems, exempting.policies)
-
-
-def _exemption_findings(
-    annotated: _Annotated, problems: Iterable[str], policies: Iterable[SpreadPolicy]
-) -> Iterator[Finding]:
-    """Yield what is wrong with an object's exemptions: each leaves a rule in force that it names."""
-    path = annotated.way.child("metadata", "annotations").key(IGNORE_ANNOTATION)
-    settings = rule_settings(policies, EXEMPTION_WITHOUT_EFFECT)
-    for problem in problems:
-        finding = Finding(
-            settings.severity or all_rules()[EXEMPTION_WITHOUT_EFFECT].severity,
-            annotated.manifest.location(path),
-            path,
-            problem.removeprefix(f"{IGNORE_ANNOTATION}: "),
-            EXEMPTION_WITHOUT_EFFECT,
-            title=annotated.title,
-        )
-        yield at_origin(finding, annotated.manifest)

@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from policies.lint.run import LintResult, Suppressed
+from policies.lint.exemptions import Suppressed
+from policies.lint.run import LintResult
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.skipped import FailOnSkipped, Skipped
 from policies.model.version import KNOWN_VERSION, KubernetesVersion

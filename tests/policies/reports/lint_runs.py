@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from hypothesis import strategies as st
 
-from policies.lint.run import LintResult, Suppressed
+from policies.lint.exemptions import Suppressed
+from policies.lint.run import LintResult
 from policies.manifests.fields import FieldPath, Key
 from policies.manifests.findings import Finding, Location, Severity
 from policies.manifests.skipped import FailOnSkipped, Skipped, SkipReason, SourceKind
