@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import chain
 from typing import Any
 
 from policies.config.context import AdmissionContext
@@ -28,8 +29,9 @@ from policies.lint.exemptions import (
 )
 from policies.lint.workload_loader import LoadedManifests, ManifestWorkload, load_manifests
 from policies.manifests.documents import ManifestObject
-from policies.manifests.fields import ErrorList, FieldPath, text_member
+from policies.manifests.fields import MAX_ERRORS, ErrorList, FieldError, FieldPath, cut_rules, text_member
 from policies.manifests.findings import Finding
+from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.model.embedded import embedded_errors, embedded_lists
 from policies.model.foreign_policies.detect import extract
 from policies.model.repository import Repository, is_scheduler_config
@@ -78,6 +80,7 @@ class LintResult:
         findings: In the order of the files and lines.
         suppressed: What annotations, and exceptions of policies, took out of force.
         skipped: Rules that could not run, and why, by id.
+        cut: Objects that have more errors of a rule than are listed.
         workloads: How many pods and workloads were looked at.
         custom_resources: How many other custom resources have constraints, on which only the API's rules ran.
     """
@@ -85,10 +88,13 @@ class LintResult:
     findings: list[Finding] = field(default_factory=list)
     suppressed: list[Suppressed] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
+    cut: list[Skipped] = field(default_factory=list)
     workloads: int = 0
     custom_resources: int = 0
 
 
+#: What comes of it where errors of constraints are left out: which of the constraints are good is not known.
+_CONSTRAINTS_NOT_JUDGED = ", and no other rule looked at its constraints"
 #: Why a rule is skipped that must know where pods could go.
 NO_INVENTORY = "needs the cluster's nodes (--live, --cluster) or its domains (topology of a SpreadPolicy)"
 
@@ -194,6 +200,8 @@ def _lint_one(
             for problem in rule.check(subject, own):
                 finding = _finding(problem, rule, settings, workload.manifest, title=workload.title)
                 found.append(finding)
+    result.cut += _cut(workload.manifest, workload.title, workload.cut_rules, _CONSTRAINTS_NOT_JUDGED)
+    result.cut += _cut(workload.manifest, workload.title, cut_rules(workload.pod_affinity.errors))
     is_annotated = IGNORE_ANNOTATION in workload.annotations
     if found or is_annotated or IGNORE_ANNOTATION in workload.template.annotations:
         way = FieldPath() if is_annotated else workload.pod_path
@@ -238,7 +246,12 @@ def _lint_other(
         today=today,
     )
     found: list[Finding] = []
-    of_rules = {} if context.policies and not policies else _embedded_problems(obj, embedded)
+    in_scope = embedded if policies or not context.policies else []
+    of_lists = [embedded_errors(path, entries) for path, entries in in_scope]
+    result.cut += _cut(
+        manifest, title, dict.fromkeys(rule for errors in of_lists for rule in cut_rules(errors))
+    )
+    of_rules = _embedded_problems(obj, chain.from_iterable(of_lists))
     for rule in rules:
         settings, problems = rule_settings(policies, rule.id), list(of_rules.get(rule.id, ()))
         for subject in subjects.get(rule.target, ()):
@@ -255,15 +268,24 @@ def _record(
     result.suppressed += suppressed
 
 
-def _embedded_problems(
-    obj: Mapping[str, Any], lists: Iterable[tuple[FieldPath, list[Any]]]
-) -> dict[str, list[Problem]]:
+def _cut(manifest: ManifestObject, title: str, rules: Iterable[str], more: str = "") -> Iterator[Skipped]:
+    """Yield a word for each rule of which an object has more errors than are listed."""
+    for rule in rules:
+        yield Skipped(
+            location=manifest.location(FieldPath()),
+            kind=SourceKind.OBJECT,
+            reason=SkipReason.LIMIT_EXCEEDED,
+            message=f"{MAX_ERRORS} or more errors of {rule}: others are not listed{more}",
+            title=title,
+        )
+
+
+def _embedded_problems(obj: Mapping[str, Any], errors: Iterable[FieldError]) -> dict[str, list[Problem]]:
     """Return what the API's rules find in the constraints of a custom resource, by the rule."""
     found: dict[str, list[Problem]] = defaultdict(list)
     why = f"only the API's rules were run: the controller of a {obj['kind']} makes its pods"
-    for path, entries in lists:
-        for error in embedded_errors(path, entries):
-            found[error.rule].append(Problem(error.path, f"{error.problem} ({why})"))
+    for error in errors:
+        found[error.rule].append(Problem(error.path, f"{error.problem} ({why})"))
     return found
 
 

@@ -169,7 +169,8 @@ class LintReport(TypedDict):
         suppressed: The findings that annotations take out of force.
         skipped: Rules that did not run.
         statistics: How many findings in force each rule has, the most first.
-        skippedSources: Files, charts and other sources that were not read, by file and line.
+        skippedSources: Files, charts and other sources that were not read, and objects that were not judged
+            to their end, by file and line.
     """
 
     schema: Annotated[str, Keywords(const=SCHEMA)]

@@ -11,6 +11,7 @@ from policies.config.context import AdmissionContext
 from policies.lint.run import Selection, lint
 from policies.manifests.documents import Document, load, objects
 from policies.manifests.findings import Severity
+from policies.model.embedded import FIELD
 from tests.policies.lint.policy_runs import POD, RULE, linted
 
 OWN = "selector-misses-own-pod"
@@ -48,6 +49,30 @@ def test_names_of_a_wrong_type(metadata: str, expected: list[str]) -> None:
     result = lint(manifests, AdmissionContext(policies=()))
 
     assert expected == [str(finding.path) for finding in result.findings if finding.rule == "wrong-type"]
+
+
+PLAIN_POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}
+ZERO = {"maxSkew": 0, "topologyKey": "a/b", "whenUnsatisfiable": "DoNotSchedule"}
+TERMS = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": ""}] * 300}}
+RESOURCE = {"apiVersion": "monitoring.coreos.com/v1", "kind": "Prometheus", "metadata": {"name": "web"}}
+
+
+@pytest.mark.parametrize(
+    ("obj", "expected"),
+    [
+        pytest.param(PLAIN_POD | {"spec": {FIELD: [ZERO] * 255}}, 0, id="255 errors"),
+        pytest.param(PLAIN_POD | {"spec": {FIELD: [ZERO] * 300}}, 2, id="300 of 2 rules"),
+        pytest.param(PLAIN_POD | {"spec": {"affinity": TERMS}}, 1, id="300 terms"),
+        pytest.param(RESOURCE | {"spec": {FIELD: [ZERO] * 300}}, 2, id="a custom resource"),
+    ],
+)
+def test_errors_that_are_not_listed(obj: dict[str, Any], expected: int) -> None:
+    """Where errors are left out, the object is listed as one that was not judged to its end."""
+    result = lint(objects(Document(obj, "a.yaml", 0)), AdmissionContext(policies=()))
+
+    assert [("Pod web" if obj["kind"] == "Pod" else "Prometheus web")] * expected == [
+        entry.title for entry in result.cut
+    ]
 
 
 @pytest.mark.parametrize(("line", "fixable"), [(1, True), (0, False)])
