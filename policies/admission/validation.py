@@ -150,7 +150,7 @@ def _judged(found: list[Violation], exempting: Exempting) -> _Judged:
 
 def _new(errors: tuple[FieldError, ...], old: Workload | None) -> tuple[FieldError, ...]:
     """Return the errors of rules that the stored object kept."""
-    if old is None:
+    if old is None or not errors:
         return errors
     broken_before = {error.rule for error in old.errors}
     return tuple(error for error in errors if error.rule not in broken_before)
