@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date
 from typing import Final, NamedTuple
 
-from policies.config.context import AdmissionContext
 from policies.config.enforcement import (
     IGNORE_ANNOTATION,
-    EnforcementTarget,
     Exempting,
     ExemptionSource,
     enforcement_at_admission,
-    read_exemptions,
     rule_settings,
 )
 from policies.config.spread_policy import SpreadPolicy
@@ -22,7 +18,6 @@ from policies.lint.built_objects import at_origin
 from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Finding
-from policies.model.workload import Workload
 from policies.rules.base import all_rules
 
 #: The rule that an exemption breaks which exempts from nothing.
@@ -44,18 +39,6 @@ class AnnotatedObject(NamedTuple):
     manifest: ManifestObject
     way: FieldPath
     title: str
-
-
-def exempting_of(
-    workload: Workload, policies: Sequence[SpreadPolicy], context: AdmissionContext, *, today: date | None
-) -> Exempting:
-    """Return all that may exempt a workload of a file."""
-    return Exempting(
-        policies=policies,
-        annotated=read_exemptions(workload.annotations, workload.template.annotations, today=today),
-        target=EnforcementTarget.of(workload, by_controller=context.made_by_controller(workload)),
-        today=today,
-    )
 
 
 def in_force(

@@ -9,9 +9,8 @@ from datetime import date
 from policies.admission.injection import injection_patch
 from policies.config.context import AdmissionContext
 from policies.config.default_constraints import Injection, Skip, opts_out, plan_injection
-from policies.config.enforcement import enforcement_at_admission, rule_settings
+from policies.config.enforcement import Exempting, enforcement_at_admission, rule_settings
 from policies.config.spread_policy import InjectAt, SpreadPolicy
-from policies.lint.exemptions import exempting_of
 from policies.lint.fix_edits import Fix, TextFixes, compatible_fixes
 from policies.lint.fix_targets import INJECTION, Fixable, fixes_of
 from policies.lint.merge_builds import merge_builds
@@ -167,7 +166,8 @@ class Fixing:
         """Return whether lint would exempt a workload from what is wrong with it, or with another."""
         if found.rule == INJECTION:
             return opts_out(entry.annotations) or opts_out(entry.template.annotations)
-        exempting = exempting_of(entry, self.context.policies_for(entry), self.context, today=self.today)
+        policies, by_controller = self.context.policies_for(entry), self.context.made_by_controller(entry)
+        exempting = Exempting.of(entry, policies, by_controller=by_controller, today=self.today)
         enforcement = enforcement_at_admission(found.rule, found.severity, exempting.policies)
         return exempting.find(found.rule, enforcement) is not None
 

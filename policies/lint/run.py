@@ -24,7 +24,6 @@ from policies.lint.exemptions import (
     EXEMPTION_WITHOUT_EFFECT,
     AnnotatedObject,
     Suppressed,
-    exempting_of,
     in_force,
 )
 from policies.lint.workload_loader import LoadedManifests, ManifestWorkload, load_manifests
@@ -205,7 +204,8 @@ def _lint_one(
     is_annotated = IGNORE_ANNOTATION in workload.annotations
     if found or is_annotated or IGNORE_ANNOTATION in workload.template.annotations:
         way = FieldPath() if is_annotated else workload.pod_path
-        exempting = exempting_of(workload, policies, context, today=today)
+        by_controller = context.made_by_controller(workload)
+        exempting = Exempting.of(workload, policies, by_controller=by_controller, today=today)
         _record(found, exempting, result, AnnotatedObject(workload.manifest, way, workload.title))
 
 
