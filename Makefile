@@ -29,7 +29,7 @@ check: $(SETUP) ## Check format, lint, types, import contracts, generated files 
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m policies.config.generate_schemas --check
+	$(BIN)/python -m policies.reports.generate_schemas --check
 	$(BIN)/python -m docs.generator --check
 	$(BIN)/zensical build --strict
 
@@ -40,7 +40,7 @@ bench: $(SETUP) ## Measure speed and memory as ratios
 	$(BIN)/python -m benchmarks
 
 generate: $(SETUP) ## Write the generated files anew
-	$(BIN)/python -m policies.config.generate_schemas
+	$(BIN)/python -m policies.reports.generate_schemas
 	$(BIN)/python -m docs.generator
 
 constraints: $(SETUP) ## Pin what is installed, with hashes (UPGRADE=1: the newest releases)

@@ -1,4 +1,4 @@
-"""The linter: a cold run on one file, and a long stream beside PyYAML's own loading of it."""
+"""The linter: a cold run on one file, and long streams, with and without findings, beside PyYAML."""
 
 from __future__ import annotations
 
@@ -70,11 +70,8 @@ def _program() -> str:
 
 def _lint_s(file: Path) -> float:
     """Return the seconds that a run takes, its start and end included."""
-    return _seconds(
-        lambda: subprocess.run(
-            [_program(), "lint", "--no-config", str(file)], stdout=subprocess.DEVNULL, check=True
-        )
-    )
+    command = [_program(), "lint", "--no-config", "--fail-on", "never", str(file)]
+    return _seconds(lambda: subprocess.run(command, stdout=subprocess.DEVNULL, check=True))
 
 
 def _load_s(text: str) -> float:
@@ -97,20 +94,22 @@ def _seconds(function: Callable[[], object]) -> float:
 def run() -> None:
     """Print the median of a cold run, and of a long one as a ratio to loading."""
     with tempfile.TemporaryDirectory() as folder:
-        one, many = Path(folder, "one.yaml"), Path(folder, "many.yaml")
+        one, many, bad = (Path(folder, f"{name}.yaml") for name in ("one", "many", "bad"))
         one.write_text(stream(1))
         text = stream(DOCUMENTS)
         many.write_text(text)
+        bad.write_text(text.replace("maxSkew: 1", "maxSkew: 0"))
         _lint_s(one)
         cold = statistics.median(_lint_s(one) for _ in range(2 * RUNS))
-        pairs = [(_lint_s(many), _load_s(text)) for _ in range(RUNS)]
-    ratio = statistics.median(lint / load for lint, load in pairs)
-    lint, load = (statistics.median(each) for each in zip(*pairs, strict=True))
+        rounds = [(_lint_s(many), _lint_s(bad), _load_s(text)) for _ in range(RUNS)]
+    ratio = statistics.median(lint / load for lint, _, load in rounds)
+    lint, found, load = (statistics.median(each) for each in zip(*rounds, strict=True))
     print(f"evenkeel lint, cold, 1 file: {cold:.2f} s (aim: at most {AIM_COLD_S} s, processor time)")
     print(
         f"evenkeel lint, {DOCUMENTS:,} Deployments, {len(text) / 1e6:.1f} MB: {lint:.2f} s, "
         f"{ratio:.2f} times PyYAML's C loader, {load:.2f} s (aim: at most {AIM_RATIO})"
     )
+    print(f"evenkeel lint, the same with a finding each: {found:.2f} s, {found / lint:.2f} times as long")
 
 
 if __name__ == "__main__":

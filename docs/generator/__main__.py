@@ -9,9 +9,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from docs.generator import commands, documents, http, installation, rules, terminal
+from docs.generator import commands, documents, http, installation, roles, rules, terminal
 from docs.generator.markdown import NOTE
-from policies.config.generate_schemas import write_or_check
+from policies.reports.generate_schemas import write_or_check
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -49,6 +49,7 @@ def _files() -> Mapping[Path, str]:
         **{REFERENCE / name: text for name, text in reference.items()},
         **terminal.refreshed({page: page.read_text("utf-8") for page in pages}),
         **{DOCS / "images" / name: image for name, image in terminal.images().items()},
+        **roles.roles(),
     }
 
 

@@ -10,7 +10,7 @@ from webhook.http.openapi import document
 
 _INTRODUCTION = """\
 The server describes itself at `GET /openapi.json` (OpenAPI 3.1); this page is made from that document. Errors
-of every route have the form [Error](#error)."""
+of every route have the form [ErrorAnswer](#erroranswer)."""
 
 
 def page_of(document_: Schema) -> str:

@@ -260,9 +260,14 @@ class _Runner(NamedTuple):
         return enforcement_of(severity, settings, self.strictest) is Enforcement.DENY
 
     def _broken_before(self, rule: Rule, settings: RuleSettings) -> bool:
-        if self.before is None or _why_not(self.before, rule):
+        """Return whether what is stored now breaks a rule; not where looking at both would cost too much."""
+        before, certain = self.before, rule.at_admission is AtAdmission.DENY
+        if before is None or _why_not(before, rule):
             return False
-        return bool(rule.run(self.before.workload, self.given, settings.params))
+        on_nodes = rule.needs_inventory and not certain
+        if not self.cost.affords(before, labels_only=certain, on_nodes=on_nodes):
+            return False
+        return bool(rule.run(before.workload, self.given, settings.params))
 
     def _here(self, rule: Rule, severity: Severity) -> Severity:
         """Return how bad a finding of the linter is at admission."""

@@ -16,7 +16,6 @@ from typing import Any, Final, Protocol, TypeVar
 from policies.manifests.fields import MAX_ERRORS, ErrorList, FieldPath, descend, is_cut
 from policies.model.api_rules import ApiRule
 from policies.model.node_affinity import NodeOperator
-from policies.model.pod_affinity import affinity_terms
 from policies.model.resources import pod_requests
 from policies.model.topology import ClusterTopology
 from policies.model.validation import MAX_SIZE, size_of
@@ -84,27 +83,34 @@ class ReviewCost:
             return f"its constraints have more than {MAX_SIZE} entries"
         if is_cut(self.workload.errors):
             return f"its constraints have more than {MAX_ERRORS} errors of one kind"
-        return self._too_much([self.workload.template.labels], "labels")
+        return self._too_much(self.label_entries, "labels")
 
     @cached_property
     def of_others(self) -> str:
         """Why only the rules can run that look at constraints and labels alone; empty if others can."""
-        return self._too_much(list(_read_by_rules(self.workload)), "pod template")
+        return self._too_much(self.entries, "pod template")
 
     @cached_property
     def of_nodes(self) -> str:
         """Why rules cannot look at nodes; empty if they can."""
-        nodes = () if self.inventory is None else self.inventory.nodes or ()
-        taints = 0 if self.inventory is None else self.inventory.taint_count
-        workload = self.workload
-        hard = sum(entry.is_hard for entry in workload.constraints)
-        keys = {term.topology_key for term in affinity_terms(workload)}
-        asked = _requirements(workload) + TERM_COMPARISONS * len(keys)
-        asked += CONSTRAINT_COMPARISONS * len(workload.constraints) + HARD_COMPARISONS * hard
-        comparisons = len(nodes) * asked + taints * len(workload.tolerations)
-        if comparisons <= MAX_COMPARISONS:
+        if self.comparisons <= MAX_COMPARISONS:
             return ""
-        return f"its constraints, affinity and tolerations take too long to compare with {len(nodes)} nodes"
+        return f"its constraints, affinity and tolerations take too long to compare with {self._nodes} nodes"
+
+    def affords(self, before: ReviewCost, *, labels_only: bool, on_nodes: bool) -> bool:
+        """Return whether a rule can run on what is stored now as well: both cost no more than one may.
+
+        Args:
+            before: What is stored now.
+            labels_only: Whether the rule looks at constraints and labels alone.
+            on_nodes: Whether it looks at nodes.
+        """
+        both = (self, before)
+        read = [cost.label_entries if labels_only else cost.entries for cost in both]
+        again = sum(count * (1 + cost.constraint_count) for count, cost in zip(read, both, strict=True))
+        if sum(read) > MAX_READ or again > MAX_READ_AGAIN:
+            return False
+        return not on_nodes or sum(cost.comparisons for cost in both) <= MAX_COMPARISONS
 
     def of_forecast(self, *, nodes: int, pods: int) -> str:
         """Return why the next pod cannot be judged; empty if it can.
@@ -124,11 +130,41 @@ class ReviewCost:
             return ""
         return f"its scheduling requirements take too long to compare with {nodes} nodes"
 
-    def _too_much(self, read: list[Any], what: str) -> str:
+    @cached_property
+    def label_entries(self) -> int:
+        """Entries of the labels of its pods; of more than ``MAX_READ`` not all are counted."""
+        return size_of([self.workload.template.labels], MAX_READ)
+
+    @cached_property
+    def entries(self) -> int:
+        """Entries of its pod template that rules read; of more than ``MAX_READ`` not all are counted."""
+        return size_of(list(_read_by_rules(self.workload)), MAX_READ)
+
+    @property
+    def constraint_count(self) -> int:
+        """Entries of its list of constraints."""
         constraints = self.workload.template.constraints
-        count = len(constraints) if isinstance(constraints, list) else 0
+        return len(constraints) if isinstance(constraints, list) else 0
+
+    @property
+    def _nodes(self) -> int:
+        return 0 if self.inventory is None else len(self.inventory.nodes or ())
+
+    @cached_property
+    def comparisons(self) -> int:
+        """Comparisons with nodes and their taints."""
+        workload = self.workload
+        hard = sum(entry.is_hard for entry in workload.constraints)
+        keys = {term.topology_key for term in workload.pod_affinity.terms}
+        asked = _requirements(workload) + TERM_COMPARISONS * len(keys)
+        asked += CONSTRAINT_COMPARISONS * len(workload.constraints) + HARD_COMPARISONS * hard
+        taints = 0 if self.inventory is None else self.inventory.taint_count
+        return self._nodes * asked + taints * len(workload.tolerations)
+
+    def _too_much(self, read: int, what: str) -> str:
+        count = self.constraint_count
         most = min(MAX_READ, MAX_READ_AGAIN // (1 + count))
-        if size_of(read, most) <= most:
+        if read <= most:
             return ""
         beside = "" if most == MAX_READ else f", too many to look at for each of {count} constraints"
         return f"its {what} {'have' if what == 'labels' else 'has'} more than {most} entries{beside}"

@@ -25,11 +25,9 @@ from policies.config.default_constraints import INJECT_ANNOTATION
 from policies.config.enforcement import (
     IGNORE_ANNOTATION,
     UNSCHEDULABLE,
-    EnforcementTarget,
     Exempting,
     Exemption,
     Exemptions,
-    read_exemptions,
     strictest_of,
 )
 from policies.config.spread_policy import Enforcement
@@ -95,12 +93,7 @@ def _validated(
     if not by_person and not errors:
         # Most reviews are of controllers' objects in order: they cost no more than reading them.
         return ALLOWED
-    exempting = Exempting(
-        policies=policies,
-        annotated=read_exemptions(workload.annotations, workload.template.annotations, today=today),
-        target=EnforcementTarget.of(workload, by_controller=not by_person),
-        today=today,
-    )
+    exempting = Exempting.of(workload, policies, by_controller=not by_person, today=today)
     found = api_violations(_new(errors, old), policies, strictest_of(policies))
     if by_person:
         return _of_person(
@@ -150,7 +143,7 @@ def _judged(found: list[Violation], exempting: Exempting) -> _Judged:
 
 def _new(errors: tuple[FieldError, ...], old: Workload | None) -> tuple[FieldError, ...]:
     """Return the errors of rules that the stored object kept."""
-    if old is None:
+    if old is None or not errors:
         return errors
     broken_before = {error.rule for error in old.errors}
     return tuple(error for error in errors if error.rule not in broken_before)

@@ -155,6 +155,18 @@ class Exempting:
     target: EnforcementTarget
     today: date | None = None
 
+    @classmethod
+    def of(
+        cls, workload: Workload, policies: Sequence[SpreadPolicy], *, by_controller: bool, today: date | None
+    ) -> Exempting:
+        """Return all that may exempt a workload; its owners count only if they are believed."""
+        return cls(
+            policies=policies,
+            annotated=read_exemptions(workload.annotations, workload.template.annotations, today=today),
+            target=EnforcementTarget.of(workload, by_controller=by_controller),
+            today=today,
+        )
+
     def find(self, rule: str, enforcement: Enforcement) -> Exemption | None:
         """Return why a rule is not enforced; None if it is."""
         for policy in self.policies:

@@ -6,16 +6,13 @@ defaults are the attributes' own.
 
 from __future__ import annotations
 
-import inspect
-import re
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields
 from datetime import date
-from enum import StrEnum
 from functools import lru_cache
 from importlib import resources
 from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints
 
 import jsonschema
 import orjson
@@ -24,6 +21,15 @@ from policies.config import lint_config
 from policies.config.lint_config import LintConfig
 from policies.config.policy_exception import PolicyException
 from policies.config.spread_policy import API_VERSION, KIND, SpreadPolicy
+from policies.config.type_schema import (
+    DIALECT,
+    Keywords,
+    Schema,
+    attribute_docs,
+    class_schema,
+    summary,
+    type_schema,
+)
 from policies.model.constraint import Constraint
 from policies.model.labels import LabelSelector, Operator
 from policies.model.validation import INT32_MAX
@@ -32,8 +38,6 @@ from policies.rules.base import document_name
 #: The checked-in schemas, in this package.
 SCHEMA_FILE = "spreadpolicy.schema.json"
 LINT_CONFIG_FILE = "lintconfig.schema.json"
-#: The dialect.
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 #: A DNS label.
 _LABEL = "[a-z0-9]+(-+[a-z0-9]+)*"
@@ -74,32 +78,46 @@ _TEXTS: dict[str, dict[str, Any]] = {
     },
 }
 
-_TEXT_MAP = {"type": "object", "additionalProperties": {"type": "string"}}
-_LABEL_SELECTOR: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {
-        "matchLabels": {"description": "Labels that must be there with these values.", **_TEXT_MAP},
-        "matchExpressions": {
-            "description": "Conditions that must all hold.",
-            "type": "array",
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["key", "operator"],
-                "properties": {
-                    "key": {"description": "The label's key.", "type": "string"},
-                    "operator": {"description": "How the label is compared.", "enum": list(Operator)},
-                    "values": {
-                        "description": "Required with In and NotIn, left out with the others.",
-                        "type": "array",
-                        "items": {"type": "string"},
-                    },
-                },
-            },
-        },
-    },
-}
+
+class LabelExpression(TypedDict):
+    """A condition on a label.
+
+    Attributes:
+        key: The label's key.
+        operator: How the label is compared.
+        values: Required with In and NotIn, left out with the others.
+    """
+
+    key: str
+    operator: Operator
+    values: NotRequired[list[str]]
+
+
+class SelectorDocument(TypedDict):
+    """Selects objects by their labels.
+
+    Attributes:
+        matchLabels: Labels that must be there with these values.
+        matchExpressions: Conditions that must all hold.
+    """
+
+    matchLabels: NotRequired[dict[str, str]]
+    matchExpressions: NotRequired[list[LabelExpression]]
+
+
+class DocumentMetadata(TypedDict):
+    """The policy's name, and what other tools write beside it.
+
+    Attributes:
+        name: The policy's name: a DNS subdomain.
+        labels: Not used by Evenkeel.
+        annotations: Not used by Evenkeel.
+    """
+
+    name: Annotated[str, Keywords(**_TEXTS["name"])]
+    labels: NotRequired[dict[str, str]]
+    annotations: NotRequired[dict[str, str]]
+
 
 #: Attributes that the document does not have: selectors of default constraints are deduced.
 _LEFT_OUT = {Constraint: {"selector", "match_label_keys"}, SpreadPolicy: {"name"}}
@@ -122,24 +140,14 @@ def build_schema() -> dict[str, Any]:
         "$schema": DIALECT,
         "$id": "https://evenkeel.dev/schemas/v1alpha1/spreadpolicy.schema.json",
         "title": KIND,
-        "description": _summary(SpreadPolicy),
+        "description": summary(SpreadPolicy),
         "type": "object",
         "additionalProperties": False,
         "required": ["apiVersion", "kind", "metadata"],
         "properties": {
             "apiVersion": {"description": "The version of the document.", "const": API_VERSION},
             "kind": {"description": "The kind of the document.", "const": KIND},
-            "metadata": {
-                "description": "The policy's name, and what other tools write beside it.",
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["name"],
-                "properties": {
-                    "name": {"description": _docs(SpreadPolicy)["name"], **_TEXTS["name"]},
-                    "labels": {"description": "Not used by Evenkeel.", **_TEXT_MAP},
-                    "annotations": {"description": "Not used by Evenkeel.", **_TEXT_MAP},
-                },
-            },
+            "metadata": class_schema(DocumentMetadata),
             "spec": _object(SpreadPolicy),
         },
     }
@@ -164,9 +172,13 @@ def build_lint_config_schema() -> dict[str, Any]:
 
 def schema_texts() -> dict[str, str]:
     """Return each schema as the checked-in file of its name has it."""
-    option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
     schemas = {SCHEMA_FILE: build_schema(), LINT_CONFIG_FILE: build_lint_config_schema()}
-    return {file: orjson.dumps(schema, option=option).decode() for file, schema in schemas.items()}
+    return {file: schema_text(schema) for file, schema in schemas.items()}
+
+
+def schema_text(schema: Schema) -> str:
+    """Return a schema as a checked-in file has it."""
+    return orjson.dumps(schema, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
 def checked_in_text(file: str = SCHEMA_FILE) -> str:
@@ -187,13 +199,13 @@ def lint_config_validator() -> jsonschema.Draft202012Validator:
 
 
 def _object(kind: type) -> dict[str, Any]:
-    hints, docs = get_type_hints(kind), _docs(kind)
+    hints, docs = get_type_hints(kind), attribute_docs(kind)
     shown = [
         entry
         for entry in fields(kind)
         if not entry.name.startswith("_") and entry.name not in _LEFT_OUT.get(kind, ())
     ]
-    schema: dict[str, Any] = {"description": _summary(kind), "type": "object", "additionalProperties": False}
+    schema: dict[str, Any] = {"description": summary(kind), "type": "object", "additionalProperties": False}
     required = [document_name(entry.name) for entry in shown if _is_required(entry)]
     if required:
         schema["required"] = required
@@ -221,31 +233,11 @@ def _value(hint: Any, metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema of a type that the document uses."""
     if get_origin(hint) is UnionType:
         hint = next(part for part in get_args(hint) if part is not NoneType)
-    origin, arguments = get_origin(hint), get_args(hint)
     if hint is LabelSelector:
-        return dict(_LABEL_SELECTOR)
-    if is_dataclass(hint) and isinstance(hint, type):
-        return _object(hint)
-    if isinstance(hint, type) and issubclass(hint, StrEnum):
-        return {"enum": list(hint)}
-    if origin is tuple:
-        items = _TEXTS[metadata["items"]] if "items" in metadata else _value(arguments[0], {})
-        return {"type": "array", "items": items}
-    if origin is Mapping:
-        values = {} if arguments[1] is Any else {"additionalProperties": _value(arguments[1], {})}
-        names = {"propertyNames": _TEXTS[metadata["keys"]]} if "keys" in metadata else {}
-        return {"type": "object", **names, **values}
+        return class_schema(SelectorDocument)
     if hint is date:
         return dict(_TEXTS["date"])
-    return {"type": {str: "string", int: "integer"}[hint]}
-
-
-def _summary(kind: type) -> str:
-    return inspect.getdoc(kind).partition("\n\n")[0].replace("\n", " ")  # type: ignore[union-attr]
-
-
-def _docs(kind: type) -> dict[str, str]:
-    """Return the descriptions of a class's attributes from its docstring."""
-    section = (inspect.getdoc(kind) or "").partition("Attributes:\n")[2]
-    entries = re.findall(r"^    (\w+): (.+(?:\n {5,}.+)*)", section, flags=re.MULTILINE)
-    return {name: re.sub(r"\s+", " ", text).replace("``", '"') for name, text in entries}
+    if "items" in metadata:
+        return {"type": "array", "items": _TEXTS[metadata["items"]]}
+    names = {"propertyNames": _TEXTS[metadata["keys"]]} if "keys" in metadata else {}
+    return names | type_schema(hint, _object)

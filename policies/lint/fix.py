@@ -8,8 +8,8 @@ from datetime import date
 
 from policies.admission.injection import injection_patch
 from policies.config.context import AdmissionContext
-from policies.config.default_constraints import Injection, Skip, plan_injection
-from policies.config.enforcement import read_exemptions, rule_settings
+from policies.config.default_constraints import Injection, Skip, opts_out, plan_injection
+from policies.config.enforcement import Exempting, enforcement_at_admission, rule_settings
 from policies.config.spread_policy import InjectAt, SpreadPolicy
 from policies.lint.fix_edits import Fix, TextFixes, compatible_fixes
 from policies.lint.fix_targets import INJECTION, Fixable, fixes_of
@@ -20,6 +20,7 @@ from policies.lint.workspace import Workspace
 from policies.manifests.documents import ManifestObject
 from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath
+from policies.manifests.findings import Severity
 from policies.manifests.json_patch import segments_of
 from policies.manifests.kustomize_layers import TextKey
 from policies.manifests.rewrite import RewriteRefusal
@@ -110,7 +111,7 @@ class Fixing:
         """Fix what can be fixed at once; return whether anything was."""
         wanted: dict[TextKey, list[Fix]] = {}
         found = self._found(loaded, result)
-        for repair in fixes_of(found, loaded.workloads, result.refused, today=self.today):
+        for repair in fixes_of(found, loaded.workloads, result.refused, self._is_exempt):
             wanted.setdefault(repair.text, []).append(repair)
         made: list[Fix] = []
         changed: dict[int, tuple[Edit, ...]] = {}
@@ -153,14 +154,22 @@ class Fixing:
     def _of_rules(
         self, entry: ManifestWorkload, rules: list[Rule], given: Context, policies: list[SpreadPolicy]
     ) -> Iterator[Fixable]:
-        own, template = entry.annotations, entry.template.annotations
-        exempt = read_exemptions(own, template, today=self.today).reasons
         for rule in rules:
-            if rule.id in exempt:
-                continue
-            for problem in rule.run(entry, given, rule_settings(policies, rule.id).params):
-                if problem.edits:
-                    yield Fixable(entry, rule.id, problem.path, problem.message, problem.edits)
+            settings = rule_settings(policies, rule.id)
+            for problem in rule.run(entry, given, settings.params):
+                severity = settings.severity or problem.severity or rule.severity
+                found = Fixable(entry, rule.id, severity, problem.path, problem.message, problem.edits)
+                if found.edits and not self._is_exempt(entry, found):
+                    yield found
+
+    def _is_exempt(self, entry: ManifestWorkload, found: Fixable) -> bool:
+        """Return whether lint would exempt a workload from what is wrong with it, or with another."""
+        if found.rule == INJECTION:
+            return opts_out(entry.annotations) or opts_out(entry.template.annotations)
+        policies, by_controller = self.context.policies_for(entry), self.context.made_by_controller(entry)
+        exempting = Exempting.of(entry, policies, by_controller=by_controller, today=self.today)
+        enforcement = enforcement_at_admission(found.rule, found.severity, exempting.policies)
+        return exempting.find(found.rule, enforcement) is not None
 
     def _injection(
         self, entry: ManifestWorkload, policies: list[SpreadPolicy], result: FixResult
@@ -172,7 +181,7 @@ class Fixing:
         if isinstance(plan, Injection):
             message = f"gets the {len(plan.constraints)} default constraint(s) of policy {plan.policy}"
             edits = injection_edits(plan, entry)
-            yield Fixable(entry, INJECTION, FieldPath(), message, edits)
+            yield Fixable(entry, INJECTION, Severity.NOTE, FieldPath(), message, edits)
 
 
 def _further(refusal: RewriteRefusal, lines: int) -> RewriteRefusal:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import date
 from typing import Final, TypeAlias
 
-from policies.config.default_constraints import opts_out
-from policies.config.enforcement import read_exemptions
 from policies.lint.built_objects import title_of
 from policies.lint.fix_edits import Fix
 from policies.lint.merge_builds import common_message
 from policies.lint.workload_loader import ManifestWorkload
 from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath
-from policies.manifests.findings import Location
+from policies.manifests.findings import Location, Severity
 from policies.manifests.kustomize_layers import Layer, TextKey, value_at
 from policies.manifests.origins import BuiltObject, Origin, Placed, translated
 from policies.manifests.rewrite import RewriteRefusal
@@ -28,6 +25,7 @@ class Fixable:
     Attributes:
         workload: The object.
         rule: The rule that found it, or ``inject``.
+        severity: How bad it is.
         path: The field, in the object.
         message: What is wrong.
         edits: What would fix it.
@@ -35,6 +33,7 @@ class Fixable:
 
     workload: ManifestWorkload
     rule: str
+    severity: Severity
     path: FieldPath
     message: str
     edits: tuple[Edit, ...]
@@ -44,6 +43,7 @@ class Fixable:
 INJECTION: Final = "inject"
 #: What several builds may want of one text: its rule, and the field that is edited there.
 _Wish: TypeAlias = tuple[str, TextKey, int, FieldPath]
+_IsExempt: TypeAlias = Callable[[ManifestWorkload, Fixable], bool]
 _Refused: TypeAlias = list[tuple[Fix, RewriteRefusal]]
 #: A layer, however many objects it is one of.
 _Place: TypeAlias = tuple[TextKey, int, FieldPath]
@@ -52,7 +52,7 @@ _NOWHERE = "no single source file has this value: fix it by hand"
 
 
 def fixes_of(
-    found: Iterable[Fixable], workloads: list[ManifestWorkload], refused: _Refused, *, today: date | None
+    found: Iterable[Fixable], workloads: list[ManifestWorkload], refused: _Refused, is_exempt: _IsExempt
 ) -> Iterator[Fix]:
     """Yield what is fixed in which text; what several builds have of one line is fixed once.
 
@@ -60,7 +60,7 @@ def fixes_of(
         found: What there is to fix.
         workloads: Every workload.
         refused: Takes what cannot be fixed in what it was built from.
-        today: The day by which the expiry of exemptions is judged.
+        is_exempt: Tells whether a workload is exempt from what is wrong with another.
     """
     wishes: dict[_Wish, list[tuple[Fixable, Placed]]] = {}
     for each in found:
@@ -75,7 +75,7 @@ def fixes_of(
             refused.append((_at_origin(each, manifest.origin), RewriteRefusal(0, _NOWHERE)))
     users = _users(workloads) if wishes else {}
     for group in wishes.values():
-        repair, problem = _together(group, users, today)
+        repair, problem = _together(group, users, is_exempt)
         if problem:
             refused.append((repair, RewriteRefusal(0, problem)))
         else:
@@ -116,7 +116,7 @@ def _at_origin(each: Fixable, origin: Origin, placed: Placed | None = None) -> F
 
 
 def _together(
-    group: list[tuple[Fixable, Placed]], users: Mapping[_Place, list[ManifestWorkload]], today: date | None
+    group: list[tuple[Fixable, Placed]], users: Mapping[_Place, list[ManifestWorkload]], is_exempt: _IsExempt
 ) -> tuple[Fix, str]:
     """Return the one repair of what builds have in common, and why it must not be made; empty if it may."""
     first, placed = group[0]
@@ -129,7 +129,7 @@ def _together(
         return repair, f"{_builds(each.workload for each, _ in group)} need different values here"
     own = {id(each.workload) for each, _ in group}
     others = [entry for entry in users[_place(placed.layer)] if id(entry) not in own]
-    exempt = [entry for entry in others if _is_exempt(entry, first.rule, today)]
+    exempt = [entry for entry in others if is_exempt(entry, first)]
     if exempt:
         return repair, f"{_builds(exempt)} is built from the same text and exempt from the rule"
     moved = ((entry, _moved(first, placed, entry)) for entry in others)
@@ -158,13 +158,6 @@ def _users(workloads: Iterable[ManifestWorkload]) -> dict[_Place, list[ManifestW
             for place in dict.fromkeys(map(_place, entry.manifest.origin.layers)):
                 users.setdefault(place, []).append(entry)
     return users
-
-
-def _is_exempt(entry: ManifestWorkload, rule: str, today: date | None) -> bool:
-    annotations = entry.annotations, entry.template.annotations
-    if rule == INJECTION:
-        return any(map(opts_out, annotations))
-    return rule in read_exemptions(*annotations, today=today).reasons
 
 
 def _moved(each: Fixable, placed: Placed, entry: ManifestWorkload) -> tuple[Edit, ...]:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from policies.lint.run import LintResult, Suppressed
+from policies.lint.exemptions import Suppressed
+from policies.lint.run import LintResult
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Build, Finding, Location, Severity
 

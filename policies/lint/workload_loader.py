@@ -14,6 +14,7 @@ from policies.manifests.fields import (
     ErrorList,
     FieldError,
     FieldPath,
+    cut_rules,
     descend,
     text_member,
     wrong_type,
@@ -59,6 +60,11 @@ class ManifestWorkload(Workload):
         if any(has_placeholder(entry.constraint.topology_key) for entry in entries):
             return tuple(entry for entry in entries if not has_placeholder(entry.raw))
         return entries
+
+    @property
+    def cut_rules(self) -> list[str]:
+        """The rules that have more errors than are listed: none of its constraints counts as valid then."""
+        return cut_rules(self._found)
 
     @cached_property
     def _found(self) -> tuple[FieldError, ...]:

@@ -22,7 +22,7 @@ from policies.manifests.fields import FieldError, FieldPath
 from policies.manifests.findings import Location
 from policies.manifests.json_values import JsonValue
 from policies.manifests.node_builder import json_nodes, yaml_nodes
-from policies.manifests.nodes import NodeKind, TextNode
+from policies.manifests.nodes import EventLines, NodeKind, TextNode
 from policies.manifests.yaml_values import MAX_PROBLEMS, YamlValue
 
 #: Byte order marks, the longer first: UTF-32 starts as UTF-16 does.
@@ -51,12 +51,14 @@ class _Part:
         start: Where the part starts, in characters.
         end: Where it ends; None for JSON, which shows its end.
         line: The line where it starts.
+        lines: The lines of its fields, if the reader kept them.
     """
 
     text: str
     start: int
     end: int | None
     line: int
+    lines: EventLines | None = None
 
 
 #: Documents whose places are kept for the next look: most are looked at a few times, one after the other.
@@ -123,7 +125,8 @@ class Document:
 
     def line_of(self, path: FieldPath) -> int:
         """Return the line, from 1, of a field or of its nearest ancestor that exists."""
-        return self.nodes.line_of(path.segments)
+        lines = self._part.lines if self._part else None
+        return (lines or self.nodes).line_of(path.segments)
 
     def location(self, path: FieldPath) -> Location:
         """Return the place of a field or of its nearest ancestor that exists."""
@@ -246,7 +249,7 @@ def _flattened(value: object, path: FieldPath, document: Document) -> Iterator[M
 
 def _yaml_documents(text: str, file: str, lines_before: int = 0) -> Iterator[Document]:
     for index, found in enumerate(yaml_values.read(text, file, lines_before=lines_before)):
-        part = _Part(text, found.start, found.end, found.line)
+        part = _Part(text, found.start, found.end, found.line, found.lines)
         yield _document(found, file, index, part)
 
 

@@ -243,10 +243,16 @@ def field_names(*names: str) -> KeysView[str]:
     return dict.fromkeys(names).keys()
 
 
-def is_cut(errors: Iterable[FieldError]) -> bool:
+def cut_rules(errors: Collection[FieldError]) -> list[str]:
+    """Return the rules that have so many errors that others may have been left out."""
+    if len(errors) < MAX_ERRORS:
+        return []
+    return [rule for rule, count in Counter(error.rule for error in errors).items() if count >= MAX_ERRORS]
+
+
+def is_cut(errors: Collection[FieldError]) -> bool:
     """Tell whether there are so many errors of one rule that others of it may have been left out."""
-    errors = tuple(errors)
-    return len(errors) >= MAX_ERRORS and max(Counter(error.rule for error in errors).values()) >= MAX_ERRORS
+    return bool(cut_rules(errors))
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """Build the nodes of a document from the events of its text.
 
 Readers need the values alone, which ``yaml_values`` and ``json_values`` give faster than any tree could be
-built. The tree is for a document that has something to report or to edit.
+built. The tree is for a document that is edited, or whose lines the reader could not keep (``EventLines``).
 """
 
 from __future__ import annotations

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from itertools import islice
 from typing import Any, NamedTuple
 
 
@@ -166,3 +168,40 @@ class Repeat(NamedTuple):
     way: tuple[str | int, ...]
     earlier: int
     line: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventLines:
+    """The lines of a document whose values have the order of its text: none is an alias, merged or duplicate.
+
+    Attributes:
+        value: The document's value.
+        first_line: What line 0 of the events is in the file.
+        lines: The line of each event; a list or mapping has one at its start and one at its end.
+    """
+
+    value: object
+    first_line: int
+    lines: array[int]
+
+    def line_of(self, segments: tuple[str | int, ...]) -> int:
+        """Return the line of a field, or of its nearest ancestor that exists; see ``TextNode.line_of``."""
+        value, position, found = self.value, 0, 0
+        for segment in segments:
+            if isinstance(value, dict) and segment in value:
+                before = islice(value.values(), list(value).index(segment))
+                found = position + 1 + sum(1 + _events(member) for member in before)
+                position, value = found + 1, value[segment]
+            elif isinstance(value, list) and isinstance(segment, int) and 0 <= segment < len(value):
+                position = found = position + 1 + sum(map(_events, value[:segment]))
+                value = value[segment]
+            else:
+                break
+        return self.first_line + self.lines[found]
+
+
+def _events(value: object) -> int:
+    """Return how many events a value has."""
+    if isinstance(value, dict):
+        return 2 + len(value) + sum(map(_events, value.values()))
+    return 2 + sum(map(_events, value)) if isinstance(value, list) else 1

@@ -1,4 +1,4 @@
-"""What a run was given and did not read: which file or object, why, and whether the run fails by it."""
+"""What a run was given and did not read or judge: which file or object, why, and whether it fails by it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class SourceKind(StrEnum):
     FILE = "file"
     FOLDER = "folder"
     STDIN = "standard input"
+    OBJECT = "object"
 
 
 class SkipReason(StrEnum):
@@ -55,7 +56,7 @@ _ALLOWED: Final = frozenset({SkipReason.NO_OBJECTS, SkipReason.SWITCHED_OFF, Ski
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """One thing that was not read, or not as it is used.
+    """One thing that was not read, not as it is used, or not judged to its end.
 
     Attributes:
         location: The file, and for an object its line; a folder where there is no file to name.

@@ -6,6 +6,7 @@ than half the memory, and does not recurse (PyYAML's C composer ends the process
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ import yaml
 from policies.manifests import scalars
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import shown
+from policies.manifests.nodes import EventLines
 from policies.manifests.yaml_events import events, is_merge_key, sentence
 
 #: Levels of lists and mappings in one document; CustomResourceDefinitions reach about 40.
@@ -23,6 +25,8 @@ MAX_DEPTH = 200
 MAX_ALIASED_VALUES = 100_000
 #: Problems of one document that are reported.
 MAX_PROBLEMS = 100
+#: Events of a document whose lines are kept; finding a line in more takes longer than parsing the text again.
+_MAX_EVENTS = 4096
 TOO_DEEP = f"lists and mappings are nested more than {MAX_DEPTH} levels deep"
 
 _CONTAINER_AS_KEY = (
@@ -45,6 +49,7 @@ class YamlValue:
         end: Where it ends.
         line: The line where it starts.
         repeats: Whether a mapping has a duplicate key.
+        lines: The lines of its fields; None where only the text's nodes have them.
     """
 
     value: object
@@ -52,6 +57,7 @@ class YamlValue:
     end: int
     line: int
     repeats: bool
+    lines: EventLines | None
 
 
 def read(text: str, file: str, *, lines_before: int = 0) -> Iterator[YamlValue]:
@@ -68,15 +74,17 @@ def read(text: str, file: str, *, lines_before: int = 0) -> Iterator[YamlValue]:
     builder = _Builder(lines_before + 1)
     start, line = 0, lines_before + 1
     try:
-        handlers = builder.handlers
+        handlers, note_line = builder.handlers, builder.lines.append
         for event in events(text):
             event_type = type(event)
             handler = handlers.get(event_type)
             if handler is not None:
+                note_line(event.start_mark.line)
                 handler(event)
             elif event_type is yaml.DocumentEndEvent:
                 end = event.end_mark.index
-                yield YamlValue(builder.finish(file), start, end, line, builder.repeats)
+                value = builder.finish(file)
+                yield YamlValue(value, start, end, line, builder.repeats, builder.event_lines(value))
                 start, line = end, lines_before + event.end_mark.line + 1
     except yaml.YAMLError as error:
         number, problem = sentence(error, text)
@@ -118,10 +126,12 @@ class _Builder:
 
     Attributes:
         handlers: What takes an event, by the event's type; the others are of no interest.
+        lines: The lines of the document's events, from 0.
         repeats: Whether a mapping of the document has a duplicate key.
     """
 
     def __init__(self, first_line: int) -> None:
+        self.lines: list[int] = []
         self._first_line = first_line
         self.handlers: dict[type, Callable[[Any], None]] = {
             yaml.DocumentStartEvent: self._start_document,
@@ -139,6 +149,12 @@ class _Builder:
             raise DocumentError(f"{file}:{line}: {text}" for line, text in self._problems[:MAX_PROBLEMS])
         return self._top.container[0]
 
+    def event_lines(self, value: object) -> EventLines | None:
+        """Return the lines of the document that has just ended; None if its values are in another order."""
+        if not self._in_order or len(self.lines) > _MAX_EVENTS:
+            return None
+        return EventLines(value, self._first_line, array("I", self.lines))
+
     def _line(self, event: Any) -> int:
         return event.start_mark.line + self._first_line  # type: ignore[no-any-return]  # libyaml's marks
 
@@ -149,7 +165,9 @@ class _Builder:
         self._anchors: dict[str, Any] = {}
         self._aliased = 0
         self._problems: list[tuple[int, str]] = []
+        self._in_order = True
         self.repeats = False
+        self.lines.clear()
 
     def _scalar(self, event: Any) -> None:
         # Nine of ten events come here: a plain text takes the shortest way.
@@ -233,6 +251,7 @@ class _Builder:
 
         As go-yaml v2 does it, all comes in the order of the text: "<<" overrides what is above it.
         """
+        self._in_order = False
         mapping, own = frame.container, set(frame.container)
         for key, value, line in frame.later:
             if key is _MERGE:
@@ -248,6 +267,7 @@ class _Builder:
                 mapping[key] = value
 
     def _alias(self, event: yaml.AliasEvent) -> None:
+        self._in_order = False
         name, line = event.anchor, self._line(event)
         if name not in self._anchors:
             raise _Impossible(line, f"the alias *{name} refers to an anchor that is not defined before it")

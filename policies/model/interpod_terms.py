@@ -11,7 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from policies.manifests.fields import ErrorList, FieldPath, wrong_type
-from policies.model.labels import LabelSelector, Operator, Requirement, check_label_selector
+from policies.model.labels import (
+    LabelSelector,
+    Operator,
+    Requirement,
+    check_label_selector,
+    is_usual_selector,
+)
 
 REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -143,7 +149,8 @@ def _read_selector(
     if raw.get(member) is None:
         return None
     before = found.count
-    check_label_selector(raw[member], path.child(member), found)
+    if not is_usual_selector(raw[member]):
+        check_label_selector(raw[member], path.child(member), found)
     return LabelSelector.parse(raw[member]) if found.count == before else None
 
 

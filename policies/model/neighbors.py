@@ -46,20 +46,16 @@ class CopyScope(NamedTuple):
 class Copies:
     """In which folders each object of a repository is declared."""
 
-    def __init__(self) -> None:
+    def __init__(self, declared: Iterable[tuple[Hashable, str]]) -> None:
         self._folders: dict[Hashable, set[str]] = {}
         self._below: dict[Hashable, Counter[str]] = {}
-
-    def add(self, identity: Hashable, folder: str) -> None:
-        """Take in that an object is declared in a folder."""
-        self._folders.setdefault(identity, set()).add(folder)
+        for identity, folder in declared:
+            self._folders.setdefault(identity, set()).add(folder)
 
     def place(self, identity: Hashable, folder: str) -> CopyScope:
         """Return the place of the copy in a folder.
 
-        >>> copies = Copies()
-        >>> for folder in ("shop/prod/web", "shop/staging/web"):
-        ...     copies.add("web", folder)
+        >>> copies = Copies([("web", "shop/prod/web"), ("web", "shop/staging/web")])
         >>> copies.place("web", "shop/prod/web").part
         'shop/prod'
         """

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from policies.manifests.fields import (
@@ -25,7 +24,6 @@ from policies.manifests.fields import (
 from policies.model.interpod_terms import PREFERRED, REQUIRED
 from policies.model.labels import LabelSelector, check_label_selector, is_usual_selector, label_key_errors
 from policies.model.placeholders import has_placeholder
-from policies.model.workload import Workload
 
 #: The rule that a term breaks which the API server refuses.
 TERM_INVALID: Final = "affinity-term-invalid"
@@ -38,8 +36,6 @@ WEIGHTED_FIELDS: Final = field_names("weight", "podAffinityTerm")
 WEIGHTS: Final = (1, 100)
 #: The two kinds of terms.
 _KINDS: Final = ("podAffinity", "podAntiAffinity")
-#: Workloads whose terms are kept. Rules run on one workload after the other, in a few threads.
-_KEPT: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,53 +77,47 @@ class AffinityTerm:
         """
         return self.required and not self.anti
 
-    def is_about_namespace_of(self, workload: Workload) -> bool:
-        """Tell whether it is, as far as the term itself says, about pods of a workload's own namespace."""
+    def is_about(self, namespace: str) -> bool:
+        """Tell whether it is, as far as the term itself says, about pods of a pod's own namespace."""
         namespaces = self.raw.get("namespaces")
         if not namespaces:
             return self.raw.get("namespaceSelector") is None
-        return workload.namespace in namespaces
+        return namespace in namespaces
+
+    def separates(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        """Tell whether it is certain to keep, or prefer to keep, pods of one namespace and labels apart."""
+        if not self.anti or self.excludes_own_value or self.selector is None:
+            return False
+        return (
+            self.is_about(namespace) and self.selector.keys <= labels.keys() and self.selector.matches(labels)
+        )
 
 
-class SelfSeparation(NamedTuple):
-    """A term of required anti-affinity that allows one replica in a domain.
+class PodAffinity(NamedTuple):
+    """The terms of a workload's pods.
 
     Attributes:
-        topology_key: The node label whose values are the domains.
-        path: The term.
-        match_label_keys: The labels whose value narrows it, such as that of the revision.
+        terms: The valid ones; what another tool has yet to fill in is left out.
+        errors: What the API server refuses in the others, up to ``fields.MAX_ERRORS`` of each rule.
     """
 
-    topology_key: str
-    path: FieldPath
-    match_label_keys: tuple[str, ...]
+    terms: tuple[AffinityTerm, ...] = ()
+    errors: tuple[FieldError, ...] = ()
+
+    def separations(self, namespace: str, labels: Mapping[str, str]) -> Iterator[AffinityTerm]:
+        """Yield the required terms that are certain to keep the replicas of pods apart."""
+        return (term for term in self.terms if term.required and term.separates(namespace, labels))
 
 
-def affinity_terms(workload: Workload) -> tuple[AffinityTerm, ...]:
-    """Return the valid terms of a workload's pods; what another tool has yet to fill in is left out."""
-    return _read(workload)[0]
-
-
-def affinity_errors(workload: Workload, *, strict: bool = True) -> list[FieldError]:
-    """Return what the API server refuses in the terms of a pods, up to ``fields.MAX_ERRORS`` of each rule.
-
-    Args:
-        workload: The workload.
-        strict: Whether a field that Kubernetes 1.36 does not have is an error.
-    """
-    return [error for error in _read(workload)[1] if strict or error.rule != UNKNOWN_FIELD]
-
-
-@lru_cache(maxsize=_KEPT)
-def _read(workload: Workload) -> tuple[tuple[AffinityTerm, ...], tuple[FieldError, ...]]:
-    """Return the valid terms and the errors of a workload; several rules ask for them in turn."""
+def read_pod_affinity(raw: object, path: FieldPath) -> PodAffinity:
+    """Read ``affinity`` of a pod's spec, of any shape."""
     terms, found = [], ErrorList()
-    for entry in _entries(workload, found):
+    for entry in _entries(raw, path, found):
         errors = _term_errors(entry)
         found.extend(errors)
         if all(error.rule == UNKNOWN_FIELD for error in errors):
             terms.append(_term(entry))
-    return tuple(terms), tuple(found.errors)
+    return PodAffinity(tuple(terms), tuple(found.errors))
 
 
 def _term(entry: _Entry) -> AffinityTerm:
@@ -139,25 +129,6 @@ def _term(entry: _Entry) -> AffinityTerm:
         topology_key=entry.term["topologyKey"],
         selector=None if selector is None else LabelSelector.parse(selector),
         raw=entry.term,
-    )
-
-
-def self_separations(workload: Workload) -> Iterator[SelfSeparation]:
-    """Yield the terms that keep a workload's replicas apart; what is not certain to is left out."""
-    for term in affinity_terms(workload):
-        if term.required and separates_replicas(term, workload):
-            yield SelfSeparation(term.topology_key, term.path, term.match_label_keys)
-
-
-def separates_replicas(term: AffinityTerm, workload: Workload) -> bool:
-    """Tell whether a term is certain to keep, or prefer to keep, a workload's replicas apart."""
-    if not term.anti or term.excludes_own_value or term.selector is None:
-        return False
-    labels = workload.template.labels
-    return (
-        term.is_about_namespace_of(workload)
-        and term.selector.keys <= labels.keys()
-        and term.selector.matches(labels)
     )
 
 
@@ -179,12 +150,9 @@ class _Entry(NamedTuple):
         return held if isinstance(held, dict) else {}
 
 
-def _entries(workload: Workload, found: ErrorList) -> Iterator[_Entry]:
+def _entries(raw: object, path: FieldPath, found: ErrorList) -> Iterator[_Entry]:
     """Yield the entries of the four lists, and record what is no list or no object."""
-    if not workload.template.spec.get("affinity"):
-        return
-    path = workload.pod_path.child("spec", "affinity")
-    affinity = found.mapping(workload.template.spec["affinity"], path)
+    affinity = found.mapping(raw, path)
     for kind in _KINDS:
         lists = found.mapping(affinity.get(kind), path.child(kind))
         for name in (REQUIRED, PREFERRED):

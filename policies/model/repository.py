@@ -59,7 +59,7 @@ class Repository:
     autoscalers_of_nodes: list[Workload] = field(default_factory=list)
     tools: set[Tool] = field(default_factory=set)
     scheduler_configs: list[Mapping[str, Any]] = field(default_factory=list)
-    _copies: Copies = field(default_factory=Copies)
+    _copies: Copies | None = None
     _lenders: dict[Hashable, FolderIndex[list[Workload]]] = field(default_factory=dict)
     _autoscalers: dict[Hashable, FolderIndex[LargestAutoscaler]] = field(default_factory=dict)
     _budgets: dict[str, dict[LabelSelector, FolderIndex[DisruptionBudgets]]] = field(default_factory=dict)
@@ -83,7 +83,6 @@ class Repository:
         repository = cls()
         for workload in workloads:
             repository.workloads.setdefault(workload.namespace, []).append(workload)
-            repository._copies.add(workload.identity, workload.folder)
             if (workload.kind.group, workload.kind.kind) == ROLLOUT:
                 repository._take_rollout(workload)
             if runs_cluster_autoscaler(workload):
@@ -128,6 +127,8 @@ class Repository:
 
     def place(self, workload: Workload) -> CopyScope:
         """Return where a workload is, which says what of the repository goes with it."""
+        if self._copies is None:
+            self._copies = Copies((each.identity, each.folder) for each in self._every_workload())
         return self._copies.place(workload.identity, workload.folder)
 
     def autoscaler(self, workload: Workload) -> Autoscaler | None:
@@ -163,6 +164,8 @@ class Repository:
             selector: Which pods.
             key_of: What makes two workloads others to each other; by default that they are not one object.
         """
+        if self.workloads.get(workload.namespace) == [workload]:
+            return []
         asked = workload.namespace, selector, key_of
         neighbors = self._neighbors.get(asked)
         if neighbors is None:
@@ -173,7 +176,7 @@ class Repository:
     def labeled(self, selector: LabelSelector) -> Iterator[Workload]:
         """Yield the workloads of all namespaces whose own labels a selector selects."""
         if self._labeled is None:
-            every = chain.from_iterable(self.workloads.values())
+            every = self._every_workload()
             self._labeled = SelectedWorkloads((workload.template.labels, workload) for workload in every)
         return self._labeled.matching(selector)
 
@@ -182,6 +185,8 @@ class Repository:
 
         Of many only a few: the API server evicts no pod that two select.
         """
+        if workload.namespace not in self._budgets:
+            return []
         number = self._of_namespace(workload.namespace).index.find(workload.template.labels)
         found: dict[int, DisruptionBudget] = {}
         for selector in self._budget_selectors(workload.namespace).get(number, ()):
@@ -204,6 +209,9 @@ class Repository:
                 unknown.add(place, replicas is None)
         pods, unknown = self._pods[asked]
         return (not unknown.of(budget.folder) and pods.of(budget.folder)) or None
+
+    def _every_workload(self) -> Iterator[Workload]:
+        return chain.from_iterable(self.workloads.values())
 
     def _of_namespace(self, namespace: str) -> SelectedWorkloads:
         found = self._selected.get(namespace)

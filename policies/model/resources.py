@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.labels import label_key_problems
+from policies.model.pod_resizing import Resizing, may_be_resizing, raise_to
 from policies.model.quantity import CACHED_LENGTH, parse_quantity, read_quantities, rounded
 
 #: What a pod asks for, sorted by name and without zeros: cpu in thousandths, everything else in units.
@@ -34,8 +35,6 @@ PLAIN_RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage"})
 HUGE_PAGES = "hugepages-"
 #: What the other names without a domain start with that it compares.
 SCALAR_PREFIXES = (HUGE_PAGES, "attachable-volumes-")
-
-_STATUS = FieldPath(("status",))
 
 
 def is_compared(name: str) -> bool:
@@ -67,7 +66,7 @@ def pod_requests(
             says.
     """
     amounts = _usual_amounts(spec)
-    if amounts is not None and not (status and _may_be_resizing(spec, status)):
+    if amounts is not None and not (status and may_be_resizing(spec, status)):
         requests = _usual_requests(amounts)
         if requests is not None:
             return requests
@@ -82,7 +81,7 @@ def assumed_requests(
     The scheduler compares nodes by it (``NonZeroRequested``); the names are those of ``ASSUMED_NAMES``.
     """
     amounts = _usual_amounts(spec)
-    if amounts is not None and not (status and _may_be_resizing(spec, status)):
+    if amounts is not None and not (status and may_be_resizing(spec, status)):
         assumed = _usual_assumed(amounts, len(spec["containers"]))
         if assumed is not None:
             return assumed
@@ -164,43 +163,6 @@ def _usual_requests(amounts: tuple[tuple[str, str], ...]) -> Requests | None:
     return _compared(total)
 
 
-def _may_be_resizing(spec: Mapping[str, Any], status: object) -> bool:
-    """Tell whether a container's status differs from its spec; compares texts, so that it may be mistaken."""
-    if not isinstance(status, dict) or status.get("initContainerStatuses"):
-        return True
-    statuses = status.get("containerStatuses")
-    if not isinstance(statuses, list):
-        return bool(statuses)
-    asked: dict[object, object] = {}
-    for entry in statuses:
-        if type(entry) is not dict:
-            return True
-        resources = entry.get("resources")
-        if resources is None:
-            continue
-        if type(resources) is not dict:
-            return True
-        asked = asked or _asked_by_name(spec)
-        name = entry.get("name")
-        wanted = asked.get(name) if type(name) is str else None
-        held = [resources.get("requests"), entry.get("allocatedResources")]
-        # Where both are absent, a resize that cannot come true leaves the container with nothing.
-        told = [amounts for amounts in held if amounts is not None] or [{}]
-        if any(amounts != (wanted or {}) for amounts in told):
-            return True
-    return False
-
-
-def _asked_by_name(spec: Mapping[str, Any]) -> dict[object, object]:
-    """Return the requests of each container of a pod of the usual form, as they were written."""
-    asked: dict[object, object] = {}
-    for container in spec["containers"]:
-        resources, name = container.get("resources"), container.get("name")
-        if type(name) is str:
-            asked[name] = resources.get("requests", {}) if resources else {}
-    return asked
-
-
 def _sum(
     spec: Mapping[str, Any],
     path: FieldPath,
@@ -210,7 +172,7 @@ def _sum(
     assumed: Mapping[str, int] = MappingProxyType({}),
 ) -> dict[str, int]:
     """Return what a pod of any form requests, in billionths; ``assumed`` where a container requests none."""
-    resizing = _Resizing(status, found)
+    resizing = Resizing(status, found)
     total = _of_containers(spec, path, found, resizing, assumed)
     total |= resizing.of_pod(_pod_level(spec, path, found))
     _add(total, read_quantities(spec.get("overhead"), path.child("overhead"), found))
@@ -221,7 +183,7 @@ def _of_containers(
     spec: Mapping[str, Any],
     path: FieldPath,
     found: ErrorList,
-    resizing: _Resizing,
+    resizing: Resizing,
     assumed: Mapping[str, int] = MappingProxyType({}),
 ) -> dict[str, int]:
     total: dict[str, int] = {}
@@ -240,10 +202,10 @@ def _of_containers(
             needed = {**assumed, **needed}
         # Of what it does not ask for itself, the peak has what the sidecars before it ask for.
         together = {name: quantity + sidecars.get(name, 0) for name, quantity in needed.items()}
-        _raise(peak, together)
+        raise_to(peak, together)
         if is_sidecar:
             sidecars |= together
-    _raise(total, peak)
+    raise_to(total, peak)
     return total
 
 
@@ -267,7 +229,7 @@ def _pod_level(spec: Mapping[str, Any], path: FieldPath, found: ErrorList) -> di
     if limits:
         # As the API server sees it before the pod runs: whatever a status says later.
         ignored = ErrorList()
-        asked = _of_containers(spec, path, ignored, _Resizing(None, ignored))
+        asked = _of_containers(spec, path, ignored, Resizing(None, ignored))
         requests = limits | {n: size for n, size in asked.items() if not n.startswith(HUGE_PAGES)} | requests
     return {
         name: request
@@ -276,63 +238,6 @@ def _pod_level(spec: Mapping[str, Any], path: FieldPath, found: ErrorList) -> di
     }
 
 
-class _Resizing:
-    """What a bound pod and its containers hold according to the status, which a resize makes differ.
-
-    The scheduler looks at what is allocated only where the status has ``resources`` too, which a kubelet
-    writes that can resize (KEP-1287, from 1.36 also KEP-5419, of the pod as a whole).
-    """
-
-    def __init__(self, status: object, found: ErrorList) -> None:
-        raw = status if isinstance(status, dict) else {}
-        self._held = {
-            _name_of(entry): _held_amounts(entry, where, found)
-            for member in ("containerStatuses", "initContainerStatuses")
-            for where, entry in found.objects(raw.get(member), _STATUS.child(member))
-        }
-        self._held_by_pod = _held_amounts(raw, _STATUS, found)
-        conditions = list(found.objects(raw.get("conditions"), _STATUS.child("conditions")))
-        reasons = [entry.get("reason") for _, entry in conditions if entry.get("type") == "PodResizePending"]
-        self._infeasible = reasons[:1] == ["Infeasible"]
-
-    def of_container(self, container: Mapping[str, Any], asked: dict[str, int]) -> dict[str, int]:
-        """Return what counts of a container that can be resized: no init container but a sidecar."""
-        return self._larger(asked, self._held.get(_name_of(container)))
-
-    def of_pod(self, asked: dict[str, int]) -> dict[str, int]:
-        """Return what counts of what the pod asks for as a whole; of nothing else it holds anything."""
-        larger = self._larger(asked, self._held_by_pod)
-        return {name: larger.get(name, 0) for name in asked}
-
-    def _larger(self, asked: dict[str, int], held: list[dict[str, int]] | None) -> dict[str, int]:
-        """Return the larger of what is asked for and held; a resize that cannot come true does not count."""
-        if held is None:
-            return dict(asked)
-        larger = {} if self._infeasible else dict(asked)
-        for amounts in held:
-            _raise(larger, amounts)
-        return larger
-
-
-def _name_of(entry: Mapping[str, Any]) -> str:
-    name = entry.get("name")
-    return name if isinstance(name, str) else ""
-
-
-def _held_amounts(entry: Mapping[str, Any], path: FieldPath, found: ErrorList) -> list[dict[str, int]] | None:
-    """Return what a status says is used, and allocated; None where it does not say what is used."""
-    where = path.child("resources")
-    resources = found.mapping(entry.get("resources"), where)
-    used = read_quantities(resources.get("requests"), where.child("requests"), found)
-    allocated = read_quantities(entry.get("allocatedResources"), path.child("allocatedResources"), found)
-    return None if entry.get("resources") is None else [used, allocated]
-
-
 def _add(total: dict[str, int], amounts: Mapping[str, int]) -> None:
     for name, quantity in amounts.items():
         total[name] = total.get(name, 0) + quantity
-
-
-def _raise(total: dict[str, int], amounts: Mapping[str, int]) -> None:
-    for name, quantity in amounts.items():
-        total[name] = max(total.get(name, quantity), quantity)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from policies.manifests.fields import object_items
 from policies.model.labels import LabelSelector
 from policies.model.workload import Workload
 
@@ -75,10 +76,8 @@ def reads_scheduler_config(workload: Workload) -> bool:
     )
 
 
-def _containers(workload: Workload) -> Iterator[dict[str, Any]]:
-    for entry in _list(workload.template.spec.get("containers")):
-        if isinstance(entry, dict):
-            yield entry
+def _containers(workload: Workload) -> list[dict[str, Any]]:
+    return object_items(workload.template.spec.get("containers"))
 
 
 def _list(value: object) -> list[Any]:

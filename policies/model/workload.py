@@ -22,6 +22,7 @@ from policies.model.labels import LabelSelector, label_selector_errors
 from policies.model.match_label_keys import Merge
 from policies.model.node_affinity import NodeAffinity, read_node_affinity
 from policies.model.partial_constraint import readable_constraint
+from policies.model.pod_affinity import PodAffinity, read_pod_affinity
 from policies.model.taints import Toleration, read_tolerations
 from policies.model.validation import MAX_SIZE, constraint_errors, size_of
 from policies.model.workload_kinds import REVISION_OWNERS, WorkloadKind
@@ -31,6 +32,8 @@ DEFAULT_NAMESPACE = "default"
 
 #: What a reference to an owner is recognized by.
 _REFERENCE = ("apiVersion", "kind", "name")
+#: What most pods have.
+NO_POD_AFFINITY = PodAffinity()
 _METADATA = FieldPath(("metadata",))
 _LABELS = _METADATA.child("labels")
 _ANNOTATIONS = _METADATA.child("annotations")
@@ -224,6 +227,12 @@ class Workload:
     def tolerations(self) -> tuple[Toleration, ...]:
         """Which taints its pods tolerate."""
         return read_tolerations(self.template.spec.get("tolerations"), FieldPath(), ErrorList())
+
+    @cached_property
+    def pod_affinity(self) -> PodAffinity:
+        """The terms of pod affinity and anti-affinity of its pods."""
+        raw = self.template.spec.get("affinity")
+        return read_pod_affinity(raw, self.pod_path.child("spec", "affinity")) if raw else NO_POD_AFFINITY
 
     @property
     def is_patch(self) -> bool:

@@ -10,12 +10,14 @@ from policies.config.context import AdmissionContext
 from policies.manifests.fields import (
     ErrorList,
     FieldPath,
+    descend,
     duplicate_value,
     invalid_value,
     text_member,
     unsupported_value,
 )
 from policies.model.version import KubernetesVersion
+from policies.model.workload import Workload
 from policies.placement.distribution import Distribution, DistributionTally
 from policies.placement.placement import (
     DAEMON_SET,
@@ -30,6 +32,11 @@ from policies.scheduler.binding import Step, TieBreaker, first_by_name
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_sampling import ADAPTIVE, NodeSampler, nodes_to_find
 
+#: The most pods that are scheduled: Kubernetes supports clusters of up to 150,000.
+MOST_PODS: Final = 150_000
+
+#: The rule that a workload breaks which wants no possible number of replicas.
+REPLICAS_INVALID: Final = "replicas-invalid"
 #: The rule that an object breaks whose pods no scheduler compares nodes for, or that makes several.
 NOT_SIMULATED: Final = "not-simulated"
 #: The rule that a pod of a queue breaks whose name another one has.
@@ -196,7 +203,7 @@ def queue_replicas(
         prepared = prepare(workload, context, tolerated=tolerated)
         replicas = running_replicas(prepared)
         if count is None:
-            count = 1 if replicas is None else max(replicas.wanted - replicas.placed, 0)
+            count = _missing(workload, replicas)
         return SchedulingQueue(
             pods=tuple(replicas_of(prepared, count)),
             cluster=prepared.cluster.fork(""),
@@ -204,6 +211,16 @@ def queue_replicas(
             prepared=prepared,
             replicas=replicas,
         )
+
+
+def _missing(workload: Workload, replicas: Replicas | None) -> int:
+    """Return how many replicas have no node; 1 for an object without a number of replicas."""
+    way = workload.kind.replicas
+    if way is not None and (workload.replicas is None or not 0 <= workload.replicas <= MOST_PODS):
+        value = descend(workload.obj, way[:-1], ErrorList()).get(way[-1])
+        text = f"must be a whole number from 0 to {MOST_PODS:,}"
+        raise PlacementError((invalid_value(FieldPath(way), value, text, REPLICAS_INVALID),))
+    return 1 if replicas is None else max(replicas.wanted - replicas.placed, 0)
 
 
 def queue_pods(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import orjson
 
 from policies.manifests.edits import Edit
@@ -13,14 +11,14 @@ from policies.placement.outvoted import OutvotedSpread
 from policies.placement.placement import Placement
 from policies.placement.replicas import Replicas
 from policies.placement.suggestions import ExternalChange, Suggestion
-from policies.reports import explain_text
+from policies.reports import explain_answer, explain_text, suggestion_answer
 from policies.reports.profile_text import not_modeled
 from policies.reports.score_json import constraint_fields, profile_fields, revision_fields
 from policies.reports.suggestion_cost import cost_of, how_edited
 from policies.reports.suggestion_text import in_cluster
 from policies.scheduler.changes import Change, ClusterChange
 from policies.scheduler.domain_stats import ConstraintStats, DomainStats
-from policies.scheduler.explanation import Explanation, Tier
+from policies.scheduler.explanation import Tier
 from policies.scheduler.rejections import RejectedNodes, Rejection, Shortage, SkewViolation
 
 #: Columns of the text: what terminals have had for long.
@@ -33,8 +31,9 @@ def render(explained: Explained) -> bytes:
     Amounts of cpu are thousandths, all others units; the schema of the route says the rest.
     """
     placement, verdict = explained.placement, explained.placement.verdict
+    explanation, suggestions = explained.explanation, explained.remedies
     text = explain_text.render(explained, width=TEXT_WIDTH, color=False)
-    report = {
+    answer: explain_answer.ExplainAnswer = {
         "kubernetesVersion": str(placement.version),
         "object": _object(placement),
         "revision": revision_fields(placement),
@@ -48,17 +47,38 @@ def render(explained: Explained) -> bytes:
         "replicaMessage": explained.stuck_message,
         "policy": placement.policy,
         "whyNoConstraints": None if placement.why_none is None else str(placement.why_none),
-        **_explanation(explained.explanation),
+        "constraints": list(map(_constraint, explanation.constraints)),
+        "refusing": list(map(_group, explanation.rejected)),
+        "ranking": list(map(_tier, explanation.tiers)),
+        "lead": explanation.lead,
         "outvoted": _outvoted(explained.outvoted),
-        **_remedies(explained),
+        "changes": [_suggestion(found, explained) for found in suggestions.found],
+        "changesComplete": suggestions.complete,
+        "editing": how_edited(placement) if any(found.edits for found in suggestions.found) else "",
         "profile": profile_fields(verdict),
         "notModeled": [*verdict.request.pod.unmodeled, *not_modeled(verdict.request.profile)],
         "text": text.splitlines(),
     }
-    return orjson.dumps(report)
+    return orjson.dumps(answer)
 
 
-def _object(placement: Placement) -> dict[str, Any]:
+def _outvoted(outvoted: OutvotedSpread | None) -> explain_answer.OutvotedAnswer | None:
+    if outvoted is None:
+        return None
+    found = outvoted.max_skew
+    return {
+        "chosen": outvoted.chosen,
+        "preferred": outvoted.preferred,
+        "margin": outvoted.margin,
+        "plugins": [{"plugin": plugin, "points": points} for plugin, points in outvoted.gains],
+        "weight": outvoted.weight,
+        "maxSkew": None if found is None else found.max_skew,
+        "maxSkewOf": [] if found is None else list(found.constraints),
+        "complete": outvoted.complete,
+    }
+
+
+def _object(placement: Placement) -> explain_answer.ExplainedObject:
     workload = placement.workload
     name = workload.metadata.get("name")
     return {
@@ -68,50 +88,26 @@ def _object(placement: Placement) -> dict[str, Any]:
     }
 
 
-def _explanation(explanation: Explanation) -> dict[str, Any]:
+def _constraint(stats: ConstraintStats) -> explain_answer.ExplainedConstraint:
     return {
-        "constraints": list(map(_standing, explanation.constraints)),
-        "refusing": list(map(_refusing, explanation.rejected)),
-        "ranking": list(map(_tier, explanation.tiers)),
-        "lead": explanation.lead,
-    }
-
-
-def _outvoted(outvoted: OutvotedSpread | None) -> dict[str, Any] | None:
-    if outvoted is None:
-        return None
-    found = outvoted.max_skew
-    return {
-        "chosen": outvoted.chosen,
-        "preferred": outvoted.preferred,
-        "margin": outvoted.margin,
-        "plugins": [{"plugin": str(plugin), "points": points} for plugin, points in outvoted.gains],
-        "weight": outvoted.weight,
-        "maxSkew": None if found is None else found.max_skew,
-        "maxSkewOf": [] if found is None else list(found.constraints),
-        "complete": outvoted.complete,
-    }
-
-
-def _standing(standing: ConstraintStats) -> dict[str, Any]:
-    return constraint_fields(standing.applied) | {
-        "matchLabelKeys": list(standing.applied.constraint.match_label_keys),
-        "countsNothing": standing.counts_nothing,
-        "globalMinimum": standing.minimum,
-        "weight": standing.weight,
-        "domainCount": standing.domain_count,
-        "nodesWithoutKey": standing.lacking_nodes,
-        "nodesLeftOut": standing.left_out_nodes,
+        **constraint_fields(stats.applied),
+        "matchLabelKeys": list(stats.applied.constraint.match_label_keys),
+        "countsNothing": stats.counts_nothing,
+        "globalMinimum": stats.minimum,
+        "weight": stats.weight,
+        "domainCount": stats.domain_count,
+        "nodesWithoutKey": stats.lacking_nodes,
+        "nodesLeftOut": stats.left_out_nodes,
         "histogram": [
             {"matching": bar.matching, "domains": bar.domains, "feasibleDomains": bar.feasible}
-            for bar in standing.histogram
+            for bar in stats.histogram
         ],
-        "domains": list(map(_domain, standing.domains)),
-        "allDomains": standing.all_listed,
+        "domains": list(map(_domain, stats.domains)),
+        "allDomains": stats.all_listed,
     }
 
 
-def _domain(domain: DomainStats) -> dict[str, Any]:
+def _domain(domain: DomainStats) -> explain_answer.ExplainedDomain:
     return {
         "value": domain.value,
         "matching": domain.matching,
@@ -123,27 +119,27 @@ def _domain(domain: DomainStats) -> dict[str, Any]:
     }
 
 
-def _refusing(group: RejectedNodes) -> dict[str, Any]:
+def _group(group: RejectedNodes) -> explain_answer.RejectedGroup:
     return {
         "nodes": group.count,
         "examples": list(group.examples),
-        "refusals": list(map(_refusal, group.rejections)),
+        "refusals": list(map(_rejection, group.rejections)),
     }
 
 
-def _refusal(refusal: Rejection) -> dict[str, Any]:
-    taint = refusal.taint
+def _rejection(rejection: Rejection) -> explain_answer.GroupRejection:
+    taint = rejection.taint
     return {
-        "plugin": str(refusal.plugin),
-        "reasons": list(refusal.texts),
-        "code": str(refusal.code),
+        "plugin": rejection.plugin,
+        "reasons": list(rejection.texts),
+        "code": rejection.code,
         "taint": None if taint is None else {"key": taint.key, "value": taint.value, "effect": taint.effect},
-        "shortages": list(map(_shortage, refusal.shortages)),
-        "breaches": list(map(_breach, refusal.violations)),
+        "shortages": list(map(_shortage, rejection.shortages)),
+        "breaches": list(map(_violation, rejection.violations)),
     }
 
 
-def _shortage(shortage: Shortage) -> dict[str, Any]:
+def _shortage(shortage: Shortage) -> explain_answer.ResourceShortage:
     return {
         "resource": shortage.resource,
         "requested": shortage.requested,
@@ -152,25 +148,25 @@ def _shortage(shortage: Shortage) -> dict[str, Any]:
     }
 
 
-def _breach(breach: SkewViolation) -> dict[str, Any]:
-    lacks = breach.lacks_key
+def _violation(violation: SkewViolation) -> explain_answer.ConstraintViolation:
+    lacks = violation.lacks_key
     return {
-        "constraint": breach.constraint,
+        "constraint": violation.constraint,
         "missingKey": lacks,
-        "domain": breach.domain,
-        "domains": breach.domains,
-        "matching": None if lacks else breach.matching,
-        "leastSkew": None if lacks else breach.least,
-        "mostSkew": None if lacks else breach.most,
+        "domain": violation.domain,
+        "domains": violation.domains,
+        "matching": None if lacks else violation.matching,
+        "leastSkew": None if lacks else violation.least,
+        "mostSkew": None if lacks else violation.most,
     }
 
 
-def _tier(tier: Tier) -> dict[str, Any]:
+def _tier(tier: Tier) -> explain_answer.ScoreTier:
     points = None if tier.score is None else tier.points
     return {"score": tier.score, "points": points, "nodes": tier.count, "examples": list(tier.examples)}
 
 
-def _replicas(replicas: Replicas | None) -> dict[str, Any] | None:
+def _replicas(replicas: Replicas | None) -> explain_answer.ReplicaCounts | None:
     if replicas is None:
         return None
     return {
@@ -181,34 +177,24 @@ def _replicas(replicas: Replicas | None) -> dict[str, Any] | None:
     }
 
 
-def _remedies(explained: Explained) -> dict[str, Any]:
-    remedies = explained.remedies
-    changes = [_remedy(remedy, explained) for remedy in remedies.found]
-    return {
-        "changes": changes,
-        "changesComplete": remedies.complete,
-        "editing": how_edited(explained.placement) if any(remedy.edits for remedy in remedies.found) else "",
-    }
-
-
-def _remedy(remedy: Suggestion, explained: Explained) -> dict[str, Any]:
+def _suggestion(suggestion: Suggestion, explained: Explained) -> suggestion_answer.SuggestedChange:
     before = explained.replicas
     return {
-        "kinds": [str(change.what) for change in remedy.changes],
-        "edits": list(map(_edit, remedy.edits)),
-        "elsewhere": list(map(_elsewhere, remedy.elsewhere)),
-        "inCluster": _in_cluster(remedy.in_cluster),
-        "feasibleNodes": remedy.feasible,
-        "examples": list(remedy.examples),
+        "kinds": [change.what for change in suggestion.changes],
+        "edits": list(map(_edit, suggestion.edits)),
+        "elsewhere": list(map(_elsewhere, suggestion.elsewhere)),
+        "inCluster": _in_cluster(suggestion.in_cluster),
+        "feasibleNodes": suggestion.feasible,
+        "examples": list(suggestion.examples),
         "replicasBefore": None if before is None else before.fitting,
-        "replicasAfter": None if remedy.replicas is None else remedy.replicas.fitting,
-        "enough": remedy.replicas is None or remedy.replicas.enough,
-        "costs": [cost_of(change, explained.placement) for change in remedy.changes],
-        "caution": any(isinstance(change, Change) and change.hollow for change in remedy.changes),
+        "replicasAfter": None if suggestion.replicas is None else suggestion.replicas.fitting,
+        "enough": suggestion.replicas is None or suggestion.replicas.enough,
+        "costs": [cost_of(change, explained.placement) for change in suggestion.changes],
+        "caution": any(isinstance(change, Change) and change.hollow for change in suggestion.changes),
     }
 
 
-def _in_cluster(change: ClusterChange | None) -> dict[str, Any] | None:
+def _in_cluster(change: ClusterChange | None) -> suggestion_answer.SuggestedClusterChange | None:
     if change is None:
         return None
     return {
@@ -221,7 +207,7 @@ def _in_cluster(change: ClusterChange | None) -> dict[str, Any] | None:
     }
 
 
-def _edit(edit: Edit) -> dict[str, Any]:
+def _edit(edit: Edit) -> suggestion_answer.FieldEdit:
     return {
         "field": str(edit.path),
         "path": list(edit.path.segments),
@@ -238,11 +224,11 @@ def _value(raw: object) -> object:
         return shown(raw)
 
 
-def _elsewhere(elsewhere: ExternalChange) -> dict[str, Any]:
+def _elsewhere(elsewhere: ExternalChange) -> suggestion_answer.DefaultConstraintEdit:
     constraint, change = elsewhere.constraint, elsewhere.change
     return {
         "topologyKey": constraint.topology_key,
-        "whenUnsatisfiable": str(constraint.when_unsatisfiable),
-        "field": str(change.what),
+        "whenUnsatisfiable": constraint.when_unsatisfiable,
+        "field": change.what,
         "new": change.value,
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from xml.etree import ElementTree as ET
 
-from policies.lint.run import Suppressed
+from policies.lint.exemptions import Suppressed
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
 from policies.reports.lint_run import LintRun

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import resources
-from typing import Any
-
 import orjson
 
-from policies.manifests.findings import Finding, Severity
+from policies.manifests.findings import Build, Finding, Severity
 from policies.manifests.skipped import Skipped, in_order
+from policies.reports import lint_report
 from policies.reports.lint_run import LintRun
-from policies.reports.overlays import build_fields
 from policies.reports.policy_json import encodable, finding_fields
 from policies.reports.rule_manual import how_to_fix
-
-#: The form's name; its number changes when a field is renamed, goes away or means something else.
-SCHEMA = "evenkeel.dev/lint/v1"
-#: The JSON Schema of the form, in this package.
-SCHEMA_FILE = "lint.schema.json"
 
 
 def render(run: LintRun) -> str:
     """Return the run as indented JSON; ``line`` is null where a whole file is meant."""
-    report = {
-        "schema": SCHEMA,
+    report: lint_report.LintReport = {
+        "schema": lint_report.SCHEMA,
         "tool": {"name": "evenkeel", "version": run.tool_version},
         "kubernetesVersion": str(run.kubernetes_version),
         "summary": _summary(run),
         "findings": [_finding(finding, run) for finding in run.findings],
         "suppressed": [
-            _finding(entry.finding, run) | {"reason": encodable(entry.reason)} for entry in run.suppressed
+            {**_finding(entry.finding, run), "reason": encodable(entry.reason)} for entry in run.suppressed
         ],
         "skipped": [
             {"rule": rule, "reason": encodable(why)} for rule, why in sorted(run.result.skipped.items())
@@ -41,13 +32,7 @@ def render(run: LintRun) -> str:
     return orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
-@cache
-def schema_text() -> str:
-    """Return the JSON Schema of the form."""
-    return resources.files(__package__).joinpath(SCHEMA_FILE).read_text(encoding="utf-8")
-
-
-def _summary(run: LintRun) -> dict[str, Any]:
+def _summary(run: LintRun) -> lint_report.LintSummary:
     return {
         "files": len(run.files),
         "workloads": run.result.workloads,
@@ -63,27 +48,37 @@ def _summary(run: LintRun) -> dict[str, Any]:
     }
 
 
-def _skipped(entry: Skipped, run: LintRun) -> dict[str, Any]:
+def _skipped(entry: Skipped, run: LintRun) -> lint_report.SkippedSource:
     return {
-        "severity": str(run.severity_of(entry)),
-        "kind": str(entry.kind),
+        "severity": run.severity_of(entry),
+        "kind": entry.kind,
         "file": encodable(entry.location.file),
         "line": entry.location.line or None,
         "object": encodable(entry.title),
         "named": entry.named,
-        "reason": str(entry.reason),
+        "reason": entry.reason,
         "message": encodable(entry.message),
         "needs": [encodable(need) for need in entry.needs],
     }
 
 
-def _finding(finding: Finding, run: LintRun) -> dict[str, Any]:
+def _finding(finding: Finding, run: LintRun) -> lint_report.LintFinding:
     rule = run.rules.get(finding.rule)
-    return finding_fields(finding) | {
+    return {
+        **finding_fields(finding),
         "object": encodable(finding.title),
         "fixable": finding.fixable,
         "remedy": how_to_fix(rule) if rule else None,
         "see": rule.see if rule else None,
-        "builds": [build_fields(build) for build in finding.builds],
+        "builds": [_build(build) for build in finding.builds],
         "usedInBuilds": finding.used_in_builds,
+    }
+
+
+def _build(build: Build) -> lint_report.BuildFinding:
+    return {
+        "file": encodable(build.file),
+        "object": encodable(build.title),
+        "field": encodable(str(build.path)),
+        "message": encodable(build.message),
     }

@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from policies.lint.run import LintResult, Suppressed
+from policies.lint.exemptions import Suppressed
+from policies.lint.run import LintResult
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.skipped import FailOnSkipped, Skipped
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
@@ -33,7 +34,7 @@ class LintRun:
         kubernetes_version: The release that the rules judged by.
         files: The files that were read, as findings name them.
         fail_on: The least finding that makes the run fail; None if none does.
-        skipped: What was not read, and why.
+        skipped_sources: What was not read, and why.
         fail_on_skipped: What of it makes the run fail; nothing does where no finding does.
         known: How many findings were left out because a baseline holds them.
         hidden: Findings that are not told, for they are not severe enough; the run may fail by them.
@@ -47,7 +48,7 @@ class LintRun:
     kubernetes_version: KubernetesVersion = KNOWN_VERSION
     files: Collection[str] = ()
     fail_on: Severity | None = Severity.ERROR
-    skipped: Sequence[Skipped] = ()
+    skipped_sources: Sequence[Skipped] = ()
     fail_on_skipped: FailOnSkipped = FailOnSkipped.NAMED
     known: int = 0
     hidden: Sequence[Finding] = ()
@@ -58,6 +59,11 @@ class LintRun:
     def findings(self) -> list[Finding]:
         """The findings in force, in the order in which every report tells them."""
         return in_order(self.result.findings)
+
+    @property
+    def skipped(self) -> list[Skipped]:
+        """What was not read, or not judged to its end, and why."""
+        return [*self.skipped_sources, *self.result.cut]
 
     @property
     def suppressed(self) -> list[Suppressed]:

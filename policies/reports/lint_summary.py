@@ -51,7 +51,8 @@ def skipped_message(group: Sequence[Skipped]) -> str:
     first = group[0]
     what = plural(len(group), first.kind) if len(group) > 1 else first.title or first.kind
     needs = [need for need, _ in Counter(need for entry in group for need in entry.needs).most_common()]
-    return f"{what} skipped: {': '.join(filter(None, (first.message, _first(needs, MAX_NEEDS))))}"
+    verb = "skipped in part" if first.kind is SourceKind.OBJECT else "skipped"
+    return f"{what} {verb}: {': '.join(filter(None, (first.message, _first(needs, MAX_NEEDS))))}"
 
 
 def skipped_entries(run: LintRun) -> Iterator[tuple[Severity, Skipped]]:

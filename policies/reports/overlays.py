@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from policies.manifests.findings import Build, Finding
+from policies.manifests.findings import Finding
 from policies.manifests.sanitize import one_line
-from policies.reports.policy_json import encodable
 
 #: Overlays that are named before the others are counted: a line holds about three.
 NAMED: Final = 3
@@ -17,7 +16,7 @@ def overlays(finding: Finding) -> str:
 
     >>> from dataclasses import replace
     >>> from policies.manifests.fields import FieldPath
-    >>> from policies.manifests.findings import Location, Severity
+    >>> from policies.manifests.findings import Build, Location, Severity
     >>> build = Build("prod/kustomization.yaml", "Pod web", FieldPath(), "is odd")
     >>> where = Location("base/web.yaml", 3)
     >>> finding = Finding(Severity.NOTE, where, FieldPath(), "is odd", "odd", builds=(build,))
@@ -42,16 +41,6 @@ def message(finding: Finding) -> str:
     """Return the message of a finding, with the overlays that have it."""
     told = overlays(finding)
     return f"{finding.message} ({told})" if told else finding.message
-
-
-def build_fields(build: Build) -> dict[str, Any]:
-    """Return what JSON reports say of one overlay that has a finding."""
-    return {
-        "file": encodable(build.file),
-        "object": encodable(build.title),
-        "field": encodable(str(build.path)),
-        "message": encodable(build.message),
-    }
 
 
 def _folder(file: str) -> str:

@@ -3,22 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Final, TypeAlias, TypedDict
 
 import orjson
 
-from policies.manifests.findings import Finding
+from policies.config.type_schema import Count, Keywords
+from policies.manifests.findings import Finding, Severity
 from policies.reports.finding_order import in_order
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
-SCHEMA = "evenkeel.dev/policy-check/v1"
+SCHEMA: Final = "evenkeel.dev/policy-check/v1"
 #: The number of the form's name, from before it had one.
-VERSION = 1
+VERSION: Final = 1
+#: A line of a file, or None.
+Line: TypeAlias = Annotated[int | None, Keywords(minimum=1)]
+
+
+class FindingFields(TypedDict):
+    """What every JSON report says of a finding.
+
+    Attributes:
+        severity: How bad it is, after the policies' settings.
+        rule: The id of the rule; of a file that cannot be read, ``unreadable``.
+        file: The file, as it was named on the command line or found below a folder that was.
+        line: The line of the field or of its nearest ancestor, from 1; null where the whole file is meant.
+        field: The field in its object, as Kubernetes writes paths; empty for the whole object.
+        message: What was found, with its numbers.
+    """
+
+    severity: Severity
+    rule: str
+    file: str
+    line: Line
+    field: str
+    message: str
+
+
+class PolicyCheckReport(TypedDict):
+    """What ``evenkeel policy check`` found.
+
+    Attributes:
+        schema: The form's name; its number changes when a field is renamed, goes away or means something
+            else.
+        version: The number of the form's name, from before it had one.
+        documents: How many SpreadPolicy and KubeSchedulerConfiguration documents were checked.
+        findings: What was found, by file and line.
+    """
+
+    schema: Annotated[str, Keywords(const=SCHEMA)]
+    version: Annotated[int, Keywords(const=VERSION)]
+    documents: Count
+    findings: list[FindingFields]
 
 
 def render(findings: Iterable[Finding], documents: int) -> str:
     """Return the findings in so many documents as indented JSON."""
-    report = {
+    report: PolicyCheckReport = {
         "schema": SCHEMA,
         "version": VERSION,
         "documents": documents,
@@ -27,10 +67,10 @@ def render(findings: Iterable[Finding], documents: int) -> str:
     return orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
-def finding_fields(finding: Finding) -> dict[str, Any]:
+def finding_fields(finding: Finding) -> FindingFields:
     """Return what every JSON report says of a finding."""
     return {
-        "severity": str(finding.severity),
+        "severity": finding.severity,
         "rule": encodable(finding.rule),
         "file": encodable(finding.location.file),
         "line": finding.location.line or None,

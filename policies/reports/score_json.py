@@ -6,82 +6,84 @@ A cluster has thousands of nodes and few kinds of them, so what alike nodes shar
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
 from policies.placement.placement import Placement, PreparedPod
+from policies.reports import score_answer
 from policies.reports.profile_text import differences, not_modeled
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.result import DomainCounts, FilterResult, SchedulingResult, ScoreResult
 
+#: What there is to tell of a node.
+_Told = TypeVar("_Told")
+
 
 def render(placement: Placement) -> bytes:
     """Return a placement's verdict as one line of JSON, without its end.
 
-    ``{"kubernetesVersion", "revision", "preFilter", "preScore", "constraints", "nodes", "feasibleNodes",
-    "best", "message", "condition", "profile", "notModeled"}``; numbers are the scheduler's, nodes and domains
-    are sorted by name.
+    Numbers are the scheduler's, nodes and domains are sorted by name.
     """
     verdict = placement.verdict
-    return orjson.dumps(
-        {
-            "kubernetesVersion": str(placement.version),
-            "revision": revision_fields(placement),
-            "preFilter": str(verdict.pre_filter),
-            "preScore": str(verdict.pre_score),
-            "constraints": [_constraint(result) for result in verdict.results],
-            "nodes": _nodes(verdict),
-            "feasibleNodes": verdict.feasible_count,
-            "best": [verdict.names[node] for node in verdict.best],
-            "message": verdict.message,
-            "condition": verdict.condition,
-            "profile": profile_fields(verdict),
-            "notModeled": [*verdict.request.pod.unmodeled, *not_modeled(verdict.request.profile)],
-        }
-    )
+    answer: score_answer.ScoreAnswer = {
+        "kubernetesVersion": str(placement.version),
+        "revision": revision_fields(placement),
+        "preFilter": verdict.pre_filter,
+        "preScore": verdict.pre_score,
+        "constraints": [_constraint(result) for result in verdict.results],
+        "nodes": _nodes(verdict),
+        "feasibleNodes": verdict.feasible_count,
+        "best": [verdict.names[node] for node in verdict.best],
+        "message": verdict.message,
+        "condition": verdict.condition,
+        "profile": profile_fields(verdict),
+        "notModeled": [*verdict.request.pod.unmodeled, *not_modeled(verdict.request.profile)],
+    }
+    return orjson.dumps(answer)
 
 
-def profile_fields(verdict: SchedulingResult) -> dict[str, object]:
+def profile_fields(verdict: SchedulingResult) -> score_answer.UsedProfile:
     """Return the profile that the pod was scheduled by, and what it does otherwise than the default one."""
     profile = verdict.request.profile
     return {"schedulerName": profile.scheduler_name, "differences": differences(profile)}
 
 
-def revision_fields(prepared: PreparedPod) -> dict[str, object] | None:
+def revision_fields(prepared: PreparedPod) -> score_answer.UsedRevision | None:
     """Return the revision that the pod was judged as, for programs; None for what has no revisions."""
     revision = prepared.revision
     return None if revision is None else {"hash": revision.hash, "new": revision.is_new}
 
 
-def constraint_fields(applied: AppliedConstraint) -> dict[str, Any]:
+def constraint_fields(applied: AppliedConstraint) -> score_answer.AppliedFields:
     """Return what a constraint asks for, and where it comes from."""
     constraint = applied.constraint
     return {
-        "origin": str(applied.origin),
+        "origin": applied.origin,
         "topologyKey": constraint.topology_key,
-        "whenUnsatisfiable": str(constraint.when_unsatisfiable),
+        "whenUnsatisfiable": constraint.when_unsatisfiable,
         "maxSkew": constraint.max_skew,
         "minDomains": constraint.min_domains,
-        "nodeAffinityPolicy": str(constraint.node_affinity_policy),
-        "nodeTaintsPolicy": str(constraint.node_taints_policy),
+        "nodeAffinityPolicy": constraint.node_affinity_policy,
+        "nodeTaintsPolicy": constraint.node_taints_policy,
         "selector": None if applied.selector is None else str(applied.selector),
         "selfMatch": bool(applied.self_match),
     }
 
 
-def _constraint(result: FilterResult | ScoreResult) -> dict[str, Any]:
-    return constraint_fields(result.applied) | {
+def _constraint(result: FilterResult | ScoreResult) -> score_answer.ScoredConstraint:
+    return {
+        **constraint_fields(result.applied),
         "globalMinimum": result.minimum if isinstance(result, FilterResult) else None,
         "weight": result.weight if isinstance(result, ScoreResult) else None,
         "domains": _domains(result.domains),
     }
 
 
-def _domains(domains: DomainCounts) -> list[dict[str, Any]]:
+def _domains(domains: DomainCounts) -> list[score_answer.CountedDomain]:
     """Return the domains that exist."""
     values, matching, nodes = domains.values, domains.matching.tolist(), domains.nodes.tolist()
     return [
@@ -90,7 +92,7 @@ def _domains(domains: DomainCounts) -> list[dict[str, Any]]:
     ]
 
 
-def _nodes(verdict: SchedulingResult) -> list[dict[str, Any]]:
+def _nodes(verdict: SchedulingResult) -> list[score_answer.ScoredNode]:
     rows = zip(
         verdict.names,
         verdict.feasible.tolist(),
@@ -117,7 +119,7 @@ def _nodes(verdict: SchedulingResult) -> list[dict[str, Any]]:
     ]
 
 
-def _plugins(verdict: SchedulingResult) -> list[dict[str, Any] | None]:
+def _plugins(verdict: SchedulingResult) -> list[dict[str, score_answer.PluginScore] | None]:
     """Return what each score plugin gives each node, None where a node is not feasible."""
     columns = [
         (str(scores.plugin), scores.raw.tolist(), scores.normalized.tolist(), scores.weighted.tolist())
@@ -142,33 +144,30 @@ def _of_feasible(verdict: SchedulingResult, scores: NDArray[np.int64] | None) ->
     return [score if feasible else None for score, feasible in pairs]
 
 
-def _rejections(verdict: SchedulingResult) -> list[list[dict[str, Any]]]:
+def _rejections(verdict: SchedulingResult) -> list[list[score_answer.NodeRejection]]:
     """Return what each node's plugins say that refuse it."""
     refusing = [refusals for refusals in verdict.rejections if refusals.of_node.any()]
 
-    def rejections(node: int) -> list[dict[str, Any]]:
+    def rejections(node: int) -> list[score_answer.NodeRejection]:
         said = ((refusals, int(refusals.of_node[node])) for refusals in refusing)
         told = ((refusals.plugin, refusals.reasons[number - 1]) for refusals, number in said if number)
-        return [
-            {"plugin": str(plugin), "reason": str(reason), "code": str(reason.code)}
-            for plugin, reason in told
-        ]
+        return [{"plugin": plugin, "reason": str(reason), "code": reason.code} for plugin, reason in told]
 
     return _tell(rejections, [refusals.of_node for refusals in refusing], len(verdict.names))
 
 
-def _checks(verdict: SchedulingResult) -> list[list[dict[str, Any]]]:
+def _checks(verdict: SchedulingResult) -> list[list[score_answer.ConstraintCheck]]:
     """Return what each hard constraint saw on each node. Nodes of the same domains see the same."""
     hard = [(at, result) for at, result in enumerate(verdict.results) if isinstance(result, FilterResult)]
     checkers = [_checker(at, result) for at, result in hard]
 
-    def checks(node: int) -> list[dict[str, Any]]:
+    def checks(node: int) -> list[score_answer.ConstraintCheck]:
         return [check(node) for check in checkers]
 
     return _tell(checks, [result.domains.of_node for _, result in hard], len(verdict.names))
 
 
-def _checker(constraint: int, result: FilterResult) -> Callable[[int], dict[str, Any]]:
+def _checker(constraint: int, result: FilterResult) -> Callable[[int], score_answer.ConstraintCheck]:
     """Return what tells the check of a constraint on a node."""
     # As lists: each number of an array would cost as much as the rest of its check.
     of_node, values = result.domains.of_node.tolist(), result.domains.values
@@ -178,7 +177,7 @@ def _checker(constraint: int, result: FilterResult) -> Callable[[int], dict[str,
         result.satisfied.tolist(),
     )
 
-    def check(node: int) -> dict[str, Any]:
+    def check(node: int) -> score_answer.ConstraintCheck:
         domain = of_node[node]
         lacking = domain == MISSING
         return {
@@ -195,9 +194,7 @@ def _checker(constraint: int, result: FilterResult) -> Callable[[int], dict[str,
     return check
 
 
-def _tell(
-    tell: Callable[[int], list[dict[str, Any]]], columns: list[NDArray[Any]], size: int
-) -> list[list[dict[str, Any]]]:
+def _tell(tell: Callable[[int], list[_Told]], columns: list[NDArray[Any]], size: int) -> list[list[_Told]]:
     """Return what there is to tell of each of ``size`` nodes; those alike in every column share it.
 
     Args:
@@ -207,7 +204,7 @@ def _tell(
     """
     if not columns:
         return [[]] * size
-    told: dict[tuple[int, ...], list[dict[str, Any]]] = {}
+    told: dict[tuple[int, ...], list[_Told]] = {}
     everything = []
     for node, key in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
         found = told.get(key)

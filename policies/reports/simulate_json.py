@@ -2,59 +2,65 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import orjson
 
 from policies.placement.replicas import Replicas
 from policies.placement.scheduling_queue import SimulatedQueue
 from policies.placement.simulate import DomainChange
+from policies.reports import simulate_answer
 from policies.reports.score_json import constraint_fields, revision_fields
 from policies.scheduler.binding import Step
 
 
 def render(simulated: SimulatedQueue) -> bytes:
-    """Return a simulation as one line of JSON, without its end.
-
-    A step has ``node``, ``score`` (absent where one node alone was feasible), ``feasible`` and ``tied``, or
-    ``message`` and ``condition``. Of several runs all but ``runs`` is about the first.
-    """
+    """Return a simulation as one line of JSON, without its end."""
     queue, simulation = simulated.queue, simulated.simulation
-    return orjson.dumps(
-        {
-            "kubernetesVersion": str(queue.version),
-            "nodes": queue.cluster.node_count,
-            "nodesToFind": simulated.nodes_to_find,
-            "revision": None if queue.prepared is None else revision_fields(queue.prepared),
-            "replicas": _replica_fields(queue.replicas),
-            "seed": simulated.settings.used_seed,
-            "steps": [step_fields(step) for step in simulation.steps],
-            "complete": simulation.complete,
-            "pending": simulation.pending,
-            "domains": [_domain_fields(change) for change in simulation.domains],
-            "allDomains": simulation.all_counted,
-            "runs": _run_fields(simulated),
-            "notModeled": list(simulation.unmodeled),
-            "notLookedAt": list(simulated.not_looked_at),
-        }
-    )
+    answer: simulate_answer.SimulateAnswer = {
+        "kubernetesVersion": str(queue.version),
+        "nodes": queue.cluster.node_count,
+        "nodesToFind": simulated.nodes_to_find,
+        "revision": None if queue.prepared is None else revision_fields(queue.prepared),
+        "replicas": _replica_fields(queue.replicas),
+        "seed": simulated.settings.used_seed,
+        "steps": [step_fields(step) for step in simulation.steps],
+        "complete": simulation.complete,
+        "pending": simulation.pending,
+        "domains": [_domain_fields(change) for change in simulation.domains],
+        "allDomains": simulation.all_counted,
+        "runs": _run_fields(simulated),
+        "notModeled": list(simulation.unmodeled),
+        "notLookedAt": list(simulated.not_looked_at),
+    }
+    return orjson.dumps(answer)
 
 
-def _replica_fields(replicas: Replicas | None) -> dict[str, int] | None:
+def _replica_fields(replicas: Replicas | None) -> simulate_answer.ReplicasBefore | None:
     """Return how many replicas the workload wants, and how many had a node before; None if not known."""
     return None if replicas is None else {"wanted": replicas.wanted, "placed": replicas.placed}
 
 
-def step_fields(step: Step) -> dict[str, Any]:
+def step_fields(step: Step) -> simulate_answer.BoundStep | simulate_answer.PendingStep:
     """Return what becomes of one pod."""
-    pod = {"name": step.name, "namespace": step.namespace}
     if step.node is None:
-        return pod | {"message": step.message, "condition": step.condition}
-    bound = {"node": step.node, "feasible": step.feasible, "tied": list(step.tied)}
-    return pod | bound | ({} if step.score is None else {"score": step.score})
+        return {
+            "name": step.name,
+            "namespace": step.namespace,
+            "message": step.message,
+            "condition": step.condition,
+        }
+    bound: simulate_answer.BoundStep = {
+        "name": step.name,
+        "namespace": step.namespace,
+        "node": step.node,
+        "feasible": step.feasible,
+        "tied": list(step.tied),
+    }
+    if step.score is not None:
+        bound["score"] = step.score
+    return bound
 
 
-def _domain_fields(change: DomainChange) -> dict[str, Any]:
+def _domain_fields(change: DomainChange) -> simulate_answer.SimulatedDomains:
     return {
         "pod": change.pod,
         "constraint": change.constraint,
@@ -65,7 +71,7 @@ def _domain_fields(change: DomainChange) -> dict[str, Any]:
     }
 
 
-def _run_fields(simulated: SimulatedQueue) -> dict[str, Any] | None:
+def _run_fields(simulated: SimulatedQueue) -> simulate_answer.SimulationRuns | None:
     """Return what became of the pods every time; None if they were scheduled once."""
     found = simulated.distribution
     if found is None:

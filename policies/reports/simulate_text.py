@@ -88,7 +88,9 @@ def _replicas(queue: SchedulingQueue) -> Iterator[Text]:
     replicas = queue.replicas
     if replicas is None:
         return
-    of_revision = " of this revision" if queue.prepared is not None and queue.prepared.revision else ""
+    prepared = queue.prepared
+    labeled = prepared is not None and prepared.workload.kind.revision_label
+    of_revision = " of this revision" if labeled else ""
     of_wanted = f"{replicas.placed:,} of {replicas.wanted:,} replicas{of_revision}"
     more = "had a node before." if queue.pods else "have a node: --replicas N schedules N more."
     yield Text(f"{of_wanted} {more}")

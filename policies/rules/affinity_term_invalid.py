@@ -58,8 +58,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.manifests.fields import UNKNOWN_FIELD
 from policies.manifests.findings import Severity
-from policies.model.pod_affinity import affinity_errors
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
@@ -70,5 +70,7 @@ SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield what the API server refuses in the terms."""
-    for error in affinity_errors(workload, strict=context.version <= KNOWN_VERSION):
-        yield Problem(error.path, error.problem)
+    for error in workload.pod_affinity.errors:
+        # A newer release may have brought the field.
+        if error.rule != UNKNOWN_FIELD or context.version <= KNOWN_VERSION:
+            yield Problem(error.path, error.problem)

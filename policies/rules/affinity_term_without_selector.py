@@ -66,7 +66,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
-from policies.model.pod_affinity import AffinityTerm, affinity_terms
+from policies.model.pod_affinity import AffinityTerm
 from policies.model.topology_keys import domain_noun
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
@@ -77,7 +77,7 @@ SEE = "https://github.com/kubernetes/kubernetes/pull/117025"
 
 def check(workload: Workload, _context: Context) -> Iterator[Problem]:
     """Yield each term without a selector."""
-    for term in affinity_terms(workload):
+    for term in workload.pod_affinity.terms:
         if term.selector is None:
             severity, effect = _effect(term)
             text = f"has no labelSelector, so it selects no pods: {effect}"

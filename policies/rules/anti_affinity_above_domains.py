@@ -72,7 +72,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
-from policies.model.pod_affinity import SelfSeparation, self_separations
+from policies.model.pod_affinity import AffinityTerm
 from policies.model.scaling import ReplicaRange
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload
@@ -95,7 +95,8 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     replicas, inventory = context.repository.replicas(workload), context.inventory
     if inventory is None or not inventory.nodes or replicas is None or replicas.least < 2:
         return
-    found = [term for term in self_separations(workload) if _keeps_all_apart(workload, term)]
+    terms = workload.pod_affinity.separations(workload.namespace, workload.template.labels)
+    found = [term for term in terms if _keeps_all_apart(workload, term)]
     if not found:
         return
     topology = WorkloadTopology.of(workload, inventory, context.version)
@@ -140,6 +141,6 @@ def _lack(
     )
 
 
-def _keeps_all_apart(workload: Workload, term: SelfSeparation) -> bool:
+def _keeps_all_apart(workload: Workload, term: AffinityTerm) -> bool:
     """Return whether a term's label keys have one value for all replicas."""
     return set(term.match_label_keys) <= workload.template.labels.keys() | REVISION_LABELS

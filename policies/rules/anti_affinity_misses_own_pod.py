@@ -93,7 +93,7 @@ from policies.manifests.findings import Severity
 from policies.model.controller_labels import own_mismatch
 from policies.model.labels import LabelSelector, Operator
 from policies.model.placeholders import has_placeholder
-from policies.model.pod_affinity import AffinityTerm, affinity_terms, separates_replicas
+from policies.model.pod_affinity import AffinityTerm
 from policies.model.topology_keys import domain_noun
 from policies.model.workload import Workload
 from policies.rules.base import AtAdmission, Context, Problem
@@ -110,13 +110,13 @@ _PARTS = ("app.kubernetes.io/component", "component", "role")
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each term that should keep the replicas apart and selects none of them."""
-    terms = [term for term in affinity_terms(workload) if term.anti]
+    terms = [term for term in workload.pod_affinity.terms if term.anti]
     if not terms or workload.is_patch or has_placeholder(workload.template.labels):
         return
     separated: set[str] | None = None
     for term in terms:
         selector = term.selector
-        if selector is None or term.excludes_own_value or not term.is_about_namespace_of(workload):
+        if selector is None or term.excludes_own_value or not term.is_about(workload.namespace):
             continue
         mismatch = own_mismatch(selector, workload)
         if not mismatch or not _names_own(selector, workload):
@@ -169,7 +169,8 @@ def _required(selector: LabelSelector) -> dict[str, frozenset[str]]:
 
 def _separated_keys(terms: list[AffinityTerm], workload: Workload) -> set[str]:
     """Return the topology keys over which other terms or constraints keep the replicas apart."""
-    by_terms = {term.topology_key for term in terms if separates_replicas(term, workload)}
+    namespace, labels = workload.namespace, workload.template.labels
+    by_terms = {term.topology_key for term in terms if term.separates(namespace, labels)}
     return by_terms | {
         entry.constraint.topology_key
         for entry in workload.constraints

@@ -89,33 +89,21 @@ accept the delay.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from policies.manifests.findings import Severity
 from policies.model.scaling import Tool
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload
-from policies.rules.base import Context, Problem
+from policies.rules.base import Context, Problem, ToolParams
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/autoscaler/issues/9150"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Params:
-    """Settings.
-
-    Attributes:
-        in_use: The cluster has Cluster Autoscaler, though the repository does not show it.
-    """
-
-    in_use: bool = False
+Params = ToolParams
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each hard constraint over more than hosts, if the workload scales far."""
-    in_use = context.params is not None and context.params.in_use
-    if not in_use and Tool.CLUSTER_AUTOSCALER not in context.repository.tools:
+    if not context.uses(Tool.CLUSTER_AUTOSCALER):
         return
     replicas = context.repository.replicas(workload)
     for declared in workload.constraints:

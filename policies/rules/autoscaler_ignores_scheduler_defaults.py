@@ -57,7 +57,6 @@ admission, where every tool sees them. Cluster Autoscaler can be given the same 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from policies.manifests.fields import ErrorList, FieldPath
@@ -65,23 +64,13 @@ from policies.manifests.findings import Severity
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.repository import Repository
 from policies.model.scaling import Tool, reads_scheduler_config
-from policies.rules.base import Context, Problem, RuleTarget
+from policies.rules.base import Context, Problem, RuleTarget, ToolParams
 from policies.scheduler.configuration import PLUGIN, config_errors
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes-sigs/karpenter/pull/3183"
 TARGET = RuleTarget.SCHEDULER_CONFIG
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Params:
-    """Settings.
-
-    Attributes:
-        in_use: The cluster has such a tool, though the repository does not show it.
-    """
-
-    in_use: bool = False
+Params = ToolParams
 
 
 def check(config: Mapping[str, Any], context: Context) -> Iterator[Problem]:

@@ -33,6 +33,7 @@ from policies.manifests.fields import FieldError, FieldPath, shown, shown_name, 
 from policies.manifests.findings import Severity
 from policies.model.api_rules import API_RULES, ApiRule
 from policies.model.repository import Repository
+from policies.model.scaling import Tool
 from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.model.workload import Workload
@@ -109,6 +110,21 @@ class Context:
     def behavior(self) -> Behavior:
         """What that release does."""
         return behavior_of(self.version)
+
+    def uses(self, tool: Tool) -> bool:
+        """Whether the cluster has a tool: the repository shows it, or the rule's ``ToolParams`` say so."""
+        return (self.params is not None and self.params.in_use) or tool in self.repository.tools
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolParams:
+    """Settings of a rule about a tool.
+
+    Attributes:
+        in_use: The cluster has such a tool, though the repository does not show it.
+    """
+
+    in_use: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

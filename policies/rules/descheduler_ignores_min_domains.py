@@ -75,32 +75,20 @@ it out of the plugin's namespaces or label selector.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from policies.manifests.findings import Severity
 from policies.model.scaling import Tool
 from policies.model.workload import Workload
-from policies.rules.base import Context, Problem
+from policies.rules.base import Context, Problem, ToolParams
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes-sigs/descheduler/issues/855"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Params:
-    """Settings.
-
-    Attributes:
-        in_use: The cluster has the descheduler, though the repository does not show it.
-    """
-
-    in_use: bool = False
+Params = ToolParams
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each hard constraint with minDomains."""
-    in_use = context.params is not None and context.params.in_use
-    if not in_use and Tool.DESCHEDULER not in context.repository.tools:
+    if not context.uses(Tool.DESCHEDULER):
         return
     if not context.behavior.min_domains:
         return

@@ -82,6 +82,8 @@ INSTEAD: Mapping[str, str] = {
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each field with an effect that the release drops."""
+    if not workload.release.dropped:
+        return
     for declared in workload.constraints:
         for name in dropped_fields(declared.raw, context.behavior):
             yield Problem(

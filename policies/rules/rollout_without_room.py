@@ -73,7 +73,6 @@ from collections.abc import Iterator
 
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
-from policies.model.pod_affinity import self_separations
 from policies.model.scaling import rolling_update
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
@@ -139,7 +138,7 @@ def _limits(
             continue
         if counts_only_its_own(workload, declared, context.repository):
             yield declared.path, topology.capacities(declared.constraint)
-    for separation in self_separations(workload):
-        capacity = topology.one_pod_per_domain(separation.topology_key)
-        if capacity is not None and not separation.match_label_keys:
-            yield separation.path, capacity
+    for term in workload.pod_affinity.separations(workload.namespace, workload.template.labels):
+        capacity = topology.one_pod_per_domain(term.topology_key)
+        if capacity is not None and not term.match_label_keys:
+            yield term.path, capacity

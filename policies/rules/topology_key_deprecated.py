@@ -82,7 +82,6 @@ from collections.abc import Iterator
 from policies.manifests.edits import Edit
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.manifests.findings import Severity
-from policies.model.pod_affinity import affinity_terms
 from policies.model.topology_keys import RENAMED, RENAMED_SINCE
 from policies.model.workload import ConstraintEntry, Workload
 from policies.rules.base import Context, Problem
@@ -105,7 +104,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
             yield Problem(declared.path.child("topologyKey"), text)
         else:
             yield _renamed(declared.path, old, new, context)
-    for term in affinity_terms(workload):
+    for term in workload.pod_affinity.terms:
         if (new := RENAMED.get(term.topology_key)) is not None:
             yield _renamed(term.path, term.topology_key, new, context)
 

@@ -80,7 +80,6 @@ from collections.abc import Iterator
 
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
-from policies.model.pod_affinity import affinity_terms
 from policies.model.repository import Repository
 from policies.model.scaling import KARPENTER_LABELS, Tool
 from policies.model.topology import ClusterTopology
@@ -111,7 +110,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     ]
     uses += [
         (term.path, term.topology_key, _PENDING if term.needs_label else "the term does nothing")
-        for term in affinity_terms(workload)
+        for term in workload.pod_affinity.terms
     ]
     missing = [use for use in uses if _is_missing(use[1], context, inventory)]
     for number, (path, key, effect) in enumerate(missing):

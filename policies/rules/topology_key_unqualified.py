@@ -99,7 +99,6 @@ from collections.abc import Iterator
 
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
-from policies.model.pod_affinity import affinity_terms
 from policies.model.topology_keys import MISNAMED
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
@@ -116,7 +115,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     for declared in workload.constraints:
         effect = _PENDING if declared.is_hard else "the constraint does nothing"
         yield from _problem(declared.path, declared.constraint.topology_key, effect, context)
-    for term in affinity_terms(workload):
+    for term in workload.pod_affinity.terms:
         effect = _PENDING if term.needs_label else "the term does nothing"
         yield from _problem(term.path, term.topology_key, effect, context)
 

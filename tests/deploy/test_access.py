@@ -13,7 +13,7 @@ from webhook.rbac import GROUP
 Right = tuple[str, str, str, str]
 
 FOLLOWED = {
-    (resource.api_version.rpartition("/")[0], f"{resource.kind.lower()}s", "", verb)
+    (resource.group, resource.plural, "", verb)
     for resource in WATCHED_RESOURCES
     for verb in ("list", "watch")
 }

@@ -13,21 +13,16 @@ from tests.e2e.installation import CONFIGURATIONS, NAME, Installation
 from tests.e2e.kubectl import Manifest
 from tests.e2e.objects import pod
 from tests.e2e.readiness import asked
+from webhook.kube.list import WATCHED_RESOURCES
 from webhook.rbac import AUDIENCE
 
 pytestmark = pytest.mark.usefixtures("installed")
 
-#: What follows the cluster.
-_FOLLOWED = {
-    "": ("nodes", "pods", "services", "replicationcontrollers", "namespaces"),
-    "apps": ("replicasets", "statefulsets"),
-}
 #: All that a replica may do in its own namespace: group, resource, name, verb.
 ALLOWED = {
     *(
-        (group, resource, "", verb)
-        for group in _FOLLOWED
-        for resource in _FOLLOWED[group]
+        (resource.group, resource.plural, "", verb)
+        for resource in WATCHED_RESOURCES
         for verb in ("list", "watch")
     ),
     ("authentication.k8s.io", "tokenreviews", "", "create"),

@@ -24,6 +24,7 @@ from tests.e2e.objects import ZONES, constraint, deployment, pod, service
 from tests.e2e.processes import eventually
 from tests.e2e.readiness import Readiness
 from tests.webhook.running import review_of
+from webhook.kube.list import WATCHED_RESOURCES
 
 #: Seconds of load before and after what happens.
 SETTLED_S = 1.0
@@ -35,13 +36,8 @@ STORM, STORM_THREADS = 2000, 8
 _REGISTRATION = f"/apis/admissionregistration.k8s.io/v1/{CONFIGURATIONS[1]}/{NAME}"
 #: Where the API server has what a replica knows, by kind.
 _LISTS = {
-    "Namespace": "/api/v1/namespaces",
-    "Node": "/api/v1/nodes",
-    "Service": "/api/v1/services",
-    "ReplicationController": "/api/v1/replicationcontrollers",
-    "StatefulSet": "/apis/apps/v1/statefulsets",
-    "ReplicaSet": "/apis/apps/v1/replicasets",
-    "Pod": "/api/v1/pods?fieldSelector=spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed",
+    resource.kind: f"{resource.path}?fieldSelector={resource.field_selector}".removesuffix("?fieldSelector=")
+    for resource in WATCHED_RESOURCES
 }
 
 

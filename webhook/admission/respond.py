@@ -29,6 +29,7 @@ from policies.manifests.sanitize import cut, printable_lines
 from policies.model.api_rules import API_RULES
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload import Workload
+from webhook.admission.answer import ReviewAnswer, ReviewResponse
 from webhook.admission.budget import Budget
 from webhook.admission.review import API_VERSION, Review
 
@@ -128,14 +129,13 @@ def respond(
     if may_wait and decision.miss is not None:
         raise NotCachedError(decision.miss)
     name = review.name or _generated_name(review)
+    answer: ReviewAnswer = {
+        "apiVersion": API_VERSION,
+        "kind": "AdmissionReview",
+        "response": _response(review, phase, decision, name),
+    }
     return Reply(
-        body=orjson.dumps(
-            {
-                "apiVersion": API_VERSION,
-                "kind": "AdmissionReview",
-                "response": _response(review, phase, decision, name),
-            }
-        ),
+        body=orjson.dumps(answer),
         verdict=decision.verdict,
         uid=review.uid,
         operation=review.operation,
@@ -187,8 +187,8 @@ def decide(
     )
 
 
-def _response(review: Review, phase: Phase, decision: Decision, name: str) -> dict[str, Any]:
-    response: dict[str, Any] = {"uid": review.uid, "allowed": decision.verdict is not AdmissionVerdict.DENIED}
+def _response(review: Review, phase: Phase, decision: Decision, name: str) -> ReviewResponse:
+    response: ReviewResponse = {"uid": review.uid, "allowed": decision.verdict is not AdmissionVerdict.DENIED}
     if decision.errors:
         response["status"] = _denial(review, decision, name)
     if decision.patch:

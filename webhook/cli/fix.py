@@ -170,7 +170,7 @@ def _run(read: _Read, config: LintConfig) -> LintRun:
         result=LintResult(),
         tool_version="",
         fail_on=None if config.fail_on is FailOn.NEVER else Severity(config.fail_on),
-        skipped=read.skipped,
+        skipped_sources=read.skipped,
         fail_on_skipped=config.fail_on_skipped,
     )
 

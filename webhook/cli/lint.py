@@ -249,7 +249,7 @@ def _run(texts: Texts, outcome: LintOutcome, job: LintJob, config: LintConfig) -
         kubernetes_version=job.context.kubernetes_version,
         files=list(dict.fromkeys(text.file for text in texts.texts)),
         fail_on=None if config.fail_on is FailOn.NEVER else Severity(config.fail_on),
-        skipped=_skipped(texts, outcome),
+        skipped_sources=_skipped(texts, outcome),
         fail_on_skipped=config.fail_on_skipped,
         known=known,
         rules={rule.id: rule for rule in job.selection.rules(job.context.policies)},

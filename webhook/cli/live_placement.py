@@ -24,7 +24,7 @@ from webhook.cli.manifest import read_content, read_objects, told
 from webhook.cli.placement_options import APPLIED_ALONG, PlacementOptions, bound_to, choose_by, note, show
 from webhook.cli.targets import fetch
 from webhook.http.problems import JSON
-from webhook.http.scoring.screen import FEASIBLE_NODES, MOST_COLUMNS, TEXT, harmless
+from webhook.http.scoring.screen import FEASIBLE_NODES, MOST_COLUMNS, PENDING_PODS, TEXT, harmless
 from webhook.kube.api_server import Answer, known_version
 from webhook.kube.list import WATCHED_RESOURCES, ListedResource
 from webhook.kube.service_proxy import Installation, NotInstalledError
@@ -69,6 +69,7 @@ def show_remote(
     piped: int,
     wide: bool = False,
     tell: Callable[[bytes, ManifestObject], None] | None = None,
+    as_request: Callable[[dict[str, Any]], dict[str, Any]] = lambda obj: {"pod": obj},
 ) -> bool | None:
     """Print what the Evenkeel of the cluster says of the object that is asked about.
 
@@ -79,9 +80,11 @@ def show_remote(
         piped: Columns of the text where there is no terminal.
         wide: Whether the text leaves out nothing.
         tell: Prints the JSON of the answer, and is given the object, too; None for the text.
+        as_request: Returns what is asked about an object.
 
     Returns:
-        Whether the pod fits some node; None if nobody can be asked, so that the cluster must be read.
+        Whether the pod fits some node, or all pods got one; None if nobody can be asked, so that the cluster
+        must be read.
 
     Raises:
         OSError: A file cannot be opened.
@@ -93,7 +96,7 @@ def show_remote(
     if local := _judged_here(options):
         note(f"{local} applies to this command only, so the cluster is read with your own credentials")
         return None
-    question = _question(options, route, wide=wide)
+    question = _question(options, route, as_request, wide=wide)
     if question is None:
         return None
     answers = []
@@ -111,7 +114,15 @@ def show_remote(
     except NotInstalledError as error:
         note(f"{error}; the cluster is read with your own credentials")
         return None
-    return answers[0].headers.get(FEASIBLE_NODES.lower()) != "0"
+    return _fits(answers[0])
+
+
+def _fits(answer: Answer) -> bool:
+    """Return whether everything that was asked about got a node."""
+    pending = answer.headers.get(PENDING_PODS.lower())
+    if pending is not None:
+        return pending == "0"
+    return answer.headers.get(FEASIBLE_NODES.lower()) != "0"
 
 
 def in_context(options: PlacementOptions) -> PlacementOptions:
@@ -175,7 +186,13 @@ def fetch_target(options: PlacementOptions) -> ManifestObject:
     return fetch(target, in_context(options).namespace, api_server(options.context))
 
 
-def _question(options: PlacementOptions, route: str, *, wide: bool) -> PlacementQuery | None:
+def _question(
+    options: PlacementOptions,
+    route: str,
+    as_request: Callable[[dict[str, Any]], dict[str, Any]],
+    *,
+    wide: bool,
+) -> PlacementQuery | None:
     """Return what is asked about an object; None for a pod that has a node, which counts in the cluster.
 
     Raises:
@@ -195,9 +212,8 @@ def _question(options: PlacementOptions, route: str, *, wide: bool) -> Placement
     try:
         # What is wrong with the object has a line here, which Evenkeel would not know.
         place_object(entry.value, context, namespace=options.namespace)
-        body = orjson.dumps(
-            {"pod": _named(entry.value, options.namespace), "kubernetesVersion": version or None}
-        )
+        request = as_request(_named(entry.value, options.namespace))
+        body = orjson.dumps(request | {"kubernetesVersion": version or None})
     except PlacementError as error:
         raise DocumentError(told(entry, error.errors)) from error
     except TypeError as error:

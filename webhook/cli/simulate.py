@@ -12,6 +12,7 @@ import click
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import DocumentError, UsageError
 from policies.placement.scheduling_queue import (
+    MOST_PODS,
     PLAIN,
     SchedulingQueue,
     SimulatedQueue,
@@ -21,15 +22,15 @@ from policies.placement.scheduling_queue import (
 )
 from policies.reports import simulate_json, simulate_text
 from policies.scheduler.node_sampling import ADAPTIVE
-from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, answer_lines, answer_printer
+from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, Printer, answer_lines, answer_printer
 from webhook.cli.placement import evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options, show
 from webhook.cli.progress import interruptible, progress
 from webhook.http.scoring.simulate_request import (
     ADAPTIVE_NODES,
-    MOST_PODS,
     MOST_SEED,
     POD_COST,
+    as_request,
     simulate_request,
     tie_breaker,
 )
@@ -139,12 +140,32 @@ def command(
             raise UsageError("--jsonl: replicas, seed, runs and nodesToScore are fields of each request")
         context.exit(answer_lines(sys.stdin.buffer, partial(_answer, server=read_context(options))))
     try:
-        queue, entry = evaluate_object(options, partial(queue_replicas, count=replicas))
+        code = _report(context, options, settings, replicas=replicas, tell=answer_printer(form))
     except DocumentError as error:
         click.echo("\n".join(error.problems), err=True)
         context.exit(BAD_INPUT)
+    context.exit(code)
+
+
+def _report(
+    context: click.Context,
+    options: PlacementOptions,
+    settings: SimulationSettings,
+    *,
+    replicas: int | None,
+    tell: Printer | None,
+) -> int:
+    """Print what becomes of the replicas; return the exit code."""
+    if options.live:
+        # Only who asks for a live cluster waits for what talks to it.
+        from webhook.cli.live_placement import show_remote  # noqa: PLC0415
+
+        asked = partial(as_request, settings=settings, replicas=replicas)
+        fits = show_remote(context, options, "/v1/simulate", piped=PIPED, tell=tell, as_request=asked)
+        if fits is not None:
+            return FITS if fits else FITS_NOWHERE
+    queue, entry = evaluate_object(options, partial(queue_replicas, count=replicas))
     simulated = _simulate(queue, settings)
-    tell = answer_printer(form)
     if tell is not None:
         tell(simulate_json.render(simulated), entry)
     else:
@@ -154,8 +175,8 @@ def command(
             piped=PIPED,
         )
     if not simulated.complete:
-        context.exit(INTERRUPTED)
-    context.exit(FITS_NOWHERE if simulated.pending else FITS)
+        return INTERRUPTED
+    return FITS_NOWHERE if simulated.pending else FITS
 
 
 def _simulate(queue: SchedulingQueue, settings: SimulationSettings) -> SimulatedQueue:

@@ -10,7 +10,7 @@ from werkzeug.exceptions import HTTPException, InternalServerError
 from webhook.http.body import RefusalError
 from webhook.http.problems import JSON, problem
 from webhook.http.state import ServerState
-from webhook.http.views import compression, linting, operation, scoring
+from webhook.http.views import compression, compute, operation
 from webhook.http.views.current_state import STATE_KEY
 from webhook.telemetry.logs import LOGGER
 
@@ -20,8 +20,7 @@ def create_app(state: ServerState) -> Flask:
     app = Flask("evenkeel", static_folder=None)
     app.extensions[STATE_KEY] = state
     app.register_blueprint(operation.blueprint)
-    app.register_blueprint(scoring.blueprint)
-    app.register_blueprint(linting.blueprint)
+    app.register_blueprint(compute.blueprint)
     app.after_request(compression.compress)
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(RefusalError, _refusal)

@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import fields
+from http import HTTPStatus
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any, Final, Literal, NotRequired, TypedDict, get_type_hints
 
+from policies.config.type_schema import Definitions, Schema, attribute_docs, summary, type_schema
+from webhook.admission.answer import ReviewAnswer
 from webhook.admission.review import API_VERSION
-from webhook.http.scoring.explain_schemas import EXPLAIN_SCHEMAS
-from webhook.http.scoring.schemas import SCHEMAS
-from webhook.http.scoring.screen import DEFAULT_COLUMNS, FEASIBLE_NODES, MOST_COLUMNS, PENDING_PODS
-from webhook.http.scoring.simulate_schemas import SIMULATE_SCHEMAS
-from webhook.lint.request import lint_schemas
+from webhook.http.api import ApiRoute
+from webhook.http.api_routes import API_ROUTES
+from webhook.http.problems import JSON, ErrorAnswer
+from webhook.http.scoring.screen import Screen
 from webhook.rbac import PROXIED_HEADER
-from webhook.schema_forms import Schema
 
 #: The version of the format.
 OPENAPI: Final = "3.1.1"
+#: Where the document keeps the schemas of types.
+_SCHEMAS: Final = "#/components/schemas/"
 
-_ERROR: Final[Schema] = {
-    "type": "object",
-    "description": "Every error of every route.",
-    "required": ["error", "details"],
-    "additionalProperties": False,
-    "properties": {
-        "error": {"type": "string"},
-        "details": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["field", "message"],
-                "additionalProperties": False,
-                "properties": {"field": {"type": "string"}, "message": {"type": "string"}},
-            },
-        },
-    },
-}
-
+#: What a review needs and gets; Kubernetes documents the rest.
 _REVIEW: Final[Schema] = {
     "type": "object",
+    "description": "An AdmissionReview, as Kubernetes documents it.",
     "required": ["apiVersion", "kind"],
     "properties": {"apiVersion": {"const": API_VERSION}, "kind": {"const": "AdmissionReview"}},
 }
@@ -69,8 +56,9 @@ _SECURITY_SCHEMES: Final[dict[str, Schema]] = {
         "type": "http",
         "scheme": "bearer",
         "description": "A Kubernetes token for the audience evenkeel; for /metrics also one for the API "
-        "server. Its owner needs a right in the API group evenkeel.dev: create placements for /v1/score, "
-        "/v1/explain and /v1/simulate, create lintreports for /v1/lint, get metrics for /metrics.",
+        "server. Its owner needs a right in the API group evenkeel.dev: get metrics for /metrics"
+        + "".join(f", create {route.resource} for {path}" for path, route in API_ROUTES.items())
+        + ".",
     },
     "proxiedToken": {
         "type": "apiKey",
@@ -81,26 +69,19 @@ _SECURITY_SCHEMES: Final[dict[str, Schema]] = {
     },
 }
 
-_SCREEN: Final[list[dict[str, Any]]] = [
-    {
-        "name": "columns",
-        "in": "query",
-        "description": "Columns of a text.",
-        "schema": {"type": "integer", "minimum": 1, "maximum": MOST_COLUMNS, "default": DEFAULT_COLUMNS},
-    },
-    {
-        "name": "color",
-        "in": "query",
-        "description": "Whether a text has a terminal's colors.",
-        "schema": {"type": "boolean", "default": False},
-    },
-    {
-        "name": "wide",
-        "in": "query",
-        "description": "Whether all nodes are named, however many: in a text, and of an explanation in JSON.",
-        "schema": {"type": "boolean", "default": False},
-    },
-]
+
+class ProbeAnswer(TypedDict):
+    """Whether the server can be used.
+
+    Attributes:
+        status: ``ok`` or ``not ready``.
+        reasons: Why requests should go elsewhere.
+        warnings: What needs attention though the server is ready.
+    """
+
+    status: Literal["ok", "not ready"]
+    reasons: NotRequired[list[str]]
+    warnings: NotRequired[list[str]]
 
 
 def document() -> dict[str, Any]:
@@ -114,61 +95,73 @@ def document() -> dict[str, Any]:
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "paths": {
-            "/v1/score": {"post": _scoring("score", "Judge every node for one pod.", "ScoreAnswer")},
-            "/v1/explain": {
-                "post": _scoring("explain", "Explain where a pod would go, or why nowhere.", "Explanation")
-            },
-            "/v1/simulate": {"post": _simulation()},
-            "/v1/lint": {
-                "post": _guarded(
-                    _posted("lint", "Ask the linter's rules of objects.", "LintRequest", "LintReport")
-                )
-                | {"tags": ["manifests"]}
-            },
+            **{path: {"post": _api(path, route)} for path, route in API_ROUTES.items()},
             "/validate": {"post": _admission("validate", "Check an object.")},
             "/mutate": {"post": _admission("mutate", "Inject default constraints into a new object.")},
-            "/livez": {"get": _page("livez", "Whether the process lives.")},
-            "/readyz": {"get": _page("readyz", "Whether requests should come here.", also={503: "Not now."})},
+            "/livez": {"get": _page("livez", "Whether the process lives.", _content(ProbeAnswer.__name__))},
+            "/readyz": {
+                "get": _page(
+                    "readyz", "Whether requests should come here.", _content(ProbeAnswer.__name__), 200, 503
+                )
+            },
             "/metrics": {
-                "get": _guarded(_page("metrics", "Prometheus metrics.", media_type="text/plain"), _BUSY)
+                "get": _guarded(
+                    _page("metrics", "Prometheus metrics.", {"text/plain": {"schema": {"type": "string"}}}),
+                    _BUSY,
+                )
             },
-            "/openapi.json": {"get": _page("openapi", "This document.")},
-        },
-        "components": {
-            "schemas": {
-                **SCHEMAS,
-                **EXPLAIN_SCHEMAS,
-                **SIMULATE_SCHEMAS,
-                **lint_schemas(),
-                "Error": _ERROR,
-                "AdmissionReview": _REVIEW,
+            "/openapi.json": {
+                "get": _page("openapi", "This document.", {JSON: {"schema": {"type": "object"}}})
             },
-            "securitySchemes": _SECURITY_SCHEMES,
         },
+        "components": {"schemas": _schemas(), "securitySchemes": _SECURITY_SCHEMES},
     }
 
 
-def _scoring(name: str, summary: str, answer: str) -> dict[str, Any]:
-    """Return the operation that answers a score request."""
-    operation = _guarded(_posted(name, summary, "ScoreRequest", answer))
-    return _readable(operation, _SCREEN, FEASIBLE_NODES, "Nodes that the pod fits.")
+def _schemas() -> dict[str, Schema]:
+    definitions = Definitions(_SCHEMAS)
+    for route in API_ROUTES.values():
+        definitions.reference(route.request)
+        definitions.reference(route.answer)
+    for kind in (ErrorAnswer, ReviewAnswer, ProbeAnswer):
+        definitions.reference(kind)
+    return {**definitions.schemas, "AdmissionReview": _REVIEW}
 
 
-def _simulation() -> dict[str, Any]:
-    summary = "Schedule pods one after another, each bound before the next."
-    operation = _guarded(_posted("simulate", summary, "SimulateRequest", "Simulation"))
-    screen = [parameter for parameter in _SCREEN if parameter["name"] != "wide"]
-    return _readable(operation, screen, PENDING_PODS, "Pods that got no node.")
+def _api(path: str, route: ApiRoute) -> dict[str, Any]:
+    """Return the operation of a route of the API."""
+    answer: dict[str, Any] = {"description": "The answer.", "content": _content(route.answer.__name__)}
+    answer["headers"] = {
+        header: {"description": text, "schema": {"type": "integer", "minimum": 0}}
+        for header, text in route.headers.items()
+    }
+    if route.screen:
+        answer["content"]["text/plain"] = {"schema": {"type": "string", "description": "For a person."}}
+    return _guarded(
+        {
+            "operationId": path.rpartition("/")[2],
+            "summary": summary(route.compute),
+            "tags": [route.resource],
+            "parameters": _parameters(route.screen),
+            "requestBody": {"required": True, "content": _content(route.request.__name__)},
+            "responses": {"200": answer, **_errors({**_REFUSALS, **_BUSY, **_LATE})},
+        }
+    )
 
 
-def _readable(
-    operation: dict[str, Any], screen: list[dict[str, Any]], header: str, meaning: str
-) -> dict[str, Any]:
-    """Return an operation whose answer may be had as JSON or as text, with a number in a header."""
-    success = operation["responses"]["200"]
-    success["content"]["text/plain"] = {"schema": {"type": "string", "description": "For a person."}}
-    success["headers"] = {header: {"description": meaning, "schema": {"type": "integer", "minimum": 0}}}
-    return operation | {"parameters": screen, "tags": ["placement"]}
+def _parameters(names: Collection[str]) -> list[dict[str, Any]]:
+    """Return the query parameters of a text, those of a ``Screen`` that are named."""
+    hints, docs = get_type_hints(Screen, include_extras=True), attribute_docs(Screen)
+    return [
+        {
+            "name": entry.name,
+            "in": "query",
+            "description": docs[entry.name],
+            "schema": type_schema(hints[entry.name]) | {"default": entry.default},
+        }
+        for entry in fields(Screen)
+        if entry.name in names
+    ]
 
 
 def _guarded(operation: dict[str, Any], also: Mapping[int, str] | None = None) -> dict[str, Any]:
@@ -177,46 +170,37 @@ def _guarded(operation: dict[str, Any], also: Mapping[int, str] | None = None) -
     return operation | {"security": _SECURITY, "responses": responses}
 
 
-def _admission(name: str, summary: str) -> dict[str, Any]:
-    review = "AdmissionReview"
-    operation = _posted(name, summary, review, review)
-    for status in _BUSY | _LATE:
-        del operation["responses"][str(status)]
-    operation["responses"] |= _errors(_NO_CERTIFICATE)
-    return operation | {"tags": ["admission"]}
-
-
-def _posted(name: str, summary: str, request: str, answer: str) -> dict[str, Any]:
-    """Return the operation that answers one JSON document with another."""
+def _admission(name: str, text: str) -> dict[str, Any]:
     return {
         "operationId": name,
-        "summary": summary,
-        "requestBody": {"required": True, "content": _content(request)},
+        "summary": text,
+        "tags": ["admission"],
+        "requestBody": {"required": True, "content": _content("AdmissionReview")},
         "responses": {
-            "200": {"description": "The answer.", "content": _content(answer)},
-            **_errors({**_REFUSALS, **_BUSY, **_LATE}),
+            "200": {"description": "The review.", "content": _content(ReviewAnswer.__name__)},
+            **_errors({**_REFUSALS, **_NO_CERTIFICATE}),
         },
     }
 
 
-def _page(
-    name: str, summary: str, *, media_type: str = "application/json", also: Mapping[int, str] | None = None
-) -> dict[str, Any]:
-    content: dict[str, Any] = {media_type: {}}
-    others = {str(status): {"description": text, "content": content} for status, text in (also or {}).items()}
+def _page(name: str, text: str, content: Schema, *statuses: int) -> dict[str, Any]:
     return {
         "operationId": name,
-        "summary": summary,
+        "summary": text,
         "tags": ["operation"],
-        "responses": {"200": {"description": summary, "content": content}, **others},
+        "responses": {
+            str(status): {"description": HTTPStatus(status).phrase, "content": content}
+            for status in statuses or (200,)
+        },
     }
 
 
 def _content(schema: str) -> dict[str, Any]:
-    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
+    return {JSON: {"schema": {"$ref": f"{_SCHEMAS}{schema}"}}}
 
 
 def _errors(texts: Mapping[int, str]) -> dict[str, Any]:
     return {
-        str(status): {"description": text, "content": _content("Error")} for status, text in texts.items()
+        str(status): {"description": text, "content": _content(ErrorAnswer.__name__)}
+        for status, text in texts.items()
     }

@@ -17,6 +17,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from webhook.http.api_routes import API_ROUTES
 from webhook.http.authorization.access_reviews import Result
 from webhook.http.body import BodyReader, ClientGoneError, Receive, RefusalError, Scope, Send
 from webhook.http.child_processes import Limit
@@ -45,22 +46,10 @@ class Guarded(NamedTuple):
     limit: Callable[[Settings], int] | None
 
 
-def _score_limit(settings: Settings) -> int:
-    return settings.max_score_body_bytes
-
-
-def _body_limit(settings: Settings) -> int:
-    # A review holds one object; a lint request may be as large as the largest review.
-    return settings.max_body_bytes
-
-
 #: Every route that not everybody may see.
 GUARDED: Final[Mapping[str, Guarded]] = {
     "/metrics": Guarded(frozenset({"GET", "HEAD"}), Resource.METRICS, None),
-    "/v1/score": Guarded(frozenset({"POST"}), Resource.PLACEMENTS, _score_limit),
-    "/v1/explain": Guarded(frozenset({"POST"}), Resource.PLACEMENTS, _score_limit),
-    "/v1/simulate": Guarded(frozenset({"POST"}), Resource.PLACEMENTS, _score_limit),
-    "/v1/lint": Guarded(frozenset({"POST"}), Resource.LINT_REPORTS, _body_limit),
+    **{path: Guarded(frozenset({"POST"}), route.resource, route.limit) for path, route in API_ROUTES.items()},
 }
 
 

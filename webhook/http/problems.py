@@ -1,12 +1,13 @@
 """The one shape of every HTTP error that Evenkeel sends, whichever layer notices it.
 
-``{"error": "…", "details": [{"field": "…", "message": "…"}]}``. Knows no web framework, so that the
+Knows no web framework, so that the
 slim admission path, the Flask app and the gunicorn worker can share it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypedDict
 
 import orjson
 
@@ -16,14 +17,41 @@ from policies.manifests.fields import FieldError
 JSON = "application/json"
 
 
+class ErrorDetail(TypedDict):
+    """What is wrong with one field of a request.
+
+    Attributes:
+        field: The field, as Kubernetes writes paths.
+        message: What is wrong.
+    """
+
+    field: str
+    message: str
+
+
+class ErrorAnswer(TypedDict):
+    """Every error of every route.
+
+    Attributes:
+        error: What is wrong.
+        details: Every field that is wrong; empty where the error is about none.
+    """
+
+    error: str
+    details: list[ErrorDetail]
+
+
 def problem(message: str, errors: Iterable[FieldError] = ()) -> bytes:
     r"""Return the JSON body of an error.
 
     >>> problem("no such page")
     b'{"error":"no such page","details":[]}\n'
     """
-    details = [{"field": str(error.path), "message": error.problem} for error in errors]
-    return orjson.dumps({"error": _encodable(message), "details": details}, option=orjson.OPT_APPEND_NEWLINE)
+    answer: ErrorAnswer = {
+        "error": _encodable(message),
+        "details": [{"field": str(error.path), "message": error.problem} for error in errors],
+    }
+    return orjson.dumps(answer, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _encodable(text: str) -> str:

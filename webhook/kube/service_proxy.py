@@ -38,7 +38,7 @@ def account_of(service: str) -> str:
 
 
 class NotInstalledError(ClusterError):
-    """There is no Evenkeel in the namespace."""
+    """There is no Evenkeel in the namespace, or one that does not have the route."""
 
 
 def request_token(api: ApiServer, namespace: str, account: str, *, timeout_s: float = TIMEOUT_S) -> str:
@@ -94,7 +94,7 @@ class Installation:
             query: The query of the URL.
 
         Raises:
-            NotInstalledError: There is no Evenkeel.
+            NotInstalledError: There is no Evenkeel, or none with that route.
             DocumentError: Evenkeel cannot answer such a request; every problem is a line.
             ApiError: The API server or Evenkeel refuses; says what to do about it.
             UnreachableError: There is no answer.
@@ -134,6 +134,8 @@ class Installation:
         if answer.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE):
             details = [f"{entry['field']}: {entry['message']}" for entry in found.get("details") or ()]
             return DocumentError(f"{self._title}: {line}" for line in details or [found["error"]])
+        if answer.status == HTTPStatus.NOT_FOUND:
+            return NotInstalledError(f"{self._title} is of another release: {found['error']}")
         return ApiError(answer.status, f"{self._title}: {found['error']}")
 
     def _refused(self, error: ApiError) -> ClusterError:

@@ -158,11 +158,6 @@ def text_of(obj: Mapping[str, Any], *names: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def entries_of(value: object) -> list[dict[str, Any]]:
-    """Return the mappings of a list."""
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
-
-
 def texts_of(value: object) -> list[str]:
     """Return the texts of a list."""
     return [entry for entry in value if isinstance(entry, str)] if isinstance(value, list) else []

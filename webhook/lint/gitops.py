@@ -16,14 +16,13 @@ from typing import Any, Final
 
 from policies.manifests.documents import ManifestObject, load, objects
 from policies.manifests.errors import DocumentError
-from policies.manifests.fields import FieldPath
+from policies.manifests.fields import FieldPath, object_items
 from policies.manifests.findings import Location
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from webhook.lint.charts import (
     ChartSource,
     Release,
     chart_folder,
-    entries_of,
     mapping_of,
     text_of,
     texts_of,
@@ -55,7 +54,7 @@ def chart_of(obj: dict[str, Any], sources: Sources, root: Path) -> ChartSource:
         return ChartSource(needs=(_needed(spec, reference, sources),))
     name, target = text_of(obj, "metadata", "name"), text_of(obj, "spec", "targetNamespace")
     values = mapping_of(obj, "spec").get("values")
-    from_objects = entries_of(mapping_of(obj, "spec").get("valuesFrom"))
+    from_objects = object_items(mapping_of(obj, "spec").get("valuesFrom"))
     return ChartSource(
         folder=folder,
         release=Release(
@@ -94,7 +93,7 @@ def charts_of(obj: dict[str, Any], root: Path) -> Iterator[ChartSource]:
         root: The root of its repository.
     """
     spec = mapping_of(obj, "spec")
-    sources = entries_of(spec.get("sources")) or entries_of([spec.get("source")])
+    sources = object_items(spec.get("sources")) or object_items([spec.get("source")])
     for source in sources:
         path, helm = text_of(source, "path"), mapping_of(source, "helm")
         folder = chart_folder(root, path) if path and _is_ours(source, root) else ""
@@ -128,7 +127,7 @@ def _local(helm: dict[str, Any], folder: str, root: Path) -> ChartSource:
         if isinstance(values, dict)
         else text_of(helm, "values").encode(errors="replace")
     )
-    from_files = entries_of(helm.get("fileParameters"))
+    from_files = object_items(helm.get("fileParameters"))
     return ChartSource(
         folder=folder,
         release=Release(values=tuple(files), inline=inline, settings=tuple(_settings(helm))),
@@ -137,7 +136,7 @@ def _local(helm: dict[str, Any], folder: str, root: Path) -> ChartSource:
 
 
 def _settings(helm: dict[str, Any]) -> Iterator[str]:
-    for entry in entries_of(helm.get("parameters")):
+    for entry in object_items(helm.get("parameters")):
         option = "--set-string" if entry.get("forceString") is True else "--set"
         # A comma would end the value.
         value = str(entry.get("value", "")).replace(",", r"\,")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
-from typing import Any, Final
+from typing import Any, Final, NotRequired, TypedDict
 
 from policies.config.context import AdmissionContext
 from policies.lint.run import lint
@@ -15,19 +14,26 @@ from policies.manifests.fields import (
     ErrorList,
     FieldError,
     FieldPath,
-    field_names,
     required_value,
 )
 from policies.model.topology import ClusterTopology
-from policies.reports.lint_json import schema_text
 from policies.reports.lint_run import LintRun
-from webhook.http.scoring.request import REQUEST_INCOMPLETE, RequestError, read_object, read_version
-from webhook.schema_forms import TEXT, Schema, closed, described
+from webhook.json_request import REQUEST_INCOMPLETE, RequestError, read_object, read_version
 
-#: Every field of a lint request.
-FIELDS: Final = field_names("objects", "kubernetesVersion")
 #: Where the objects are.
 OBJECTS: Final = FieldPath(("objects",))
+
+
+class LintBody(TypedDict):
+    """Objects that are applied together.
+
+    Attributes:
+        objects: The objects, each with apiVersion and kind, or a v1 List of them.
+        kubernetesVersion: The release; left out, the server's.
+    """
+
+    objects: list[dict[str, Any]] | dict[str, Any]
+    kubernetesVersion: NotRequired[str | None]
 
 
 def lint_request(body: bytes, server: AdmissionContext, *, today: date, tool_version: str) -> LintRun:
@@ -43,7 +49,7 @@ def lint_request(body: bytes, server: AdmissionContext, *, today: date, tool_ver
         RequestError: The request is not what it should be; holds every error.
     """
     found = ErrorList()
-    request = read_object(body, FIELDS, found)
+    request = read_object(body, LintBody, found)
     manifests = list(_manifests(request.get("objects"), found))
     version = read_version(request.get("kubernetesVersion"), found) or server.kubernetes_version
     if found.errors:
@@ -80,29 +86,3 @@ def _kind_errors(obj: dict[str, Any], path: FieldPath) -> Iterator[FieldError]:
     for name in ("apiVersion", "kind"):
         if not isinstance(obj.get(name), str) or not obj[name]:
             yield required_value(path.child(name), "", REQUEST_INCOMPLETE)
-
-
-_OBJECT: Final[Schema] = {
-    "type": "object",
-    "description": "An API object.",
-    "required": ["apiVersion", "kind"],
-    "properties": {"apiVersion": TEXT, "kind": TEXT},
-}
-
-
-def lint_schemas() -> dict[str, Schema]:
-    """Return the schemas by name; those of the report's parts are named after it."""
-    text = schema_text().replace('"#/$defs/', '"#/components/schemas/LintReport.')
-    report: dict[str, Any] = json.loads(text)
-    parts = {f"LintReport.{name}": schema for name, schema in report.pop("$defs").items()}
-    # Within the document its references start at the document's root.
-    del report["$schema"], report["$id"]
-    request = closed(
-        "Objects that are applied together.",
-        objects={
-            "description": "The objects, or a v1 List of them.",
-            "oneOf": [{"type": "array", "items": _OBJECT}, _OBJECT],
-        },
-        kubernetesVersion=described({"type": ["string", "null"]}, "The release; left out, the server's."),
-    )
-    return {"LintRequest": request | {"required": ["objects"]}, "LintReport": report, **parts}

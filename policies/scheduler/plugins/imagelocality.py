@@ -27,6 +27,8 @@ class ImageLocalityPlugin:
             nodes, size = view.with_image(name)
             spread = np.count_nonzero(nodes) / max(len(view.slots), 1)
             total += np.where(nodes, int(size * spread), 0)
+        if not total.any():
+            return NodeScores(total, total)
         most = MANY_BYTES * max(counted, 1)
         scores = MAX_SCORE * (np.clip(total, FEW_BYTES, most) - FEW_BYTES) // (most - FEW_BYTES)
         return NodeScores(scores, scores)

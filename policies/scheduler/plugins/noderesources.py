@@ -193,23 +193,23 @@ def _rejections(
         insufficient: Where there is too little of it, each of shape ``(n,)``.
         too_small: Where even an empty node has too little, shape ``(n,)``.
     """
-    rejected = np.logical_or.reduce(insufficient)
-    combination, examples = _combinations([*insufficient, too_small & rejected])
+    of_node = np.zeros(len(too_small), np.intp)
+    # Most nodes have enough of everything.
+    rejected = np.flatnonzero(np.logical_or.reduce(insufficient))
+    combination, examples = _combinations([lacks[rejected] for lacks in (*insufficient, too_small)])
+    of_node[rejected] = combination + 1
     reasons = []
-    for example in examples.tolist():
+    for example in rejected[examples].tolist():
         found = tuple(text for text, lacks in zip(texts, insufficient, strict=True) if lacks[example])
         reasons.append(Reason(found, Code.UNRESOLVABLE if too_small[example] else Code.UNSCHEDULABLE))
-    if not rejected.all() and len(examples):
-        # The nodes with enough of everything are the first combination, and no reason.
-        return Rejections(Plugin.NODE_RESOURCES_FIT, tuple(reasons[1:]), combination)
-    return Rejections(Plugin.NODE_RESOURCES_FIT, tuple(reasons), combination + 1)
+    return Rejections(Plugin.NODE_RESOURCES_FIT, tuple(reasons), of_node)
 
 
 def _combinations(conditions: list[NDArray[np.bool_]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Number the combinations of conditions, each of shape ``(n,)``; the one of none comes first.
+    """Number the combinations of conditions on some nodes, which all have the same shape.
 
     Returns:
-        The number of each node's combination, shape ``(n,)``, and a node that has each.
+        The number of each node's combination, in that shape, and a node that has each.
     """
     numbers = np.zeros(len(conditions[0]), np.intp)
     examples = np.zeros(0, np.intp)

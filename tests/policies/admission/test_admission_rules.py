@@ -387,6 +387,23 @@ def test_an_update_of_what_could_not_be_judged_before() -> None:
     assert [POD_RULE] == [error.rule for error in review(large, context, old=a_demanding(GOOD)).errors]
 
 
+@pytest.mark.parametrize(
+    ("tolerations", "held_up"),
+    [
+        pytest.param(1_000, False, id="3,000 entries each"),
+        pytest.param(2_500, True, id="7,500 entries each"),
+    ],
+)
+def test_an_update_costs_what_one_object_may(tolerations: int, *, held_up: bool) -> None:
+    """What is stored now is looked at only if both objects together are within the limit of one."""
+    context = a_context(a_policy(rules={POD_RULE: {"enforcement": "deny"}}))
+    old = a_demanding(WARNING, tolerations=TOLERATIONS[:tolerations])
+    new = {**old, "spec": {**old["spec"], "replicas": 7}}
+
+    assert [POD_RULE] == [error.rule for error in review(old, context).errors]
+    assert ([POD_RULE] if held_up else []) == [error.rule for error in review(new, context, old=old).errors]
+
+
 def test_advice_without_time() -> None:
     """Without time rules that look at nodes are left out, which is said, but for those that deny."""
     context = a_context(cluster=ONE_ZONE)

@@ -95,6 +95,29 @@ def test_nodes(requirements: int, *, judged: bool) -> None:
     assert judged or "with 200 nodes" in costs.of_nodes
 
 
+WISH_500, WISH_700 = (of([a_constraint()], 200, affinity=wishes(count)) for count in (500, 700))
+TOLERATING, TOLERATING_MORE = (
+    of([a_constraint()] * 9, tolerations=[{"operator": "Exists"}] * count) for count in (1_200, 1_300)
+)
+
+
+@pytest.mark.parametrize(
+    ("costs", "labels_only", "on_nodes", "affordable"),
+    [
+        pytest.param(TOLERATING, False, False, True, id="2,400 entries each, for 9 constraints"),
+        pytest.param(TOLERATING_MORE, False, False, False, id="2,600 entries each, for 9 constraints"),
+        pytest.param(TOLERATING_MORE, True, False, True, id="a rule that reads labels alone"),
+        pytest.param(WISH_500, False, True, True, id="500 requirements of 200 nodes each"),
+        pytest.param(WISH_700, False, True, False, id="700 requirements of 200 nodes each"),
+        pytest.param(WISH_700, False, False, True, id="a rule that looks at no nodes"),
+    ],
+)
+def test_an_update(costs: ReviewCost, *, labels_only: bool, on_nodes: bool, affordable: bool) -> None:
+    """The new object and the stored one together may cost what one alone may."""
+    assert ("", "") == (costs.of_others, costs.of_nodes)
+    assert affordable == costs.affords(costs, labels_only=labels_only, on_nodes=on_nodes)
+
+
 @pytest.mark.parametrize(
     ("costs", "nodes", "pods", "reason"),
     [

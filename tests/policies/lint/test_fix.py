@@ -13,17 +13,18 @@ import pytest
 import yaml
 
 from policies.config.context import AdmissionContext
-from policies.config.loader import load_policies
+from policies.config.loader import build, load_policies
 from policies.config.spread_policy import Defaults, InjectAt, SpreadPolicy
 from policies.lint.fix import Fixing, FixResult
 from policies.lint.fix_targets import INJECTION
 from policies.lint.run import Selection
 from policies.model.constraint import Constraint, WhenUnsatisfiable
 from policies.model.version import KubernetesVersion
-from tests.builders import APP, a_constraint, a_pod, a_workload
+from tests.builders import APP, a_constraint, a_pod, a_policy, a_workload
 from webhook.admission.respond import Phase, respond
 
 OLD_ZONE, ZONE = "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"
+EXEMPTION = "topology-key-deprecated: old nodes"
 RENAMES = Selection(select=frozenset({"topology-key-deprecated"}))
 SOFT_ZONE = Constraint(topology_key=ZONE, max_skew=2, when_unsatisfiable=WhenUnsatisfiable.SCHEDULE_ANYWAY)
 
@@ -86,11 +87,38 @@ def test_one_in_the_way_stops_no_other() -> None:
 
 def test_exempt() -> None:
     """What an annotation takes out of force is not mended, until its last day is over."""
-    ignored = {"evenkeel.dev/ignore": "topology-key-deprecated: old nodes (until 2027-01-31)"}
+    ignored = {"evenkeel.dev/ignore": f"{EXEMPTION} (until 2027-01-31)"}
     web = spread(a_constraint(topologyKey=OLD_ZONE), annotations=ignored)
     days = [date(2027, 1, 31), date(2027, 2, 1)]
 
     assert [0, 1] == [len(fixed(a_fixing(today=day), web)[1].made) for day in days]
+
+
+@pytest.mark.parametrize(
+    ("spec", "made"),
+    [
+        pytest.param({"enforcement": "warn"}, 0, id="nothing is denied"),
+        pytest.param({"enforcement": "deny"}, 1, id="denied, annotations do not exempt"),
+        pytest.param({"enforcement": "deny", "annotationExemptions": "allowed"}, 0, id="annotations exempt"),
+    ],
+)
+def test_exempt_as_lint(spec: dict[str, Any], made: int) -> None:
+    """Only what lint exempts is left: where a policy denies whatever annotations say, they save nothing."""
+    spec = spec | {"rules": {"topology-key-deprecated": {"severity": "error"}}}
+    web = spread(a_constraint(topologyKey=OLD_ZONE), annotations={"evenkeel.dev/ignore": EXEMPTION})
+    result = fixed(a_fixing(build(a_policy(**spec))), web)[1]
+
+    assert made == len(result.made)
+    assert 1 - made == len(result.left.suppressed)
+
+
+def test_exception_of_a_policy() -> None:
+    """What an exception of a policy takes out of force is left as it is."""
+    exception = {"rules": ["topology-key-deprecated"], "names": ["web"], "reason": "moving"}
+    policy = build(a_policy(exceptions=[exception]))
+    objects = [spread(a_constraint(topologyKey=OLD_ZONE), name=name) for name in ("web", "api")]
+
+    assert ["Deployment api"] == [fix.title for fix in fixed(a_fixing(policy), *objects)[1].made]
 
 
 def test_unreadable() -> None:

@@ -11,6 +11,7 @@ from policies.lint.fix_targets import Fixable, fixes_of
 from policies.lint.run import Selection
 from policies.lint.workload_loader import load_manifests
 from policies.manifests.edits import Edit
+from policies.manifests.findings import Severity
 from policies.manifests.origins import BuiltObject
 from policies.manifests.rewrite import RewriteRefusal
 from tests.policies.lint.builds import FILES, OLD_ZONE, ZONE, a_build
@@ -23,6 +24,10 @@ EXEMPT = {"evenkeel.dev/ignore": "topology-key-deprecated: moving house"}
 def fix(*built: BuiltObject) -> FixResult:
     run = Fixing(context=CONTEXT, selection=RENAMES)
     return run.fix({}, built, FILES.__getitem__)
+
+
+def no_exemption(_workload: object, _found: object) -> bool:
+    return False
 
 
 @pytest.mark.parametrize(
@@ -71,8 +76,8 @@ def test_values_that_differ(values: tuple[int, int], expected: tuple[int, int]) 
     found = []
     for entry, value, position in zip(declared, values, (0, 1), strict=True):
         path = entry.kind.constraints_path.index(position).child("maxSkew")
-        found.append(Fixable(entry, "odd", path, "is odd", (Edit(path, 1, value),)))
-    repairs = list(fixes_of(found, declared, refused, today=None))
+        found.append(Fixable(entry, "odd", Severity.NOTE, path, "is odd", (Edit(path, 1, value),)))
+    repairs = list(fixes_of(found, declared, refused, no_exemption))
 
     assert expected == (len(repairs), len(refused))
     assert all("base/web.yaml:12" == str(repair.location) for repair in repairs)
@@ -82,7 +87,7 @@ def test_what_has_no_problem_changes_too() -> None:
     """An object of the same text is as the text makes it, wherever its constraint is."""
     declared = load_manifests([a_build("a"), a_build("b", patched=True)], CONTEXT).workloads
     path = declared[0].kind.constraints_path.index(0).child("maxSkew")
-    found = [Fixable(declared[0], "odd", path, "is odd", (Edit(path, 1, 2),))]
-    (repair,) = fixes_of(found, declared, [], today=None)
+    found = [Fixable(declared[0], "odd", Severity.NOTE, path, "is odd", (Edit(path, 1, 2),))]
+    (repair,) = fixes_of(found, declared, [], no_exemption)
 
     assert [0, 1] == [edits[0].path.segments[-2] for _, edits in repair.objects]

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from policies.lint.exemptions import Suppressed
 from policies.lint.merge_builds import common_message, merge_builds
-from policies.lint.run import LintResult, Suppressed
+from policies.lint.run import LintResult
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Build, Finding, Location, Severity
 

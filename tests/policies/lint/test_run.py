@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Any
 
 import pytest
 import yaml
 
 from policies.config.context import AdmissionContext
-from policies.config.loader import build
-from policies.lint.run import EXEMPTION_WITHOUT_EFFECT, LintResult, Selection, lint
+from policies.lint.run import Selection, lint
 from policies.manifests.documents import Document, load, objects
 from policies.manifests.findings import Severity
-from tests.builders import a_policy
+from policies.model.embedded import FIELD
+from tests.policies.lint.policy_runs import POD, RULE, linted
 
-RULE = "max-skew-not-positive"
 OWN = "selector-misses-own-pod"
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: web, namespace: shop%s}
-spec:
-  topologySpreadConstraints: [{maxSkew: 0, topologyKey: a/b, whenUnsatisfiable: DoNotSchedule}]
-"""
-EXEMPT = POD % ", annotations: {evenkeel.dev/ignore: 'max-skew-not-positive: why (until 2027-01-31)'}"
-
-
-def linted(text: str, **spec: Any) -> LintResult:
-    policies = (build(a_policy(**spec)),) if spec else ()
-    manifests = [entry for document in load(text, "a.yaml") for entry in objects(document)]
-    context = AdmissionContext(policies=policies)
-    return lint(manifests, context, selection=Selection(select=frozenset({RULE})), today=date(2027, 1, 31))
 
 
 @pytest.mark.parametrize(
@@ -68,44 +51,28 @@ def test_names_of_a_wrong_type(metadata: str, expected: list[str]) -> None:
     assert expected == [str(finding.path) for finding in result.findings if finding.rule == "wrong-type"]
 
 
-def test_exemptions() -> None:
-    """An exemption holds on its last day; one that is over is a finding of its own."""
-    held, over = linted(EXEMPT), linted(EXEMPT.replace("01-31", "01-30"))
-
-    assert ([], 1) == (held.findings, len(held.suppressed))
-    assert {RULE, EXEMPTION_WITHOUT_EFFECT} == {finding.rule for finding in over.findings}
+PLAIN_POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}
+ZERO = {"maxSkew": 0, "topologyKey": "a/b", "whenUnsatisfiable": "DoNotSchedule"}
+TERMS = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": ""}] * 300}}
+RESOURCE = {"apiVersion": "monitoring.coreos.com/v1", "kind": "Prometheus", "metadata": {"name": "web"}}
 
 
 @pytest.mark.parametrize(
-    ("spec", "in_force", "reason"),
+    ("obj", "expected"),
     [
-        pytest.param({"enforcement": "warn"}, False, "why (until 2027-01-31)", id="nothing is denied"),
-        pytest.param({"enforcement": "deny"}, True, "", id="denied, annotations do not exempt"),
-        pytest.param(
-            {"enforcement": "deny", "annotationExemptions": "allowed"},
-            False,
-            "why (until 2027-01-31)",
-            id="denied, annotations exempt",
-        ),
-        pytest.param(
-            {"rules": {RULE: {"severity": "warning"}}}, False, "why (until 2027-01-31)", id="a warning"
-        ),
-        pytest.param(
-            {"exceptions": [{"rules": [RULE], "names": ["web"], "reason": "moving"}]},
-            False,
-            "moving (policy production)",
-            id="an exception of the policy",
-        ),
+        pytest.param(PLAIN_POD | {"spec": {FIELD: [ZERO] * 255}}, 0, id="255 errors"),
+        pytest.param(PLAIN_POD | {"spec": {FIELD: [ZERO] * 300}}, 2, id="300 of 2 rules"),
+        pytest.param(PLAIN_POD | {"spec": {"affinity": TERMS}}, 1, id="300 terms"),
+        pytest.param(RESOURCE | {"spec": {FIELD: [ZERO] * 300}}, 2, id="a custom resource"),
     ],
 )
-def test_exemptions_hold_as_at_admission(spec: dict[str, Any], in_force: bool, reason: str) -> None:  # noqa: FBT001
-    """With the policy of the cluster, the linter tells before the merge what admission denies after it."""
-    result = linted(EXEMPT, **spec)
+def test_errors_that_are_not_listed(obj: dict[str, Any], expected: int) -> None:
+    """Where errors are left out, the object is listed as one that was not judged to its end."""
+    result = lint(objects(Document(obj, "a.yaml", 0)), AdmissionContext(policies=()))
 
-    assert ({RULE, EXEMPTION_WITHOUT_EFFECT} if in_force else set()) == {
-        finding.rule for finding in result.findings
-    }
-    assert ([] if in_force else [reason]) == [entry.reason for entry in result.suppressed]
+    assert [("Pod web" if obj["kind"] == "Pod" else "Prometheus web")] * expected == [
+        entry.title for entry in result.cut
+    ]
 
 
 @pytest.mark.parametrize(("line", "fixable"), [(1, True), (0, False)])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from policies.manifests.documents import Document, load, objects
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath
+from tests.policies.manifests.manifest_texts import paths_of, yaml_texts
 
 
 def values(source: str | bytes) -> list[Any]:
@@ -71,6 +72,35 @@ def test_line_of_yaml(segments: tuple[str | int, ...], expected: int, ending: st
     (document,) = load(MANIFEST.replace("\n", ending), "f.yaml")
 
     assert expected == line(document, *segments)
+
+
+@given(st.lists(yaml_texts(), min_size=1, max_size=3))
+def test_lines_are_those_of_the_nodes(written: list[tuple[dict[str, Any], str]]) -> None:
+    """The lines that the reader kept are those that a second look at the text finds."""
+    documents = load("".join(f"---\n{text}\n" for _, text in written), "f.yaml", lines_before=7)
+
+    assert [value for value, _ in written] == [document.value for document in documents]
+    for document in documents:
+        paths = [FieldPath(), *paths_of(document.value), FieldPath(("missing",))]
+        expected = [document.nodes.line_of(path.segments) for path in paths]
+        assert expected == [document.line_of(path) for path in paths]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("a: &x\n  b: 1\nc: *x\nd:\n  e: 1\n", id="an alias"),
+        pytest.param("a: &x\n  b: 1\nc:\n  <<: *x\n  d: 1\n", id="a merge"),
+        pytest.param("a: 1\nb: 2\na:\n  c: 1\nd:\n  e: 1\n", id="a duplicate key"),
+        pytest.param("a:\n" + "- b: 1\n" * 2000 + "c:\n  d: 1\n", id="a long one"),
+    ],
+)
+def test_lines_of_values_in_another_order(text: str) -> None:
+    """Where values are not in the order of the text, or are many, their lines are right all the same."""
+    (document,) = load(text, "f.yaml")
+    paths = paths_of(document.value)
+
+    assert [document.nodes.line_of(path.segments) for path in paths] == list(map(document.line_of, paths))
 
 
 def test_line_of_json() -> None:

@@ -30,9 +30,7 @@ NESTED = ("base", "base/prod")
 )
 def test_what_goes_with_a_copy(folders: tuple[str, ...], folder: str, elsewhere: str, expected: bool) -> None:  # noqa: FBT001
     """Its own part of the repository and the folders around it, by buckets and by sums."""
-    copies = Copies()
-    for each in folders:
-        copies.add("web", each)
+    copies = Copies(("web", each) for each in folders)
     places: FolderIndex[set[str]] = FolderIndex(set)
     for bucket in places.buckets_for(elsewhere):
         bucket.add("hpa")

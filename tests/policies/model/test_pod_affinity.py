@@ -6,9 +6,16 @@ from typing import Any
 
 import pytest
 
-from policies.model.pod_affinity import affinity_errors, self_separations
+from policies.model.pod_affinity import AffinityTerm
+from policies.model.workload import Workload
 from tests.builders import APP, a_pod
 from tests.policies.model.workloads import workload_of
+
+
+def separations(workload: Workload) -> list[AffinityTerm]:
+    """Return the terms that keep a workload's replicas apart."""
+    return list(workload.pod_affinity.separations(workload.namespace, workload.template.labels))
+
 
 TERM = {"topologyKey": "zone", "labelSelector": {"matchLabels": APP}}
 
@@ -34,7 +41,7 @@ def test_self_separations(term: Any, expected: list[str]) -> None:
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     workload = workload_of(a_pod(spec={"affinity": affinity}))
 
-    assert expected == [found.topology_key for found in self_separations(workload)]
+    assert expected == [found.topology_key for found in separations(workload)]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +49,7 @@ def test_self_separations(term: Any, expected: list[str]) -> None:
 )
 def test_without_terms(affinity: Any) -> None:
     """Nothing, or something else, keeps no replicas apart."""
-    assert [] == list(self_separations(workload_of(a_pod(spec={"affinity": affinity}))))
+    assert [] == separations(workload_of(a_pod(spec={"affinity": affinity})))
 
 
 WEIGHTED = {"weight": 1, "podAffinityTerm": TERM}
@@ -118,15 +125,8 @@ def test_errors_of_preferred_terms(term: Any, expected: list[str]) -> None:
     assert expected == errors(PREFERRED, term)
 
 
-def test_errors_of_a_newer_release() -> None:
-    """A field that a newer release may have brought is none, whatever else is wrong."""
-    affinity = {"podAffinity": {REQUIRED: [TERM | {"newest": 1}]}}
-
-    assert [] == affinity_errors(workload_of(a_pod(spec={"affinity": affinity})), strict=False)
-
-
 def errors(name: str, term: Any) -> list[str]:
     """Return the fields of the errors in an entry, from the entry on."""
     workload = workload_of(a_pod(spec={"affinity": {"podAntiAffinity": {name: [term]}}}))
     way = f"spec.affinity.podAntiAffinity.{name}[0]"
-    return [str(error.path).removeprefix(way).removeprefix(".") for error in affinity_errors(workload)]
+    return [str(error.path).removeprefix(way).removeprefix(".") for error in workload.pod_affinity.errors]

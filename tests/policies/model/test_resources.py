@@ -11,13 +11,9 @@ from hypothesis import strategies as st
 
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.resources import is_compared, pod_requests
+from tests.policies.model.containers import a_container
 
 SPEC = FieldPath(("spec",))
-
-
-def _container(cpu: str | None = None, *, name: str = "c", **fields: Any) -> dict[str, Any]:
-    resources = {} if cpu is None else {"resources": {"requests": {"cpu": cpu}}}
-    return {"name": name, **resources, **fields}
 
 
 def _limited(**limits: str) -> dict[str, Any]:
@@ -27,14 +23,14 @@ def _limited(**limits: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
-        pytest.param({"containers": [_container("100m")]}, {"cpu": 100}, id="100m: one"),
+        pytest.param({"containers": [a_container("100m")]}, {"cpu": 100}, id="100m: one"),
         pytest.param(
-            {"containers": [_container("100m"), _container("1")]}, {"cpu": 1100}, id="100m + 1: sum"
+            {"containers": [a_container("100m"), a_container("1")]}, {"cpu": 1100}, id="100m + 1: sum"
         ),
         pytest.param(
-            {"containers": [_container("0.5m")] * 2}, {"cpu": 1}, id="0.5m + 0.5m: 1m, rounded once"
+            {"containers": [a_container("0.5m")] * 2}, {"cpu": 1}, id="0.5m + 0.5m: 1m, rounded once"
         ),
-        pytest.param({"containers": [_container("0"), _container()]}, {}, id="0 + nothing: nothing"),
+        pytest.param({"containers": [a_container("0"), a_container()]}, {}, id="0 + nothing: nothing"),
         pytest.param({"containers": [_limited(cpu="1")]}, {"cpu": 1000}, id="limit 1 stands in"),
         pytest.param(
             {
@@ -46,17 +42,17 @@ def _limited(**limits: str) -> dict[str, Any]:
             id="request 0 keeps limit 1 out",
         ),
         pytest.param(
-            {"containers": [_container("1")], "initContainers": [_container("3"), _container("2")]},
+            {"containers": [a_container("1")], "initContainers": [a_container("3"), a_container("2")]},
             {"cpu": 3000},
             id="init 3, 2; app 1: 3",
         ),
         pytest.param(
             {
-                "containers": [_container("1")],
+                "containers": [a_container("1")],
                 "initContainers": [
-                    _container("1", restartPolicy="Always"),
-                    _container("4"),
-                    _container("2", restartPolicy="Always"),
+                    a_container("1", restartPolicy="Always"),
+                    a_container("4"),
+                    a_container("2", restartPolicy="Always"),
                 ],
             },
             {"cpu": 5000},
@@ -64,20 +60,20 @@ def _limited(**limits: str) -> dict[str, Any]:
         ),
         pytest.param(
             {
-                "containers": [_container("3")],
-                "initContainers": [_container("1", restartPolicy="Always"), _container("2")],
+                "containers": [a_container("3")],
+                "initContainers": [a_container("1", restartPolicy="Always"), a_container("2")],
             },
             {"cpu": 4000},
             id="sidecar 1, init 2; app 3: 1 + 3",
         ),
         pytest.param(
-            {"containers": [_container("1")], "overhead": {"cpu": "250m", "memory": "1Ki"}},
+            {"containers": [a_container("1")], "overhead": {"cpu": "250m", "memory": "1Ki"}},
             {"cpu": 1250, "memory": 1024},
             id="1 and overhead 250m",
         ),
         pytest.param(
             {
-                "containers": [_container("1")],
+                "containers": [a_container("1")],
                 "resources": {"requests": {"cpu": "3"}},
                 "overhead": {"cpu": "1"},
             },
@@ -85,7 +81,7 @@ def _limited(**limits: str) -> dict[str, Any]:
             id="pod 3 before 1, overhead 1",
         ),
         pytest.param(
-            {"containers": [_container("1")], "resources": {"limits": {"cpu": "3", "memory": "5"}}},
+            {"containers": [a_container("1")], "resources": {"limits": {"cpu": "3", "memory": "5"}}},
             {"cpu": 1000, "memory": 5},
             id="pod limits stand in where nobody requests",
         ),
@@ -120,104 +116,9 @@ def test_requests(spec: dict[str, Any], expected: dict[str, int]) -> None:
 
 def test_pods_of_a_shape_share_their_requests() -> None:
     """The requests of equal pods are one object: a cluster has few shapes and many pods."""
-    one, other = (pod_requests({"containers": [_container("70m")]}, SPEC, ErrorList()) for _ in range(2))
+    one, other = (pod_requests({"containers": [a_container("70m")]}, SPEC, ErrorList()) for _ in range(2))
 
     assert one is other
-
-
-def _status(name: str, allocated: str, actual: str) -> dict[str, Any]:
-    resources = {"requests": {"cpu": actual}}
-    return {"name": name, "allocatedResources": {"cpu": allocated}, "resources": resources}
-
-
-@pytest.mark.parametrize(
-    ("statuses", "reason", "expected"),
-    [
-        pytest.param([_status("a", "1", "1"), _status("b", "2", "2")], None, 3000, id="spec 1, 2; as asked"),
-        pytest.param([_status("b", "2000m", "2")], None, 3000, id="spec 1, 2; written otherwise"),
-        pytest.param([_status("a", "3", "1")], "Deferred", 5000, id="spec 1, 2; a allocated 3"),
-        pytest.param([_status("a", "1", "4")], None, 6000, id="spec 1, 2; a still uses 4"),
-        pytest.param([_status("b", "1", "1")], None, 3000, id="spec 1, 2; b is to grow from 1"),
-        pytest.param([_status("b", "1", "1")], "Infeasible", 2000, id="spec 1, 2; b cannot grow from 1"),
-        pytest.param(
-            [{"name": "a"}, {"name": "b", "resources": {}}], None, 3000, id="spec 1, 2; says nothing"
-        ),
-        pytest.param(
-            [{"name": "a", "allocatedResources": {"cpu": "7"}}],
-            None,
-            3000,
-            id="spec 1, 2; 7 without resources",
-        ),
-        pytest.param(
-            [{"name": "b", "resources": {}}], "Infeasible", 1000, id="spec 1, 2; b cannot grow from nothing"
-        ),
-    ],
-)
-def test_a_resize_holds_the_larger_amount(statuses: list[Any], reason: str | None, expected: int) -> None:
-    """While a bound pod is resized it takes the larger of what it asks for and what it holds."""
-    spec = {"containers": [_container("1", name="a"), _container("2", name="b")]}
-    conditions = [{"type": "PodResizePending", "reason": reason}] if reason else []
-    status = {"containerStatuses": statuses, "conditions": conditions}
-    found = ErrorList()
-
-    assert (("cpu", expected),) == pod_requests(spec, SPEC, found, status=status)
-    assert [] == found.errors
-
-
-_SIDECAR = {"restartPolicy": "Always"}
-
-
-@pytest.mark.parametrize(
-    ("fields", "status", "expected"),
-    [
-        pytest.param(
-            {}, {"initContainerStatuses": [_status("i", "7", "7")]}, 2000, id="init 2: never resized"
-        ),
-        pytest.param(
-            {"initContainers": [_container("2", name="i", **_SIDECAR)]},
-            {"initContainerStatuses": [_status("i", "7", "7")]},
-            8000,
-            id="sidecar 2, holds 7: 1 + 7",
-        ),
-        pytest.param(
-            {"resources": {"requests": {"cpu": "3"}}},
-            {"resources": {"requests": {"cpu": "4"}}, "allocatedResources": {"cpu": "5"}},
-            5000,
-            id="pod 3, uses 4, allocated 5",
-        ),
-        pytest.param(
-            {"resources": {"requests": {"cpu": "3"}}},
-            {"allocatedResources": {"cpu": "5"}},
-            3000,
-            id="pod 3, allocated 5 without resources",
-        ),
-        pytest.param(
-            {"resources": {"requests": {"cpu": "3"}}},
-            {
-                "resources": {},
-                "allocatedResources": {"cpu": "1", "memory": "9"},
-                "conditions": [{"type": "PodResizePending", "reason": "Infeasible"}],
-            },
-            1000,
-            id="pod 3, cannot grow from 1; memory it did not ask for",
-        ),
-        pytest.param(
-            {"resources": {"limits": {"memory": "5"}, "requests": {"memory": "5"}}},
-            {"resources": {"requests": {"cpu": "9", "memory": "5"}}},
-            9000,
-            id="pod limits memory: cpu 2 of containers is the pod's, uses 9",
-        ),
-    ],
-)
-def test_a_resize_of_a_pod_and_its_init_containers(
-    fields: dict[str, Any], status: dict[str, Any], expected: int
-) -> None:
-    """What a pod as a whole and its sidecars hold counts, what other init containers held does not."""
-    spec = {"containers": [_container("1")], "initContainers": [_container("2", name="i")], **fields}
-    found = ErrorList()
-
-    assert expected == dict(pod_requests(spec, SPEC, found, status=status))["cpu"]
-    assert [] == found.errors
 
 
 @pytest.mark.parametrize(

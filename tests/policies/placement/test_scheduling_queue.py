@@ -56,6 +56,18 @@ def test_how_many_replicas(kind: str, running: int, count: int | None, expected:
     assert expected == len(queue_replicas(workload, context, count=count).pods)
 
 
+@pytest.mark.parametrize("replicas", [-1, "3", 1.5, True, 10**10])
+def test_no_possible_number(replicas: object) -> None:
+    """A number of replicas that no workload can have is a mistake, unless another number is named."""
+    workload = a_workload("StatefulSet")
+    workload["spec"]["replicas"] = replicas
+    with pytest.raises(PlacementError) as caught:
+        queue_replicas(workload, _context())
+
+    assert ["spec.replicas"] == [str(error.path) for error in caught.value.errors]
+    assert 2 == len(queue_replicas(workload, _context(), count=2).pods)
+
+
 def test_a_daemon_set_is_refused() -> None:
     """No scheduler chooses the node of such a pod."""
     with pytest.raises(PlacementError) as caught:

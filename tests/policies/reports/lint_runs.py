@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from hypothesis import strategies as st
 
-from policies.lint.run import LintResult, Suppressed
+from policies.lint.exemptions import Suppressed
+from policies.lint.run import LintResult
 from policies.manifests.fields import FieldPath, Key
 from policies.manifests.findings import Finding, Location, Severity
 from policies.manifests.skipped import FailOnSkipped, Skipped, SkipReason, SourceKind
@@ -132,13 +133,20 @@ _SKIPPED = (
         reason=SkipReason.ENCRYPTED,
         message="is encrypted with SOPS",
     ),
+    Skipped(
+        location=Location("b.yaml", 7),
+        kind=SourceKind.OBJECT,
+        reason=SkipReason.LIMIT_EXCEEDED,
+        message="256 or more errors of odd-skew: others are not listed",
+        title="Deployment b",
+    ),
 )
 #: A run with everything that a report may tell.
 RUN = LintRun(
     result=_RESULT,
     tool_version="1.2.3",
     files=("deploy/web.yaml", "b.yaml", "clean.yaml"),
-    skipped=_SKIPPED,
+    skipped_sources=_SKIPPED,
     known=2,
     rules={"odd-skew": a_rule(), "even-label": a_rule("even-label", Severity.NOTE)},
     source=lambda file: WEB.split("\n") if file == "deploy/web.yaml" else (),
@@ -188,7 +196,7 @@ HOSTILE_RUNS = st.builds(
     ),
     tool_version=st.just("1.2.3"),
     files=st.lists(TEXTS, max_size=2).map(tuple),
-    skipped=st.lists(_HOSTILE_SKIPPED, max_size=3).map(tuple),
+    skipped_sources=st.lists(_HOSTILE_SKIPPED, max_size=3).map(tuple),
     fail_on=st.none() | st.sampled_from(Severity),
     fail_on_skipped=st.sampled_from(FailOnSkipped),
     rules=st.just({"odd-skew": a_rule()}),

@@ -15,7 +15,7 @@ from tests.policies.reports.lint_runs import CLEAN, RUN
 MILD = replace(
     RUN,
     result=LintResult([found for found in RUN.findings if found.severity is not Severity.ERROR]),
-    skipped=(),
+    skipped_sources=(),
 )
 
 
@@ -45,7 +45,7 @@ def test_failed_by_what_was_skipped(
     fail_on: Severity | None, fail_on_skipped: FailOnSkipped, *, expected: bool
 ) -> None:
     """A chart that is named must be read, unless skipped things or everything may pass."""
-    run = replace(CLEAN, skipped=RUN.skipped, fail_on=fail_on, fail_on_skipped=fail_on_skipped)
+    run = replace(CLEAN, skipped_sources=RUN.skipped, fail_on=fail_on, fail_on_skipped=fail_on_skipped)
 
     assert (expected, expected) == (run.incomplete, run.failed)
 

@@ -37,15 +37,16 @@ def test_asides() -> None:
 
 def test_skipped() -> None:
     """How much was skipped, and what was for the same reason together, with everything that it needs."""
-    assert "3 charts, 1 HelmRelease and 1 file were skipped" == skipped_count(RUN)
+    assert "3 charts, 1 HelmRelease, 1 file and 1 object were skipped" == skipped_count(RUN)
     assert "" == skipped_count(CLEAN)
     twice = [replace(RUN.skipped[0], message=f"release {name}") for name in "ab"]
-    assert "1 chart was skipped" == skipped_count(replace(CLEAN, skipped=twice))
+    assert "1 chart was skipped" == skipped_count(replace(CLEAN, skipped_sources=twice))
     assert [
         (Severity.WARNING, "apps/web.yaml:4"),
+        (Severity.WARNING, "b.yaml:7"),
         (Severity.WARNING, "charts/a/Chart.yaml, charts/b/Chart.yaml"),
         (Severity.ERROR, "charts/shop/Chart.yaml"),
         (Severity.NOTE, "secrets.yaml"),
     ] == [(severity, places) for severity, places, _ in skipped_groups(RUN)]
     needed = "common 2.x.x from oci://example.com/charts, redis 1.0.0 from https://example.com"
-    assert list(skipped_groups(RUN))[1][2].endswith(f": {needed}")
+    assert list(skipped_groups(RUN))[2][2].endswith(f": {needed}")

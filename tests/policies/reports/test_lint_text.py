@@ -82,7 +82,7 @@ def test_color_and_width() -> None:
 def test_details_of_the_summary(details: Details, expected: int) -> None:
     """A quiet run has no summary, but what was asked for."""
     result = LintResult(RUN.findings[:2], skipped={"single-domain": "needs nodes"})
-    run = replace(RUN, result=result, skipped=())
+    run = replace(RUN, result=result, skipped_sources=())
 
     assert expected == len(summary(run, details).splitlines())
     assert ("single-domain" in summary(run, replace(details, verbose=True))) is (not details.quiet)
@@ -96,7 +96,7 @@ def test_a_quiet_run_tells_what_was_skipped() -> None:
 def test_statistics() -> None:
     """The rule with the most findings comes first."""
     findings = [replace(RUN.findings[0], rule=rule) for rule in ["b", *["c"] * 12, "a"]]
-    run = replace(RUN, result=LintResult(findings), skipped=())
+    run = replace(RUN, result=LintResult(findings), skipped_sources=())
 
     assert ["12  c", " 1  a", " 1  b"] == summary(run, Details(statistics=True)).splitlines()[:3]
 

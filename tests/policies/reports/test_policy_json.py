@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from importlib import resources
 
 import jsonschema
 
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Finding, Location, Severity
+from policies.reports.generate_schemas import report_schemas
 from policies.reports.policy_json import SCHEMA, render
 from tests.policies.reports.findings import FINDINGS
 
-FORM = json.loads(resources.files("policies.reports").joinpath("policy_check.schema.json").read_text())
+FORM = report_schemas()["policy_check.schema.json"]
 VALIDATOR = jsonschema.Draft202012Validator(FORM)
 
 

@@ -19,6 +19,7 @@ from policies.placement.scheduling_queue import (
     simulate_queue,
 )
 from policies.reports import simulate_text
+from policies.scheduler.node_sampling import ADAPTIVE
 from tests.builders import a_constraint, a_workload
 from tests.policies.reports.explanations import SOFT, a_spread_pod
 from tests.policies.reports.verdicts import a_node
@@ -45,6 +46,12 @@ def _runs(nodes: list[dict[str, Any]], stop: Callable[[], bool] = lambda: False)
     return simulate_queue(queue, SimulationSettings(seed=1, runs=20), choose=Random(1).choice, stop=stop)
 
 
+def _large(percentage: int | None) -> SimulatedQueue:
+    nodes = [a_node(f"n{number:03}", "abc"[number % 3]) for number in range(150)]
+    queue = queue_replicas(a_workload("StatefulSet"), _context(nodes), count=2)
+    return simulate_queue(queue, SimulationSettings(percentage=percentage))
+
+
 def _stopped() -> SimulatedQueue:
     asked = count()
     return _runs(MANY, stop=lambda: next(asked) > 10)
@@ -64,6 +71,8 @@ def _pods() -> SimulatedQueue:
         pytest.param("simulate_many.txt", _replicas(MANY, 45), id="many domains and nodes"),
         pytest.param("simulate_none.txt", _replicas(CORDONED, 0), id="nothing to schedule"),
         pytest.param("simulate_queue.txt", _pods(), id="pods one by one"),
+        pytest.param("simulate_some_nodes.txt", _large(ADAPTIVE), id="the search stops early"),
+        pytest.param("simulate_all_nodes.txt", _large(None), id="it does not, though the scheduler's would"),
         pytest.param("simulate_runs.txt", _runs(CORDONED[:2] + MANY[:2]), id="several runs"),
         pytest.param("simulate_stopped.txt", _stopped(), id="stopped in the second run"),
         pytest.param(

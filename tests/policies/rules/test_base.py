@@ -31,7 +31,7 @@ OF_DOCUMENTS = {
 #: Modules that name a rule besides its own, because it is there that what the rule is about is read.
 REPORTED_BY_READERS = {
     ("policies/config/enforcement.py", "unschedulable"),
-    ("policies/lint/run.py", "exemption-without-effect"),
+    ("policies/lint/exemptions.py", "exemption-without-effect"),
     ("policies/manifests/fields.py", "unknown-field"),
     ("policies/manifests/fields.py", "wrong-type"),
     ("policies/manifests/skipped.py", "unreadable"),

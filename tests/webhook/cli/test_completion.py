@@ -39,7 +39,7 @@ MISSING = ["plain,selector-misses-own-pod", "plain,selector-missing"]
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        pytest.param("evenkeel s", ["plain,score", "plain,serve", "plain,snapshot"], id="commands"),
+        pytest.param("evenkeel se", ["plain,serve"], id="commands"),
         pytest.param(
             "evenkeel lint --fail", ["plain,--fail-on", "plain,--fail-on-skipped"], id="an option of lint"
         ),

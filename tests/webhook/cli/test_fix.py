@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -123,26 +124,23 @@ def test_stdin_with_diff(fix: Any) -> None:
 @pytest.mark.parametrize(
     ("fail_on", "code"), [("error", 1), ("never", 0)], ids=["an error is left", "nothing counts"]
 )
-def test_what_is_left(fix: Any, fail_on: str, code: int) -> None:
+def test_what_is_left(fix: Any, fail_on: str, code: int, wording: Callable[[str], str]) -> None:
     """What cannot be mended counts as it does for lint."""
     Path("web.yaml").write_text(WEB.replace("maxSkew: 1", "maxSkew: 0"))
     result = fix("web.yaml", "--fail-on", fail_on)
 
     assert code == result.exit_code
-    assert "left, see evenkeel lint" in result.stderr
+    assert wording(result.stderr) == result.stderr
 
 
-def test_refusal_is_told(fix: Any) -> None:
+def test_refusal_is_told(fix: Any, wording: Callable[[str], str]) -> None:
     """A value that others share is left alone, with its line."""
     shared = WEB.replace(OLD_ZONE, f"&zone {OLD_ZONE}")
     Path("web.yaml").write_text(shared)
     result = fix(*RENAMES)
 
     assert shared == Path("web.yaml").read_text()
-    assert (
-        "web.yaml:13: Deployment web: not fixed (topology-key-deprecated): line 13: the value has an anchor"
-        in result.stderr
-    )
+    assert wording(result.stderr) == result.stderr
 
 
 def test_inject(fix: Any) -> None:
@@ -188,7 +186,9 @@ def test_broken_files_stop_no_other(fix: Any) -> None:
     assert "a.yaml:1: " in result.stderr
 
 
-def test_one_that_cannot_be_written_stops_no_other(fix: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_cannot_be_written_stops_no_other(
+    fix: Any, monkeypatch: pytest.MonkeyPatch, wording: Callable[[str], str]
+) -> None:
     """A file that cannot be replaced is told and makes exit code 2; the others are mended."""
     for name in ("a.yaml", "b.yaml"):
         Path(name).write_text(WEB)
@@ -203,40 +203,42 @@ def test_one_that_cannot_be_written_stops_no_other(fix: Any, monkeypatch: pytest
     result = fix(*RENAMES)
 
     assert (2, WEB, FIXED) == (result.exit_code, Path("a.yaml").read_text(), Path("b.yaml").read_text())
-    assert "a.yaml: Permission denied; nothing in it is fixed\n" in result.stderr
-    assert "fixed 1 problem in 1 file, 1 problem not fixed: 1 file cannot be written" in result.stderr
+    assert wording(result.stderr) == result.stderr
 
 
-def test_a_read_only_file(fix: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_only_file(fix: Any, monkeypatch: pytest.MonkeyPatch, wording: Callable[[str], str]) -> None:
     """It stays as it is, though its folder would let us replace it, and that is said."""
     Path("web.yaml").write_text(WEB)
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "web.yaml" or mode != os.W_OK)
     result = fix(*RENAMES)
 
     assert (2, WEB) == (result.exit_code, Path("web.yaml").read_text())
-    assert "web.yaml: is read-only" in result.stderr
-    assert "nothing to fix" not in result.stderr
-    assert "1 problem not fixed: 1 file cannot be written" in result.stderr
+    assert wording(result.stderr) == result.stderr
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code"),
     [
-        pytest.param(
-            ["."], 0, ["chart skipped", "kustomization skipped", "encrypted with"], id="0: a folder"
-        ),
-        pytest.param(["shop"], 0, ["chart skipped"], id="0: what fix never does"),
-        pytest.param(["over"], 2, ["kustomization skipped"], id="2: a kustomization that is named"),
-        pytest.param([".", "--fail-on-skipped", "any"], 2, ["encrypted with"], id="2: all must be read"),
-        pytest.param(["broken.yaml"], 2, ["broken.yaml:2: "], id="2: a broken file"),
-        pytest.param(["broken.yaml", "--fail-on", "never"], 0, ["broken.yaml:2: "], id="0: never fail"),
-        pytest.param(["broken.yaml", "--ignore", "unreadable"], 0, ["file skipped"], id="0: ignored"),
-        pytest.param(["nowhere.yaml", "--fail-on", "never"], 2, ["nowhere.yaml: "], id="2: no such file"),
-        pytest.param(["-"], 2, ["standard input skipped"], id="2: an empty pipe"),
+        pytest.param(["."], 0, id="0: a folder"),
+        pytest.param(["shop"], 0, id="0: what fix never does"),
+        pytest.param(["over"], 2, id="2: a kustomization that is named"),
+        pytest.param([".", "--fail-on-skipped", "any"], 2, id="2: all must be read"),
+        pytest.param(["broken.yaml"], 2, id="2: a broken file"),
+        pytest.param(["broken.yaml", "--fail-on", "never"], 0, id="0: never fail"),
+        pytest.param(["broken.yaml", "--ignore", "unreadable"], 0, id="0: ignored"),
+        pytest.param(["nowhere.yaml", "--fail-on", "never"], 2, id="2: no such file"),
+        pytest.param(["-"], 2, id="2: an empty pipe"),
     ],
 )
-def test_what_is_skipped(fix: Any, arguments: list[str], code: int, told: list[str]) -> None:
+def test_what_is_skipped(
+    fix: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    code: int,
+    wording: Callable[[str], str],
+) -> None:
     """It is told as lint tells it, and the exit codes are the same."""
+    monkeypatch.setenv("PATH", "")  # Else kustomize or kubectl has its own words.
     for name, text in {
         "shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
         "over/kustomization.yaml": "resources: [web.yaml]\n",
@@ -249,7 +251,7 @@ def test_what_is_skipped(fix: Any, arguments: list[str], code: int, told: list[s
     result = fix(*arguments)
 
     assert code == result.exit_code
-    assert all(text in result.stderr for text in told)
+    assert wording(result.stderr) == result.stderr
 
 
 PATCH = """\

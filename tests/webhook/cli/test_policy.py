@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "broken.yaml": "a: b: c",
     }.items():
         (tmp_path / name).write_text(text)
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "shop"}}
+    (tmp_path / "cluster.json").write_text(json.dumps({"kind": "List", "items": [service]}))
+    (tmp_path / "none").mkdir()
     (tmp_path / "binary.yaml").write_bytes(b"\x7fELF\x02\x01\xff\xfe")
     (tmp_path / "huge.yaml").write_text("a: " + "x" * 3_000_000)
     return tmp_path
@@ -69,44 +73,33 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "line"),
+    ("arguments", "code"),
     [
-        pytest.param(["clean.yaml"], 0, "1 document checked, no errors", id="clean"),
-        pytest.param(
-            ["policy.yaml", "config.yaml"], 0, "2 documents checked, no errors", id="notes and warnings"
-        ),
-        pytest.param(["builtin:soft-spread"], 0, "1 document checked, no errors", id="a built-in one"),
-        pytest.param(
-            ["clean.yaml", "clean.yaml"], 0, "1 document checked, no errors", id="the same file twice"
-        ),
-        pytest.param(
-            ["wrong.yaml"],
-            1,
-            'wrong.yaml:4: spec.enforcement: Unsupported value: "enforce"',
-            id="an error",
-        ),
-        pytest.param(
-            ["clean.yaml", "nope.yaml"], 2, "nope.yaml: No such file or directory", id="no such file"
-        ),
-        pytest.param(["broken.yaml"], 2, "broken.yaml:1: is not YAML: column 5:", id="no YAML"),
-        pytest.param(["binary.yaml"], 2, "binary.yaml:1: is not text: the byte 0xff", id="binary"),
-        pytest.param(["empty.yaml"], 2, "empty.yaml: holds no SpreadPolicy", id="empty"),
-        pytest.param(["huge.yaml"], 2, "huge.yaml:1: kind: ", id="a line of 3 MB"),
-        pytest.param(["deployment.yaml"], 2, "deployment.yaml:2: kind: ", id="a Deployment"),
-        pytest.param(["builtin:x"], 2, "builtin:x: no built-in policy", id="no such built-in"),
-        pytest.param(["a\x00b"], 2, '"a\\u0000b": ', id="a name that no file can have"),
-        pytest.param(
-            ["wrong.yaml", "broken.yaml"], 2, "wrong.yaml:4: spec.enforcement", id="an error, and no YAML"
-        ),
+        pytest.param(["clean.yaml"], 0, id="clean"),
+        pytest.param(["policy.yaml", "config.yaml"], 0, id="notes and warnings"),
+        pytest.param(["builtin:soft-spread"], 0, id="a built-in one"),
+        pytest.param(["clean.yaml", "clean.yaml"], 0, id="the same file twice"),
+        pytest.param(["wrong.yaml"], 1, id="an error"),
+        pytest.param(["clean.yaml", "nope.yaml"], 2, id="no such file"),
+        pytest.param(["broken.yaml"], 2, id="no YAML"),
+        pytest.param(["binary.yaml"], 2, id="binary"),
+        pytest.param(["empty.yaml"], 2, id="empty"),
+        pytest.param(["huge.yaml"], 2, id="a line of 3 MB"),
+        pytest.param(["deployment.yaml"], 2, id="a Deployment"),
+        pytest.param(["builtin:x"], 2, id="no such built-in"),
+        pytest.param(["a\x00b"], 2, id="a name that no file can have"),
+        pytest.param(["wrong.yaml", "broken.yaml"], 2, id="an error, and no YAML"),
+        pytest.param(["policy.yaml", "--scheduler-config", "config.yaml"], 0, id="defaults switched off"),
+        pytest.param(["policy.yaml", "--cluster", "cluster.json"], 0, id="no pods are left alone"),
+        pytest.param(["none"], 2, id="an empty folder"),
     ],
 )
-def test_check(folder: Path, arguments: list[str], code: int, line: str) -> None:
+def test_check(folder: Path, arguments: list[str], code: int, wording: Callable[[str], str]) -> None:
     """Every input gets its line and its exit code; nothing but lines with a place goes to stderr."""
     result = run("check", *arguments)
 
     assert code == result.exit_code
-    assert any(found.startswith(line) for found in result.output.splitlines())
-    assert all(len(found) < 300 for found in result.output.splitlines())
+    assert wording(result.output) == result.output
     assert bool(result.stderr) == (code > 0)
 
 
@@ -116,13 +109,8 @@ def test_check_folder(folder: Path) -> None:
     (folder / "below/clean.yml").write_text(CLEAN)
     (folder / "below/deployment.json").write_text('{"kind": "Deployment"}')
     (folder / "below/.git/broken.yaml").write_text("a: b: c")
-    (folder / "none").mkdir()
 
     assert 0 == run("check", "below").exit_code
-    assert (2, "none: holds no SpreadPolicy and no KubeSchedulerConfiguration\n") == (
-        run("check", "none").exit_code,
-        run("check", "none").stderr,
-    )
 
 
 def test_check_stdin(folder: Path) -> None:
@@ -131,32 +119,6 @@ def test_check_stdin(folder: Path) -> None:
 
     assert 1 == result.exit_code
     assert result.stderr.startswith("<stdin>:4: spec.enforcement: ")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        pytest.param([], "kubernetes.io/hostname maxSkew 3", id="System"),
-        pytest.param(["--scheduler-config", "config.yaml"], "rack maxSkew 7", id="the option"),
-        pytest.param(["config.yaml"], "rack maxSkew 7", id="the configuration among the files"),
-    ],
-)
-def test_switched_off_defaults(folder: Path, arguments: list[str], expected: str) -> None:
-    """A policy with defaults is told which of the scheduler's own it switches off."""
-    result = run("check", "policy.yaml", *arguments)
-
-    assert 0 == result.exit_code
-    assert expected in result.stdout
-
-
-def test_cluster(folder: Path) -> None:
-    """With a cluster the warning that pods are left alone goes away."""
-    (folder / "cluster.json").write_text(
-        '{"apiVersion": "v1", "kind": "List", "items": [{"kind": "Service"}]}'
-    )
-
-    assert "pods are left alone" in run("check", "policy.yaml").stdout
-    assert "pods are left alone" not in run("check", "policy.yaml", "--cluster", "cluster.json").stdout
 
 
 @pytest.mark.parametrize(("arguments", "code"), [([], 0), (["--fail-on", "warning"], 1)])
@@ -246,40 +208,28 @@ def test_schema() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "stderr"),
+    ("arguments", "code"),
     [
-        pytest.param(
-            ["show", "nope.yaml"], 2, "evenkeel: nope.yaml: No such file or directory\n", id="show nothing"
-        ),
+        pytest.param(["show", "nope.yaml"], 2, id="show nothing"),
         pytest.param(
             ["check", "clean.yaml", "--scheduler-config", "clean.yaml"],
             2,
-            (
-                'evenkeel: clean.yaml:2: kind: Unsupported value: "SpreadPolicy": '
-                'supported values: "KubeSchedulerConfiguration"\n'
-            ),
             id="a policy as the scheduler's configuration",
         ),
-        pytest.param(
-            ["check", "clean.yaml", "--cluster", "nope"],
-            2,
-            "evenkeel: nope: No such file or directory\n",
-            id="no cluster",
-        ),
-        pytest.param(["check", "."], 2, None, id="a folder full of rubbish"),
-        pytest.param(["schema"], 0, "", id="the schema"),
+        pytest.param(["check", "clean.yaml", "--cluster", "nope"], 2, id="no cluster"),
+        pytest.param(["check", "."], 2, id="a folder full of rubbish"),
+        pytest.param(["schema"], 0, id="the schema"),
     ],
 )
-def test_as_a_program(folder: Path, arguments: list[str], code: int, stderr: str | None) -> None:
+def test_as_a_program(folder: Path, arguments: list[str], code: int, wording: Callable[[str], str]) -> None:
     """The installed command ends with lines of text, never with a traceback, and without colors."""
     program = [sys.executable, "-c", "from webhook.cli.main import run; run()", "policy", *arguments]
     environment = {**os.environ, "NO_COLOR": "1"}
     done = subprocess.run(program, capture_output=True, text=True, check=False, env=environment, timeout=60)
 
     assert code == done.returncode
-    assert "Traceback" not in done.stderr
     assert "\x1b" not in done.stdout + done.stderr
-    assert stderr in {None, done.stderr}
+    assert wording(done.stderr) == done.stderr
 
 
 @pytest.mark.parametrize(

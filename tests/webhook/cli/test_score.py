@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -47,28 +48,25 @@ def _score(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "stdout", "stderr"),
+    ("arguments", "code"),
     [
-        pytest.param(["-f", "fits.yaml"], 0, "fits 1 of 2 nodes", "", id="0: fits"),
-        pytest.param(
-            ["-f", "twice.yaml"], 0, "fits 1 of 2 nodes", "spec: duplicate key", id="0: a key twice"
-        ),
-        pytest.param(["-f", "nowhere.yaml"], 1, "0/2 nodes are available", "", id="1: fits nowhere"),
-        pytest.param(["-f", "broken.yaml"], 2, "", "broken.yaml:", id="2: a bad pod"),
-        pytest.param(["-f", "gone.yaml"], 2, "", "gone.yaml: No such file", id="2: no file"),
-        pytest.param(["-f", "fits.yaml", "--kubernetes-version", "1.2"], 2, "", "1.24", id="2: bad release"),
-        pytest.param(["-f", "fits.yaml", "--jsonl"], 2, "", "--jsonl", id="2: a file and a stream"),
-        pytest.param([], 2, "", "--file", id="2: neither"),
+        pytest.param(["-f", "fits.yaml"], 0, id="0: fits"),
+        pytest.param(["-f", "twice.yaml"], 0, id="0: a key twice"),
+        pytest.param(["-f", "nowhere.yaml"], 1, id="1: fits nowhere"),
+        pytest.param(["-f", "broken.yaml"], 2, id="2: a bad pod"),
+        pytest.param(["-f", "gone.yaml"], 2, id="2: no file"),
+        pytest.param(["-f", "fits.yaml", "--kubernetes-version", "1.2"], 2, id="2: bad release"),
+        pytest.param(["-f", "fits.yaml", "--jsonl"], 2, id="2: a file and a stream"),
+        pytest.param([], 2, id="2: neither"),
     ],
 )
-def test_exit_codes(folder: Path, arguments: list[str], code: int, stdout: str, stderr: str) -> None:
+def test_exit_codes(folder: Path, arguments: list[str], code: int, wording: Callable[[str], str]) -> None:
     """The exit code says whether the pod fits; what is wrong goes to stderr."""
     done = _score(folder, "--cluster", "cluster.json", *arguments)
+    printed = f"{done.stdout.decode()}--- stderr\n{done.stderr.decode()}"
 
     assert code == done.returncode, done.stderr
-    assert stdout in done.stdout.decode()
-    assert stderr in done.stderr.decode()
-    assert bool(stderr) == bool(done.stderr)
+    assert wording(printed) == printed
 
 
 def test_errors_are_lines(folder: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.webhook.doctor.installation import Change, diagnosis, found, observations, wording
 from webhook.doctor.permissions import CLIENT, CLIENT_EXCESSIVE, EXCESSIVE, LIVE, review_attributes
+from webhook.kube.list import WATCHED_RESOURCES
 from webhook.rbac import GROUP
 
 
@@ -79,7 +80,7 @@ def test_each_is_too_much(account: str, permissions: str, check: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "count"),
     [
-        pytest.param(["--live"], 16 + 7, id="--live: 7 kinds to list and watch, callers to authorize"),
+        pytest.param(["--live"], 2 * len(WATCHED_RESOURCES) + 9, id="--live: to follow and to authorize"),
         pytest.param(["--cert-secret=evenkeel-tls"], 8 + 7, id="--cert-secret: what it renews"),
         pytest.param(["--cert-dir=/tls"], 7, id="neither: only what is too much"),
     ],

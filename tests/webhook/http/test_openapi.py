@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+import orjson
 import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
+from werkzeug.test import TestResponse
 
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
+from tests.policies.config.contexts import a_context, defaults
 from tests.policies.reports.explanations import UNEVEN
 from tests.policies.reports.verdicts import HOSTNAME, a_node, on
 from tests.webhook.http.client import a_client
 from tests.webhook.http.scoring.requests import CLUSTER, a_request
+from tests.webhook.running import review_of
 from webhook.http.admission import PHASES
+from webhook.http.api_routes import API_ROUTES
+from webhook.http.authorization.authorizer import ClosedAuthorizer
 from webhook.http.flask_app import create_app
 from webhook.http.openapi import document
+from webhook.http.scoring.cluster import LISTS
 from webhook.http.state import ServerState
 
 DOCUMENT = document()
-
-
-def _validator(name: str) -> Draft202012Validator:
-    schema = {"$ref": f"#/components/schemas/{name}", "components": DOCUMENT["components"]}
-    return Draft202012Validator(schema)
 
 
 def test_document_is_valid() -> None:
@@ -52,11 +56,11 @@ def test_document_is_served(state: ServerState) -> None:
 
 
 SOFT = a_constraint(topologyKey=HOSTNAME, whenUnsatisfiable="ScheduleAnyway")
-REQUESTS = [
+PLACEMENTS = [
     pytest.param({}, id="a pod"),
     pytest.param({"pod": a_workload(spec={"topologySpreadConstraints": [SOFT]})}, id="a workload, scored"),
     pytest.param({"cluster": {"kind": "List", "items": [*CLUSTER["nodes"], *on("n1", 1)]}}, id="a List"),
-    pytest.param({"cluster": {"nodes": None}}, id="no nodes"),
+    pytest.param({"cluster": dict.fromkeys(LISTS)}, id="nothing of each kind"),
     pytest.param({"cluster": {"nodes": [a_node("n1")]}}, id="a node without the key"),
     pytest.param({"defaults": {"defaultingType": "System"}, "pod": a_pod()}, id="defaults"),
     pytest.param({"kubernetesVersion": "1.27"}, id="another release"),
@@ -67,74 +71,150 @@ REQUESTS = [
         id="no selector",
     ),
 ]
+LINTED = [
+    pytest.param([], id="nothing"),
+    pytest.param([a_workload(spec={"topologySpreadConstraints": [SOFT, {}]})], id="findings"),
+    pytest.param({"apiVersion": "v1", "kind": "List", "items": [a_pod()]}, id="a List"),
+    pytest.param(
+        [
+            a_workload(
+                annotations={"evenkeel.dev/ignore": "max-skew-not-positive: why"},
+                spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]},
+            )
+        ],
+        id="suppressed",
+    ),
+]
+BROKEN = a_workload(spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]})
+REVIEWED = [
+    pytest.param("/validate", a_pod(), {"uid", "allowed"}, id="allowed"),
+    pytest.param("/validate", BROKEN, {"uid", "allowed", "status", "auditAnnotations"}, id="denied"),
+    pytest.param(
+        "/mutate",
+        a_workload("Deployment"),
+        {"uid", "allowed", "patch", "patchType", "warnings", "auditAnnotations"},
+        id="a patch, and a warning",
+    ),
+]
+SIMULATED = [
+    pytest.param({"queue": [a_pod(), {"kind": None, "spec": {"nodeName": "gone"}}]}, id="a queue"),
+    pytest.param({"workload": a_workload(), "replicas": 3, "seed": 1, "runs": 3}, id="replicas, often"),
+    pytest.param({"workload": a_workload(spec={"topologySpreadConstraints": [SOFT]})}, id="constraints"),
+    pytest.param({"queue": [], "kubernetesVersion": "1.30", "defaults": None}, id="nothing"),
+    pytest.param({"queue": [a_pod()], "nodesToScore": "adaptive"}, id="some nodes"),
+]
+#: A request that each route refuses.
+REFUSED: dict[str, Any] = {
+    "/v1/score": a_request(pod=3),
+    "/v1/explain": a_request(x=1),
+    "/v1/simulate": {"queue": 3},
+    "/v1/lint": {"objects": [{"kind": 3}], "x": 1},
+    "/validate": {"kind": "AdmissionReview"},
+    "/mutate": [],
+}
 
 
-@pytest.mark.parametrize("fields", REQUESTS)
-def test_real_answers(state: ServerState, fields: dict[str, Any]) -> None:
+@pytest.mark.parametrize("path", ["/v1/score", "/v1/explain"])
+@pytest.mark.parametrize("fields", PLACEMENTS)
+def test_placements(state: ServerState, path: str, fields: dict[str, Any]) -> None:
     """Requests that the schema allows get answers as the schema says."""
-    request = a_request(**fields)
-    _validator("ScoreRequest").validate(request)
-    answer = a_client(state).post("/v1/score", json=request)
-
-    assert 200 == answer.status_code
-    _validator("ScoreAnswer").validate(answer.json)
-
-    explanation = a_client(state).post("/v1/explain", json=request)
-
-    assert 200 == explanation.status_code
-    _validator("Explanation").validate(explanation.json)
+    assert 200 == _post(state, path, a_request(**fields)).status_code
 
 
-@pytest.mark.parametrize(
-    "request_",
-    [
-        pytest.param({"queue": [a_pod(), {"kind": None, "spec": {"nodeName": "gone"}}]}, id="a queue"),
-        pytest.param({"workload": a_workload(), "replicas": 3, "seed": 1}, id="replicas"),
-        pytest.param({"workload": a_workload(spec={"topologySpreadConstraints": [SOFT]})}, id="constraints"),
-        pytest.param({"queue": [], "kubernetesVersion": "1.30", "defaults": None}, id="nothing"),
-    ],
-)
-def test_real_simulations(state: ServerState, request_: dict[str, Any]) -> None:
-    """The same of simulations."""
-    request = request_ | {"cluster": CLUSTER}
-    _validator("SimulateRequest").validate(request)
-    answer = a_client(state).post("/v1/simulate", json=request)
-
-    assert 200 == answer.status_code, answer.text
-    _validator("Simulation").validate(answer.json)
+@pytest.mark.parametrize("fields", SIMULATED)
+def test_simulations(state: ServerState, fields: dict[str, Any]) -> None:
+    """Simulate requests that the schema allows get answers as the schema says."""
+    assert 200 == _post(state, "/v1/simulate", {**fields, "cluster": CLUSTER}).status_code
 
 
-@pytest.mark.parametrize("fields", [{"x": 1}, {"pod": 3}, {"cluster": {"pots": []}}, {"pod": a_policy()}])
-def test_real_errors(state: ServerState, fields: dict[str, Any]) -> None:
-    """Errors are as the schema says."""
-    answer = a_client(state).post("/v1/score", json=a_request(**fields))
+@pytest.mark.parametrize("path", [path for path, route in API_ROUTES.items() if route.screen])
+def test_texts(state: ServerState, path: str) -> None:
+    """A text for people is one of the answers that the document names."""
+    request = {"queue": []} if path == "/v1/simulate" else a_request()
+    answer = a_client(state).post(path, json=request | {"cluster": CLUSTER}, headers={"Accept": "text/plain"})
+    _validate(answer, path, "post")
+
+    assert "text/plain" == answer.mimetype
+
+
+@pytest.mark.parametrize("objects", LINTED)
+def test_lint_reports(state: ServerState, objects: object) -> None:
+    """Lint requests that the schema allows get reports as the schema says."""
+    assert 200 == _post(state, "/v1/lint", {"objects": objects}).status_code
+
+
+@pytest.mark.parametrize(("path", "obj", "fields"), REVIEWED)
+def test_reviews(state: ServerState, path: str, obj: dict[str, Any], fields: set[str]) -> None:
+    """Reviews are answered as the schema says, whatever becomes of the object."""
+    state = replace(state, context=a_context(a_policy(defaults=defaults("both"))))
+    answer = _post(state, path, orjson.loads(review_of(obj))).json
+
+    assert answer is not None
+    assert fields == answer["response"].keys()
+
+
+@pytest.mark.parametrize("path", [path for path, item in DOCUMENT["paths"].items() if "post" in item])
+def test_errors(state: ServerState, path: str) -> None:
+    """Every route that reads a body refuses a bad one as the schema says; a new route has its line here."""
+    answer = a_client(state).post(path, json=REFUSED[path])
+    _validate(answer, path, "post")
 
     assert 400 == answer.status_code
-    _validator("Error").validate(answer.json)
+    assert answer.json
+    assert path == "/mutate" or answer.json["details"]
 
 
-@pytest.mark.parametrize(
-    "objects",
-    [
-        pytest.param([], id="nothing"),
-        pytest.param([a_workload(spec={"topologySpreadConstraints": [SOFT, {}]})], id="findings"),
-        pytest.param({"apiVersion": "v1", "kind": "List", "items": [a_pod()]}, id="a List"),
-        pytest.param(
-            [
-                a_workload(
-                    annotations={"evenkeel.dev/ignore": "max-skew-not-positive: why"},
-                    spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]},
-                )
-            ],
-            id="suppressed",
-        ),
-    ],
-)
-def test_real_lint_answers(state: ServerState, objects: object) -> None:
-    """Lint requests that the schema allows get reports as the schema says."""
-    request = {"objects": objects}
-    _validator("LintRequest").validate(request)
-    answer = a_client(state).post("/v1/lint", json=request)
+@pytest.mark.parametrize("path", [path for path, item in DOCUMENT["paths"].items() if "get" in item])
+@pytest.mark.parametrize("draining", [False, True], ids=["ready", "draining"])
+def test_pages(state: ServerState, path: str, draining: bool) -> None:  # noqa: FBT001
+    """The pages for who operates the server are as the document says, also where they are refused."""
+    state = replace(state, draining=draining, access=ClosedAuthorizer() if draining else state.access)
+    answer = a_client(state).get(path)
+    _validate(answer, path, "get")
 
-    assert 200 == answer.status_code
-    _validator("LintReport").validate(answer.json)
+    assert (path in ("/readyz", "/metrics") and draining) == (answer.status_code != 200)
+
+
+def test_a_field_more_or_less_is_refused(state: ServerState) -> None:
+    """The schema of an answer closes every object, so that no field can be forgotten in it."""
+    answer = _post(state, "/v1/explain", a_request()).json
+    validator = _validator(DOCUMENT["components"]["schemas"]["ExplainAnswer"])
+    changed = list(_changed(answer))
+
+    assert len(changed) > 50
+    assert [] == [way for way, value in changed if validator.is_valid(value)]
+
+
+def _post(state: ServerState, path: str, body: dict[str, Any]) -> TestResponse:
+    """Send a request that the document allows; the answer is as it says."""
+    content = DOCUMENT["paths"][path]["post"]["requestBody"]["content"]["application/json"]
+    _validator(content["schema"]).validate(body)
+    answer = a_client(state).post(path, json=body)
+    _validate(answer, path, "post")
+    return answer
+
+
+def _validate(answer: TestResponse, path: str, method: str) -> None:
+    response = DOCUMENT["paths"][path][method]["responses"][str(answer.status_code)]
+    schema = response["content"][answer.mimetype]["schema"]
+    _validator(schema).validate(answer.json if answer.is_json else answer.text)
+    for header in response.get("headers", {}):
+        assert header in answer.headers
+
+
+def _validator(schema: dict[str, Any]) -> Draft202012Validator:
+    return Draft202012Validator({**schema, "components": DOCUMENT["components"]})
+
+
+def _changed(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield a document with one field more, and with each one less, in each of its objects."""
+    if isinstance(value, dict):
+        yield "more", {**value, "more": 1}
+        for name, inner in value.items():
+            yield name, {other: value[other] for other in value if other != name}
+            for way, changed in _changed(inner):
+                yield f"{name}.{way}", {**value, name: changed}
+    if isinstance(value, list):
+        for position, inner in enumerate(value):
+            for way, changed in _changed(inner):
+                yield f"{position}.{way}", [*value[:position], changed, *value[position + 1 :]]

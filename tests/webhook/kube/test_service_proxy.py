@@ -106,6 +106,12 @@ def test_evenkeel_refuses_a_request(plane: ControlPlane, tmp_path: Path) -> None
     assert ["pod", "kubernetesVersion"] == [line.split(": ")[1] for line in bad.value.problems]
 
 
+def test_a_route_that_a_release_does_not_have(plane: ControlPlane, tmp_path: Path) -> None:
+    """What an installation cannot answer at all is found out in another way."""
+    with pytest.raises(NotInstalledError, match="another release"):
+        Installation(plane.api(tmp_path), "evenkeel").post("/v1/unheard-of", a_body(), accept=JSON)
+
+
 def test_an_older_release(plane: ControlPlane, tmp_path: Path) -> None:
     """An answer of another type than was asked for is told, not printed."""
     with pytest.raises(ApiError, match="another release"):

@@ -13,7 +13,7 @@ from policies.reports.lint_run import LintRun
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
 from tests.policies.config.contexts import a_context
 from tests.policies.placement.clusters import a_node
-from webhook.http.scoring.request import RequestError
+from webhook.json_request import RequestError
 from webhook.lint.request import lint_request
 
 BAD = a_workload(spec={"topologySpreadConstraints": [a_constraint(labelSelector=None)]})

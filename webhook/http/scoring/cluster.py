@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypeAlias, TypedDict
 
+from policies.config.type_schema import Keywords
 from policies.manifests.fields import (
     ErrorList,
     FieldError,
@@ -21,6 +22,48 @@ from policies.manifests.fields import (
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE
 from policies.scheduler.index import INDEXED_KINDS, NODE, POD, ClusterIndex
+
+#: Objects of the Kubernetes API.
+_Objects: TypeAlias = list[dict[str, Any]] | None
+
+
+class ClusterBody(TypedDict):
+    """The objects of a cluster by kind; each may leave out its apiVersion and kind.
+
+    Attributes:
+        nodes: The nodes, each with ``metadata.name``.
+        pods: The pods; their names may be left out.
+        namespaces: The namespaces, each with ``metadata.name``; affinity terms select them by their labels.
+        services: The Services; their names may be left out. The scheduler's default constraints use them.
+        replicationControllers: The ReplicationControllers, each with ``metadata.name``, for the same.
+        replicaSets: The ReplicaSets, each with ``metadata.name``, for the same.
+        statefulSets: The StatefulSets, each with ``metadata.name``, for the same.
+    """
+
+    nodes: NotRequired[_Objects]
+    pods: NotRequired[_Objects]
+    namespaces: NotRequired[_Objects]
+    services: NotRequired[_Objects]
+    replicationControllers: NotRequired[_Objects]
+    replicaSets: NotRequired[_Objects]
+    statefulSets: NotRequired[_Objects]
+
+
+class ClusterList(TypedDict):
+    """What ``kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json`` prints.
+
+    Attributes:
+        apiVersion: Its version.
+        kind: ``List``, or of one kind, such as ``PodList``.
+        metadata: Not used.
+        items: The objects; those of other kinds are passed over.
+    """
+
+    apiVersion: NotRequired[str | None]
+    kind: Annotated[str, Keywords(pattern="List$")]
+    metadata: NotRequired[object]
+    items: _Objects
+
 
 #: The lists of a cluster, with the apiVersion and kind that their objects may leave out.
 LISTS = {

@@ -11,9 +11,9 @@ from policies.model.api_rules import ApiRule
 from policies.placement.placement import Placement, PlacementError, place_object
 from webhook.http.scoring.request import (
     POD,
-    RequestError,
     ScoreRequest,
 )
+from webhook.json_request import RequestError
 
 #: What the API server refuses and kube-scheduler minds not: where such a pod would go is known all the same.
 SCORED_RULES: frozenset[str] = frozenset(

@@ -2,61 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import KeysView
 from dataclasses import dataclass, field, replace
-from typing import Any
-
-import orjson
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from policies.config.context import AdmissionContext
-from policies.manifests.errors import UsageError
+from policies.config.type_schema import Keywords
 from policies.manifests.fields import (
     ErrorList,
     FieldError,
     FieldPath,
-    field_names,
-    invalid_value,
     required_value,
 )
+from policies.model.constraint import NodeInclusionPolicy, WhenUnsatisfiable
+from policies.model.validation import INT32_MAX
 from policies.model.version import KubernetesVersion
-from policies.scheduler.configuration import SchedulerConfig, SchedulerProfile, argument_errors, build_profile
+from policies.scheduler.configuration import (
+    DefaultingType,
+    SchedulerConfig,
+    SchedulerProfile,
+    argument_errors,
+    build_profile,
+)
 from policies.scheduler.index import ClusterIndex
-from policies.scheduler.releases import parse_release
-from webhook.http.scoring.cluster import read_cluster
+from webhook.http.scoring.cluster import ClusterBody, ClusterList, read_cluster
+from webhook.json_request import REQUEST_INCOMPLETE, read_object, read_version
 
-#: The fields of every request that say what pods are placed by.
-CONTEXT_FIELDS = field_names("cluster", "defaults", "kubernetesVersion")
-#: Every field of a score request.
-FIELDS = field_names("pod", *CONTEXT_FIELDS)
-#: Every field of ``defaults``: those of PodTopologySpreadArgs.
-DEFAULTS_FIELDS = field_names("defaultingType", "defaultConstraints")
 #: Where the pod stands.
 POD = FieldPath(("pod",))
 #: Where the cluster stands.
 CLUSTER = FieldPath(("cluster",))
-#: Where the release stands.
-VERSION = FieldPath(("kubernetesVersion",))
-
-#: The rule that a request breaks which lacks what it needs.
-REQUEST_INCOMPLETE = "request-incomplete"
-#: The rule that a request breaks which asks for a release that is none, or not known.
-VERSION_UNKNOWN = "kubernetes-version-unknown"
 
 _DEFAULTS = FieldPath(("defaults",))
 
 
-class RequestError(Exception):
-    """A request that cannot be answered; the sender made a mistake, so HTTP 400."""
+class DefaultConstraint(TypedDict):
+    """One default constraint; its selector is deduced for each pod.
 
-    def __init__(self, errors: tuple[FieldError, ...] = (), message: str = "") -> None:
-        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        self.message = message or f"{errors[0]}{more}"
-        self.errors = errors
-        super().__init__(self.message)
+    Attributes:
+        maxSkew: How many more matching pods a domain may have than the global minimum.
+        topologyKey: The node label whose values are the domains.
+        whenUnsatisfiable: Whether it filters nodes or scores them.
+        minDomains: With fewer eligible domains than this the global minimum is 0.
+        nodeAffinityPolicy: Whether nodes outside the pod's node affinity are left out.
+        nodeTaintsPolicy: Whether nodes with untolerated taints are left out.
+        matchLabelKeys: Keys whose value on the pod narrows the selector.
+    """
 
-    def __reduce__(self) -> tuple[type[RequestError], tuple[tuple[FieldError, ...], str]]:
-        """Say how to make another one: pickle knows the message alone."""
-        return RequestError, (self.errors, self.message)
+    maxSkew: Annotated[int, Keywords(minimum=1, maximum=INT32_MAX)]
+    topologyKey: str
+    whenUnsatisfiable: WhenUnsatisfiable
+    minDomains: NotRequired[int | None]
+    nodeAffinityPolicy: NotRequired[NodeInclusionPolicy | None]
+    nodeTaintsPolicy: NotRequired[NodeInclusionPolicy | None]
+    matchLabelKeys: NotRequired[list[str] | None]
+
+
+class DefaultsBody(TypedDict):
+    """The arguments of PodTopologySpread, in place of the server's policies and configuration.
+
+    Attributes:
+        defaultingType: Whether the scheduler's own default constraints hold, or those of the list.
+        defaultConstraints: The list.
+    """
+
+    defaultingType: NotRequired[DefaultingType | None]
+    defaultConstraints: NotRequired[list[DefaultConstraint] | None]
+
+
+class ContextBody(TypedDict):
+    """What pods are scheduled by; the server's own where it is left out.
+
+    Attributes:
+        cluster: The cluster: objects by kind, or a List.
+        defaults: The default constraints of the scheduler.
+        kubernetesVersion: The release to behave as, such as ``1.36``.
+    """
+
+    cluster: NotRequired[ClusterBody | ClusterList | None]
+    defaults: NotRequired[DefaultsBody | None]
+    kubernetesVersion: NotRequired[str | None]
+
+
+class ScoreBody(ContextBody, TypedDict):
+    """A pod or workload, and what it is scheduled by.
+
+    Attributes:
+        pod: A Pod, or a workload; then the pod that its controller would make next is meant. Only a Pod may
+            leave out apiVersion and kind.
+    """
+
+    pod: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +110,7 @@ class RequestContext:
 
     @classmethod
     def read(cls, request: dict[str, Any], found: ErrorList) -> RequestContext:
-        """Read ``CONTEXT_FIELDS`` of a request."""
+        """Read the fields of ``ContextBody``."""
         cluster = request.get("cluster")
         return cls(
             cluster=None if cluster is None else read_cluster(cluster, CLUSTER, found),
@@ -125,7 +160,7 @@ class ScoreRequest:
             RequestError: It is not JSON, or no object.
         """
         found = ErrorList()
-        request = read_object(body, FIELDS, found)
+        request = read_object(body, ScoreBody, found)
         if not request.get("pod") and isinstance(request.get("pod"), dict | None):
             found.add(missing(POD, "a Pod, or a workload that makes some"))
         return cls(
@@ -153,35 +188,6 @@ def _read_defaults(raw: object, found: ErrorList) -> SchedulerProfile | None:
     before = found.count
     arguments = found.mapping(raw, _DEFAULTS)
     if found.count == before:
-        found.unknown(arguments, _DEFAULTS, known=DEFAULTS_FIELDS)
+        found.unknown(arguments, _DEFAULTS, known=DefaultsBody.__annotations__.keys())
         found.extend(argument_errors(arguments, _DEFAULTS))
     return None if found.count > before else build_profile(arguments)
-
-
-def read_object(body: bytes, known: KeysView[str], found: ErrorList) -> dict[str, Any]:
-    """Return a request as the object that it is; fields that are not known are recorded.
-
-    Raises:
-        RequestError: It is not JSON, or no object.
-    """
-    try:
-        document = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise RequestError(message=f"the request is not JSON: {error}") from None
-    request = found.mapping(document, FieldPath())
-    if found.errors:
-        raise RequestError(message=f"the request {found.errors[0]}")
-    found.unknown(request, FieldPath(), known=known)
-    return request
-
-
-def read_version(raw: object, found: ErrorList) -> KubernetesVersion | None:
-    """Return the release that a request names, or None; one that is not known is recorded."""
-    text = found.text(raw, VERSION)
-    if not text:
-        return None
-    try:
-        return parse_release(text)
-    except UsageError as error:
-        found.add(invalid_value(VERSION, text, str(error), VERSION_UNKNOWN))
-        return None

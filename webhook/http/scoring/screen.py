@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
+from policies.config.type_schema import Keywords
 from policies.manifests.fields import FieldPath, invalid_value
-from webhook.http.scoring.request import RequestError
+from webhook.json_request import RequestError
 
 #: The media type of an answer for people.
 TEXT: Final = "text/plain; charset=utf-8"
@@ -33,12 +34,12 @@ class Screen:
     """What a text is shown on.
 
     Attributes:
-        columns: How many it has.
-        color: Whether it has colors.
-        wide: Whether nothing is left out, however much it is.
+        columns: Columns of a text.
+        color: Whether a text has a terminal's colors.
+        wide: Whether all nodes are named, however many: in a text, and of an explanation in JSON.
     """
 
-    columns: int = DEFAULT_COLUMNS
+    columns: Annotated[int, Keywords(minimum=1, maximum=MOST_COLUMNS)] = DEFAULT_COLUMNS
     color: bool = False
     wide: bool = False
 

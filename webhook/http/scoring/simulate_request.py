@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
 from policies.config.context import AdmissionContext
+from policies.config.type_schema import Keywords
 from policies.manifests.fields import (
     ErrorList,
     FieldError,
     FieldPath,
-    field_names,
     forbidden,
     invalid_value,
     unsupported_value,
@@ -19,6 +19,7 @@ from policies.manifests.fields import (
 )
 from policies.placement.placement import PlacementError
 from policies.placement.scheduling_queue import (
+    MOST_PODS,
     SchedulingQueue,
     SimulatedQueue,
     SimulationSettings,
@@ -30,25 +31,20 @@ from policies.scheduler.binding import TieBreaker, first_by_name
 from policies.scheduler.node_sampling import ADAPTIVE
 from webhook.http.scoring.place import SCORED_RULES
 from webhook.http.scoring.request import (
-    CONTEXT_FIELDS,
+    ContextBody,
     RequestContext,
-    RequestError,
     filled_in,
     missing,
-    read_object,
 )
+from webhook.json_request import RequestError, read_object
 
-#: Every field of a simulate request.
-FIELDS: Final = field_names("queue", "workload", "replicas", "seed", "runs", "nodesToScore", *CONTEXT_FIELDS)
-#: The most pods that are scheduled: Kubernetes supports clusters of up to 150,000.
-MOST_PODS: Final = 150_000
 #: How the percentage of nodes is called that falls with their number.
 ADAPTIVE_NODES: Final = "adaptive"
 #: The largest seed: any would do, and programs that keep numbers as doubles have all of these.
 MOST_SEED: Final = 2**53 - 1
 #: What one request may cost: each pod costs its nodes, and besides as much as ``POD_COST`` of them. It takes
-#: some seconds on a slow machine, which is less than the timeout of a request.
-MOST_WORK: Final = 15_000_000
+#: some seconds on a machine that does nothing else, which is less than the timeout of a request.
+MOST_WORK: Final = 10_000_000
 POD_COST: Final = 1_000
 
 #: The rule that a request breaks with a number that is too small or too large.
@@ -64,6 +60,29 @@ _REPLICAS = FieldPath(("replicas",))
 _SEED = FieldPath(("seed",))
 _RUNS = FieldPath(("runs",))
 _NODES_TO_SCORE = FieldPath(("nodesToScore",))
+
+
+class SimulateBody(ContextBody, TypedDict):
+    """Either a queue, or a workload and its replicas; and what the pods are scheduled by.
+
+    Attributes:
+        queue: Pods in the order in which they are scheduled: manifests, or as the API server has stored
+            them. They may leave out apiVersion, kind and metadata.name.
+        workload: A workload whose replicas are scheduled, or a Pod.
+        replicas: How many replicas are scheduled beside those that run; left out, those that the workload
+            wants and that have no node.
+        seed: Chooses among the best nodes at random; left out, the first by name is taken.
+        runs: How often the pods are scheduled, with other choices among the best nodes.
+        nodesToScore: kube-scheduler's ``percentageOfNodesToScore``, of which ``adaptive`` is the default;
+            left out, all nodes are looked at.
+    """
+
+    queue: NotRequired[Annotated[list[dict[str, Any]], Keywords(maxItems=MOST_PODS)] | None]
+    workload: NotRequired[dict[str, Any] | None]
+    replicas: NotRequired[Annotated[int, Keywords(minimum=0, maximum=MOST_PODS)] | None]
+    seed: NotRequired[Annotated[int, Keywords(minimum=0, maximum=MOST_SEED)] | None]
+    runs: NotRequired[Annotated[int, Keywords(minimum=1, maximum=MOST_WORK)] | None]
+    nodesToScore: NotRequired[Literal["adaptive"] | Annotated[int, Keywords(minimum=1, maximum=100)] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +113,7 @@ class SimulateRequest:
             RequestError: It is not JSON, or no object.
         """
         found = ErrorList()
-        request = read_object(body, FIELDS, found)
+        request = read_object(body, SimulateBody, found)
         raw_queue, raw_workload = request.get("queue"), request.get("workload")
         if raw_queue is not None:
             found.extend(
@@ -163,6 +182,20 @@ class SimulateRequest:
         often = "" if runs == 1 else f" and {runs:,} runs"
         text = f"must be at most {most:,} pods for one request with {nodes:,} nodes{often}"
         return [invalid_value(path, pods, text, NUMBER_OUT_OF_RANGE)]
+
+
+def as_request(
+    workload: dict[str, Any], *, settings: SimulationSettings, replicas: int | None
+) -> dict[str, Any]:
+    """Return the request for replicas of a workload, by which ``SimulateRequest`` reads the same."""
+    percentage = ADAPTIVE_NODES if settings.percentage == ADAPTIVE else settings.percentage
+    return {
+        "workload": workload,
+        "replicas": replicas,
+        "seed": settings.seed,
+        "runs": settings.runs,
+        "nodesToScore": percentage,
+    }
 
 
 def simulate_request(body: bytes, server: AdmissionContext) -> SimulatedQueue:

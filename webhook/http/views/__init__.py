@@ -1,1 +1,1 @@
-"""Flask blueprints: parse, call, answer; no logic."""
+"""Flask's views, and the functions that compute the answers of the API: parse, call, answer; no logic."""

@@ -1,19 +1,27 @@
-"""The answers that take long: each is computed in a child process, so that reviews go on meanwhile."""
+"""The routes of the API: each answer is computed in a child process, so that reviews go on meanwhile."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
-from typing import Final, TypeVar
+from typing import Final
 
-from flask import request
+from flask import Blueprint, Response, request
 
-from policies.config.context import AdmissionContext
+from webhook.http.api import ApiCall, ApiReply, ApiRoute
+from webhook.http.api_routes import API_ROUTES
 from webhook.http.body import RefusalError
 from webhook.http.child_processes import Limit, LimitError
-from webhook.http.scoring.request import RequestError
+from webhook.http.problems import JSON
+from webhook.http.scoring.request import CLUSTER
+from webhook.http.scoring.screen import TEXT, is_wide, read_screen
 from webhook.http.views.current_state import state
+from webhook.json_request import RequestError
+from webhook.telemetry.logs import LOGGER
+
+blueprint = Blueprint("api", __name__)
 
 #: The status of a request that met a limit.
 STATUSES: Final = {
@@ -30,42 +38,66 @@ _VALUE_BYTES: Final = 128
 #: Bytes that orjson asks the system for to read a byte, of which it uses what the values need.
 _PARSER_BYTES: Final = 12
 
-_Found = TypeVar("_Found")
 
-
-def compute(work: Callable[[bytes], _Found], context: AdmissionContext) -> _Found:
-    """Return what some work makes of the body of the current request.
-
-    Args:
-        work: Is run in a child process, and what it returns is pickled.
-        context: What the work reads; it stays as it is while the child is forked.
+def _answer(route: ApiRoute) -> Response:
+    """Answer one request.
 
     Raises:
-        RefusalError: The request cannot be answered, or not now.
+        RefusalError: It cannot be read or answered, or not now.
+    """
+    started, context = time.perf_counter(), state().usable_context()
+    wants_text = bool(route.screen) and _wants_text()
+    try:
+        screen = read_screen(request.args) if wants_text else None
+        call = ApiCall(
+            request.get_data(cache=False), context, state().now().date(), screen, wide=is_wide(request.args)
+        )
+        reply = _compute(route.compute, call)
+    except RequestError as error:
+        if context.withheld and any(entry.path == CLUSTER for entry in error.errors):
+            raise RefusalError(HTTPStatus.SERVICE_UNAVAILABLE, context.withheld) from error
+        raise RefusalError(HTTPStatus.BAD_REQUEST, error.message, errors=error.errors) from error
+    ms = round((time.perf_counter() - started) * 1000, 3)
+    LOGGER.info(route.event, extra={"fields": {**reply.fields, "path": request.path, "ms": ms}})
+    return Response(reply.body, content_type=TEXT if wants_text else JSON, headers=dict(reply.headers))
+
+
+for _path, _route in API_ROUTES.items():
+    blueprint.add_url_rule(_path, _path, partial(_answer, _route), methods=["POST"])
+
+
+def _wants_text() -> bool:
+    return request.accept_mimetypes.best_match([JSON, TEXT.partition(";")[0]]) not in (JSON, None)
+
+
+def _compute(compute: Callable[[ApiCall], ApiReply], call: ApiCall) -> ApiReply:
+    """Return what a child process computes; its reply is pickled.
+
+    Raises:
+        RefusalError: It takes too much, or there are too many.
+        RequestError: The request cannot be answered.
     """
     server = state()
-    body = request.get_data(cache=False)
     try:
         return server.children.run(
-            partial(_work_on, body, work, server.settings.max_request_memory_bytes),
-            frozen=context.reading,
-            reserved=_PARSER_BYTES * len(body),
+            partial(_within_memory, compute, call, server.settings.max_request_memory_bytes),
+            # The call reads it, so it stays as it is while the child is forked.
+            frozen=call.context.reading,
+            reserved=_PARSER_BYTES * len(call.body),
         )
     except LimitError as error:
         server.telemetry.count_limited(error.limit.value)
         raise RefusalError(STATUSES[error.limit], error.message) from error
-    except RequestError as error:
-        raise RefusalError(HTTPStatus.BAD_REQUEST, error.message, errors=error.errors) from error
 
 
-def _work_on(body: bytes, work: Callable[[bytes], _Found], memory_bytes: int) -> _Found:
-    """Do some work on a body whose objects fit in memory.
+def _within_memory(compute: Callable[[ApiCall], ApiReply], call: ApiCall, memory_bytes: int) -> ApiReply:
+    """Compute an answer if the objects of the request fit in memory.
 
     Raises:
         MemoryError: They do not.
     """
     # Before any is made: orjson crashes where there is no memory. Texts may hold these bytes too, and count.
-    values = sum(map(body.count, (b"{", b"[", b",")))
-    if len(body) + values * _VALUE_BYTES > memory_bytes:
+    values = sum(map(call.body.count, (b"{", b"[", b",")))
+    if len(call.body) + values * _VALUE_BYTES > memory_bytes:
         raise MemoryError
-    return work(body)
+    return compute(call)

@@ -7,7 +7,7 @@ from functools import cache
 import orjson
 from flask import Blueprint, Response, jsonify
 
-from webhook.http.openapi import document
+from webhook.http.openapi import ProbeAnswer, document
 from webhook.http.problems import JSON
 from webhook.http.views.current_state import state
 from webhook.telemetry.metrics import CONTENT_TYPE
@@ -24,12 +24,12 @@ def livez() -> Response:
 @blueprint.get("/readyz")
 def readyz() -> tuple[Response, int]:
     """Answer 200, or 503 with the reasons why requests should go elsewhere; warnings come with either."""
-    server = state()
-    warnings = server.warnings()
-    detail = {"warnings": warnings} if warnings else {}
-    if reasons := server.unready_reasons():
-        return jsonify(status="not ready", reasons=reasons, **detail), 503
-    return jsonify(status="ok", **detail), 200
+    answer: ProbeAnswer = {"status": "ok"}
+    if warnings := state().warnings():
+        answer["warnings"] = warnings
+    if reasons := state().unready_reasons():
+        answer |= {"status": "not ready", "reasons": reasons}
+    return jsonify(answer), 503 if reasons else 200
 
 
 @blueprint.get("/metrics")

@@ -80,7 +80,7 @@ def _count(
         eligible = eligible_nodes(applied.constraint, view, keys=keys, behavior=request.behavior)
         domains = replace(count_domains(values, eligible, on_nodes), of_node=label.numbers)
         matching = by_node(domains.matching, label.numbers)
-        size = len(np.unique(values.numbers[scored]))
+        size = int(np.count_nonzero(np.bincount(values.numbers[scored])))
     # Without a node to score there is no domain either.
     weight = math.log(size + 2) if size else None
     return ScoreResult(applied=applied, domains=domains, weight=weight, matching=matching)

@@ -17,7 +17,7 @@ from tests.webhook.http.scoring.requests import a_body
 from tests.webhook.http.scoring.tables import known_part, unit_tables
 from webhook.http.scoring.cluster import LISTS
 from webhook.http.scoring.place import place_request
-from webhook.http.scoring.request import RequestError
+from webhook.json_request import RequestError
 
 SERVER = AdmissionContext(policies=())
 #: The keys of the recorded answers, by plugin.

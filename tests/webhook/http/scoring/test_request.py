@@ -13,38 +13,9 @@ from policies.model.version import KubernetesVersion
 from tests.builders import a_policy
 from tests.policies.reports.verdicts import a_node, an_index
 from tests.webhook.http.scoring.requests import a_body
-from webhook.http.scoring.request import RequestError, ScoreRequest
+from webhook.http.scoring.request import ScoreRequest
 
 LIST = {"maxSkew": 2, "topologyKey": "rack", "whenUnsatisfiable": "ScheduleAnyway"}
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        pytest.param(b"", id="empty"),
-        pytest.param(b"{", id="cut off"),
-        pytest.param(b"\xff", id="no UTF-8"),
-        pytest.param(b'"\\ud800"', id="half a character"),
-        pytest.param(b"[" * 2000, id="2,000 levels"),
-    ],
-)
-def test_what_is_no_json(body: bytes) -> None:
-    """It is one error, without fields."""
-    with pytest.raises(RequestError) as caught:
-        ScoreRequest.parse(body)
-
-    assert () == caught.value.errors
-    assert "JSON" in caught.value.message
-
-
-@pytest.mark.parametrize("body", [b"null", b"[]", b"3"])
-def test_what_is_no_object(body: bytes) -> None:
-    """Only an object is read further; null is one without fields."""
-    if body == b"null":
-        assert ["pod"] == [str(error.path) for error in ScoreRequest.parse(body).errors]
-        return
-    with pytest.raises(RequestError):
-        ScoreRequest.parse(body)
 
 
 @pytest.mark.parametrize(
@@ -104,17 +75,3 @@ def test_what_is_given_takes_its_place() -> None:
 
 def _policies() -> Any:
     return tuple(load_policies(["p"], lambda _: orjson.dumps(a_policy())))
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        pytest.param({"x": 1}, "x: unknown field", id="1 error"),
-        pytest.param({"x": 1, "y": 2, "z": 3}, "(and 2 more)", id="3 errors"),
-    ],
-)
-def test_message(fields: dict[str, Any], message: str) -> None:
-    """The message is the first error, and how many there are besides."""
-    errors = ScoreRequest.parse(a_body(**fields)).errors
-
-    assert message in RequestError(errors).message

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from webhook.http.scoring.request import RequestError
 from webhook.http.scoring.screen import Screen, harmless, read_screen
+from webhook.json_request import RequestError
 
 
 @pytest.mark.parametrize(

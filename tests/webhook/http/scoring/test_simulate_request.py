@@ -8,12 +8,14 @@ import orjson
 import pytest
 
 from policies.config.context import AdmissionContext
+from policies.placement.scheduling_queue import MOST_PODS, SimulationSettings
 from policies.reports import simulate_json
+from policies.scheduler.node_sampling import ADAPTIVE
 from tests.builders import a_pod, a_workload
 from tests.policies.reports.verdicts import a_node
 from tests.recorded import recorded_sequences
-from webhook.http.scoring.request import RequestError
-from webhook.http.scoring.simulate_request import MOST_PODS, simulate_request
+from webhook.http.scoring.simulate_request import SimulateRequest, as_request, simulate_request
+from webhook.json_request import RequestError
 
 #: A server without anything.
 SERVER: Final = AdmissionContext(policies=())
@@ -127,6 +129,21 @@ def test_runs() -> None:
         answer["seed"],
         answer["runs"]["done"],
         answer["runs"]["pending"],
+    )
+
+
+@pytest.mark.parametrize("percentage", [None, ADAPTIVE, 30])
+def test_a_request_is_read_as_it_was_made(percentage: int | None) -> None:
+    """What a command asks of a server is what it was asked itself."""
+    settings = SimulationSettings(seed=3, runs=2, percentage=percentage)
+    body = orjson.dumps(as_request(_two_replicas(), settings=settings, replicas=5))
+    request = SimulateRequest.parse(body)
+
+    assert ((), settings, 5, _two_replicas()) == (
+        request.errors,
+        request.settings,
+        request.replicas,
+        request.workload,
     )
 
 

@@ -1,6 +1,6 @@
-"""Write the JSON Schemas of the documents, or check that the checked-in ones are current.
+"""Write the JSON Schemas of documents and reports, or check that the checked-in ones are current.
 
-``python -m policies.config.generate_schemas [--check]``
+``python -m policies.reports.generate_schemas [--check]``
 """
 
 from __future__ import annotations
@@ -9,17 +9,34 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from policies.config.schema import schema_texts
+from policies.config.schema import schema_text, schema_texts
+from policies.config.type_schema import Schema, standalone_schema
+from policies.reports.lint_report import LintReport
+from policies.reports.policy_json import PolicyCheckReport
 
 #: How the command is called.
-MODULE = "policies.config.generate_schemas"
+MODULE = "policies.reports.generate_schemas"
 
 
 def main(arguments: list[str]) -> int:
     """Write or check the schemas; returns the exit code."""
-    folder = Path(__file__).parent
-    files = {folder / name: text for name, text in schema_texts().items()}
+    reports = Path(__file__).parent
+    files = {reports.parent / "config" / name: text for name, text in schema_texts().items()}
+    files |= {reports / name: schema_text(schema) for name, schema in report_schemas().items()}
     return write_or_check(files, arguments, module=MODULE)
+
+
+def report_schemas() -> dict[str, Schema]:
+    """Return the schemas of the reports in JSON, by their files."""
+    forms = {
+        "lint.schema.json": (LintReport, "A run of evenkeel lint", "lint/v1/lint.schema.json"),
+        "policy_check.schema.json": (
+            PolicyCheckReport,
+            "What evenkeel policy check finds",
+            "policy-check-v1.json",
+        ),
+    }
+    return {file: standalone_schema(*form) for file, form in forms.items()}
 
 
 def write_or_check(files: Mapping[Path, str], arguments: list[str], *, module: str) -> int:

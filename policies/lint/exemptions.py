@@ -1,0 +1,78 @@
+"""What exempts an object from findings: its annotation, or an exception of a policy, as at admission."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from policies.config.enforcement import (
+    IGNORE_ANNOTATION,
+    Exempting,
+    ExemptionSource,
+    enforcement_at_admission,
+    rule_settings,
+)
+from policies.config.spread_policy import SpreadPolicy
+from policies.lint.built_objects import at_origin
+from policies.manifests.documents import ManifestObject
+from policies.manifests.fields import FieldPath
+from policies.manifests.findings import Finding
+from policies.rules.base import all_rules
+
+#: The rule that an exemption breaks which exempts from nothing.
+EXEMPTION_WITHOUT_EFFECT: Final = "exemption-without-effect"
+
+
+@dataclass(frozen=True, slots=True)
+class Suppressed:
+    """A finding that an annotation or a policy's exception takes out of force, and why."""
+
+    finding: Finding
+    reason: str
+    by_policy: bool = False
+
+
+class AnnotatedObject(NamedTuple):
+    """An object, and the way to where its annotation of exemptions is."""
+
+    manifest: ManifestObject
+    way: FieldPath
+    title: str
+
+
+def in_force(
+    found: Iterable[Finding], exempting: Exempting, annotated: AnnotatedObject
+) -> tuple[list[Finding], list[Suppressed]]:
+    """Return the findings that no exemption covers, with what is wrong with exemptions, and the others."""
+    findings, suppressed = [], []
+    problems = dict.fromkeys(exempting.annotated.problems)
+    for finding in found:
+        enforcement = enforcement_at_admission(finding.rule, finding.severity, exempting.policies)
+        exemption = exempting.find(finding.rule, enforcement)
+        if exemption is not None:
+            by_policy = exemption.source is ExemptionSource.POLICY
+            suppressed.append(Suppressed(finding, exemption.reason, by_policy))
+            continue
+        findings.append(finding)
+        if why := exempting.without_effect(finding.rule, enforcement):
+            problems[why] = None
+    return [*findings, *_exemption_findings(annotated, problems, exempting.policies)], suppressed
+
+
+def _exemption_findings(
+    annotated: AnnotatedObject, problems: Iterable[str], policies: Iterable[SpreadPolicy]
+) -> Iterator[Finding]:
+    """Yield what is wrong with an object's exemptions: each leaves a rule in force that it names."""
+    path = annotated.way.child("metadata", "annotations").key(IGNORE_ANNOTATION)
+    settings = rule_settings(policies, EXEMPTION_WITHOUT_EFFECT)
+    for problem in problems:
+        finding = Finding(
+            settings.severity or all_rules()[EXEMPTION_WITHOUT_EFFECT].severity,
+            annotated.manifest.location(path),
+            path,
+            problem.removeprefix(f"{IGNORE_ANNOTATION}: "),
+            EXEMPTION_WITHOUT_EFFECT,
+            title=annotated.title,
+        )
+        yield at_origin(finding, annotated.manifest)

@@ -1,0 +1,109 @@
+"""What a bound pod holds by its status while its containers are resized.
+
+Source: ``component-helpers/resource/helpers.go``, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from policies.manifests.fields import ErrorList, FieldPath
+from policies.model.quantity import read_quantities
+
+_STATUS = FieldPath(("status",))
+
+
+def may_be_resizing(spec: Mapping[str, Any], status: object) -> bool:
+    """Tell whether a container's status differs from its spec; compares texts, so that it may be mistaken."""
+    if not isinstance(status, dict) or status.get("initContainerStatuses"):
+        return True
+    statuses = status.get("containerStatuses")
+    if not isinstance(statuses, list):
+        return bool(statuses)
+    asked: dict[object, object] = {}
+    for entry in statuses:
+        if type(entry) is not dict:
+            return True
+        resources = entry.get("resources")
+        if resources is None:
+            continue
+        if type(resources) is not dict:
+            return True
+        asked = asked or _asked_by_name(spec)
+        name = entry.get("name")
+        wanted = asked.get(name) if type(name) is str else None
+        held = [resources.get("requests"), entry.get("allocatedResources")]
+        # Where both are absent, a resize that cannot come true leaves the container with nothing.
+        told = [amounts for amounts in held if amounts is not None] or [{}]
+        if any(amounts != (wanted or {}) for amounts in told):
+            return True
+    return False
+
+
+def _asked_by_name(spec: Mapping[str, Any]) -> dict[object, object]:
+    """Return the requests of each container of a pod of the usual form, as they were written."""
+    asked: dict[object, object] = {}
+    for container in spec["containers"]:
+        resources, name = container.get("resources"), container.get("name")
+        if type(name) is str:
+            asked[name] = resources.get("requests", {}) if resources else {}
+    return asked
+
+
+class Resizing:
+    """What a bound pod and its containers hold according to the status, which a resize makes differ.
+
+    The scheduler looks at what is allocated only where the status has ``resources`` too, which a kubelet
+    writes that can resize (KEP-1287, from 1.36 also KEP-5419, of the pod as a whole).
+    """
+
+    def __init__(self, status: object, found: ErrorList) -> None:
+        raw = status if isinstance(status, dict) else {}
+        self._held = {
+            _name_of(entry): _held_amounts(entry, where, found)
+            for member in ("containerStatuses", "initContainerStatuses")
+            for where, entry in found.objects(raw.get(member), _STATUS.child(member))
+        }
+        self._held_by_pod = _held_amounts(raw, _STATUS, found)
+        conditions = list(found.objects(raw.get("conditions"), _STATUS.child("conditions")))
+        reasons = [entry.get("reason") for _, entry in conditions if entry.get("type") == "PodResizePending"]
+        self._infeasible = reasons[:1] == ["Infeasible"]
+
+    def of_container(self, container: Mapping[str, Any], asked: dict[str, int]) -> dict[str, int]:
+        """Return what counts of a container that can be resized: no init container but a sidecar."""
+        return self._larger(asked, self._held.get(_name_of(container)))
+
+    def of_pod(self, asked: dict[str, int]) -> dict[str, int]:
+        """Return what counts of what the pod asks for as a whole; of nothing else it holds anything."""
+        larger = self._larger(asked, self._held_by_pod)
+        return {name: larger.get(name, 0) for name in asked}
+
+    def _larger(self, asked: dict[str, int], held: list[dict[str, int]] | None) -> dict[str, int]:
+        """Return the larger of what is asked for and held; a resize that cannot come true does not count."""
+        if held is None:
+            return dict(asked)
+        larger = {} if self._infeasible else dict(asked)
+        for amounts in held:
+            raise_to(larger, amounts)
+        return larger
+
+
+def _name_of(entry: Mapping[str, Any]) -> str:
+    name = entry.get("name")
+    return name if isinstance(name, str) else ""
+
+
+def _held_amounts(entry: Mapping[str, Any], path: FieldPath, found: ErrorList) -> list[dict[str, int]] | None:
+    """Return what a status says is used, and allocated; None where it does not say what is used."""
+    where = path.child("resources")
+    resources = found.mapping(entry.get("resources"), where)
+    used = read_quantities(resources.get("requests"), where.child("requests"), found)
+    allocated = read_quantities(entry.get("allocatedResources"), path.child("allocatedResources"), found)
+    return None if entry.get("resources") is None else [used, allocated]
+
+
+def raise_to(total: dict[str, int], amounts: Mapping[str, int]) -> None:
+    """Give a total of each resource at least an amount."""
+    for name, quantity in amounts.items():
+        total[name] = max(total.get(name, quantity), quantity)

@@ -1,0 +1,112 @@
+"""JSON Schemas of types."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+import pytest
+
+from policies.config.type_schema import Count, Keywords, class_schema, standalone_schema, type_schema
+
+
+class Color(StrEnum):
+    """A choice."""
+
+    RED = "red"
+
+
+class Leaf(TypedDict):
+    """A part.
+
+    Attributes:
+        size: How large it is, in ``cm`` and
+            over two lines.
+    """
+
+    size: Count
+
+
+class Tree(Leaf, TypedDict):
+    """A whole.
+
+    More of it.
+
+    Attributes:
+        leaves: Its parts.
+        color: Its color.
+    """
+
+    leaves: list[Leaf]
+    color: NotRequired[Color | None]
+
+
+def _refer(kind: type) -> dict[str, Any]:
+    return {"$ref": kind.__name__}
+
+
+@pytest.mark.parametrize(
+    ("hint", "expected"),
+    [
+        (str, {"type": "string"}),
+        (float | None, {"type": ["number", "null"]}),
+        (Count | None, {"type": ["integer", "null"], "minimum": 0}),
+        (list[str | int], {"type": "array", "items": {"type": ["string", "integer"]}}),
+        (tuple[Leaf, ...], {"type": "array", "items": {"$ref": "Leaf"}}),
+        (Leaf | None, {"anyOf": [{"$ref": "Leaf"}, {"type": "null"}]}),
+        (dict[str, Any], {"type": "object"}),
+        (dict[str, Leaf], {"type": "object", "additionalProperties": {"$ref": "Leaf"}}),
+        (Literal["a", "b"], {"enum": ["a", "b"]}),
+        (Color, {"enum": ["red"]}),
+        (Color | None, {"anyOf": [{"enum": ["red"]}, {"type": "null"}]}),
+        (Annotated[str, Keywords(const="x")], {"type": "string", "const": "x"}),
+        (
+            Annotated[str, Keywords(const="x")] | None,
+            {"anyOf": [{"type": "string", "const": "x"}, {"type": "null"}]},
+        ),
+        (object, {}),
+    ],
+    ids=str,
+)
+def test_types(hint: Any, expected: dict[str, Any]) -> None:
+    """Each type has one schema."""
+    assert expected == type_schema(hint, _refer)
+
+
+def test_class() -> None:
+    """A class is closed, has the fields of what it extends, and descriptions from the docstrings."""
+    assert {
+        "description": "A whole. More of it.",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["size", "leaves"],
+        "properties": {
+            "size": {
+                "type": "integer",
+                "minimum": 0,
+                "description": 'How large it is, in "cm" and over two lines.',
+            },
+            "leaves": {"type": "array", "items": {"$ref": "Leaf"}, "description": "Its parts."},
+            "color": {"anyOf": [{"enum": ["red"]}, {"type": "null"}], "description": "Its color."},
+        },
+    } == class_schema(Tree, _refer)
+
+
+def test_document() -> None:
+    """The classes that a document refers to are in it, each once."""
+    schema = standalone_schema(Tree, "A tree", "tree.json")
+
+    assert ["Leaf"] == list(schema["$defs"])
+    assert "#/$defs/Leaf" == schema["properties"]["leaves"]["items"]["$ref"]
+
+
+def test_a_field_without_a_description() -> None:
+    """It is a mistake that nobody overlooks."""
+
+    class Bare(TypedDict):
+        """A class."""
+
+        size: int
+
+    with pytest.raises(KeyError):
+        class_schema(Bare, _refer)

@@ -1,0 +1,55 @@
+"""The routes of the API. The server routes, authorizes, limits, logs and describes requests by this table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from policies.reports.explain_answer import ExplainAnswer
+from policies.reports.lint_report import LintReport
+from policies.reports.score_answer import ScoreAnswer
+from policies.reports.simulate_answer import SimulateAnswer
+from webhook.http.api import ApiRoute
+from webhook.http.scoring.request import ScoreBody
+from webhook.http.scoring.screen import FEASIBLE_NODES, PENDING_PODS
+from webhook.http.scoring.simulate_request import SimulateBody
+from webhook.http.views.linting import lint
+from webhook.http.views.scoring import explain, score, simulate
+from webhook.lint.request import LintBody
+from webhook.rbac import Resource
+from webhook.settings import Settings
+
+
+def _score_limit(settings: Settings) -> int:
+    return settings.max_score_body_bytes
+
+
+def _body_limit(settings: Settings) -> int:
+    # A review holds one object; a lint request may be as large as the largest review.
+    return settings.max_body_bytes
+
+
+_SCORE: Final = ApiRoute(
+    score,
+    ScoreBody,
+    ScoreAnswer,
+    Resource.PLACEMENTS,
+    _score_limit,
+    event="scored",
+    headers={FEASIBLE_NODES: "Nodes that the pod fits."},
+    screen=("columns", "color", "wide"),
+)
+
+#: Every route of the API, by its path.
+API_ROUTES: Final[Mapping[str, ApiRoute]] = {
+    "/v1/score": _SCORE,
+    "/v1/explain": _SCORE._replace(compute=explain, answer=ExplainAnswer),
+    "/v1/simulate": _SCORE._replace(
+        compute=simulate,
+        request=SimulateBody,
+        answer=SimulateAnswer,
+        headers={PENDING_PODS: "Pods that got no node."},
+        screen=("columns", "color"),
+    ),
+    "/v1/lint": ApiRoute(lint, LintBody, LintReport, Resource.LINT_REPORTS, _body_limit, event="linted"),
+}
