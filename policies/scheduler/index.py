@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import ItemsView, Mapping
+from collections.abc import ItemsView, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Final, NamedTuple
 
@@ -87,6 +87,8 @@ class ClusterIndex:
 
     def fork(self, namespace: str, terms: InterPodTerms | None = None) -> ClusterIndex:
         """Return a copy to see what would be: its nodes, and its pods of one namespace, may change.
+
+        Without terms it has the pods of all namespaces, which may all change.
 
         Given the terms of the only pod that it is for, it has pods of other namespaces only where those
         select some; of the rest it has what they hold of their nodes. It needs no ``reading`` of this index,
@@ -206,6 +208,15 @@ class ClusterIndex:
         """Return the bound pods of every namespace."""
         return self._pods.items()
 
+    def pods_on(self, nodes: Iterable[str]) -> list[PodOnNode]:
+        """Return the pods that are bound to some nodes, known or not, in no particular order."""
+        slots = self.nodes.slots_of(nodes)
+        return [
+            PodOnNode(namespace, name, self.nodes.name_of(slot), terminating)
+            for namespace, table in self._pods.items()
+            for name, slot, terminating in table.names_on(slots)
+        ]
+
     def pods_of(self, namespace: str) -> PodTable | None:
         """Return the bound pods of a namespace, or None if there are none."""
         return self._pods.get(namespace)
@@ -250,6 +261,22 @@ class ClusterIndex:
             self.preferred_terms.add(signed_preferences(holding.terms), slot, amount)
         if holding.ports:
             self.ports.add(holding.ports, slot, amount)
+
+
+class PodOnNode(NamedTuple):
+    """Where a pod is.
+
+    Attributes:
+        namespace: Its namespace.
+        name: Its name.
+        node: The node that it is bound to.
+        terminating: Whether it is being deleted.
+    """
+
+    namespace: str
+    name: str
+    node: str
+    terminating: bool
 
 
 class Holding(NamedTuple):

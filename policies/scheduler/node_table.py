@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, KeysView
+from collections.abc import Callable, Iterable, KeysView
 from typing import Final, TypeVar
 
 import numpy as np
@@ -106,6 +106,17 @@ class NodeTable:
             nodes = (node for node in self._nodes if node is not None)
             self._listed = tuple(sorted(nodes, key=lambda node: node.name))
         return self._listed
+
+    def find(self, name: str) -> Node | None:
+        """Return the node of a name, or None if there is none."""
+        slot = self._slots.get(name)
+        return None if slot is None else self._nodes[slot]
+
+    def slots_of(self, names: Iterable[str]) -> NDArray[np.bool_]:
+        """Return which slots belong to some names, shape ``(s,)``; a name without a slot has no pods."""
+        chosen = np.zeros(self.slots, np.bool_)
+        chosen[[self._slots[name] for name in names if name in self._slots]] = True
+        return chosen
 
     def put(self, node: Node) -> None:
         """Add a node, or replace the one of its name."""

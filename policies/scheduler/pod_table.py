@@ -100,6 +100,18 @@ class PodTable:
         selected = self._selected(selector)
         return [name for name, slot in self._slots.items() if selected[slot]]
 
+    def names_on(self, nodes: NDArray[np.bool_]) -> list[tuple[str, int, bool]]:
+        """Return each pod on some node slots, with its slot and whether it is being deleted.
+
+        Args:
+            nodes: The slots, shape ``(s,)``; none of them is ``NOWHERE``.
+        """
+        chosen = nodes[self._node.view()]
+        if not chosen.any():
+            return []
+        node, terminating = self._node.view().tolist(), self._terminating.view().tolist()
+        return [(name, node[slot], terminating[slot]) for name, slot in self._slots.items() if chosen[slot]]
+
     def terminating(self) -> list[tuple[int, int]]:
         """Return the node slot and the number of the holding of each pod that is being deleted."""
         held = self._terminating.view() & (self._node.view() != NOWHERE)

@@ -13,6 +13,7 @@ from policies.scheduler.index import INDEXED_KINDS, ClusterIndex
 from tests.policies.scheduler.clusters import a_constraint, a_node, a_pod, a_request, an_index, as_recorded
 from tests.policies.scheduler.strategies import arguments, pending_pods
 from tests.policies.scheduler.strategies_events import Event, events, identity, surviving
+from tests.policies.scheduler.strategies_scheduling import NODE_NAMES
 
 
 def a_pending_pod() -> dict[str, Any]:
@@ -161,3 +162,19 @@ def test_names_of_what_is_not_indexed() -> None:
 
     assert ({("", "shop")}, 1) == (index.names(("v1", "Namespace")), index.count(("v1", "Namespace")))
     assert (set(), 0) == (index.names(("v1", "ConfigMap")), index.count(("v1", "ConfigMap")))
+
+
+@given(events(), st.sets(st.sampled_from(NODE_NAMES)))
+def test_pods_on_nodes(history: list[Event], names: set[str]) -> None:
+    """The pods on some nodes are those bound to them, whether the nodes exist or not."""
+    index = ClusterIndex()
+    follow(index, history)
+    pods = (obj for obj in surviving(history) if obj["kind"] == "Pod" and not finished(obj))
+    expected = {
+        (identity(pod)[2], identity(pod)[3], pod["spec"]["nodeName"], "deletionTimestamp" in pod["metadata"])
+        for pod in pods
+        if pod["spec"].get("nodeName") in names
+    }
+
+    assert expected == set(index.pods_on(names))
+    assert set(index.nodes.names()) & names == {name for name in names if index.nodes.find(name) is not None}
