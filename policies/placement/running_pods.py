@@ -1,0 +1,127 @@
+"""What is known of the pods of a cluster beyond the index: what their replacements would look like.
+
+The index keeps of a pod what it holds of its node. A pod that loses its node is scheduled again from its own
+spec, of which the parts are kept here that a scheduler reads. The pods of one controller share them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from policies.config.default_constraints import INJECT_ANNOTATION, MIRROR_ANNOTATION
+from policies.manifests.fields import member, object_items, text_member
+from policies.model.pod import FINISHED_PHASES
+from policies.model.pod_template import INJECTED_ANNOTATION
+from policies.model.snapshot import kind_of
+from policies.model.workload import DEFAULT_NAMESPACE, Owner, controller_of
+from policies.scheduler.index import POD
+
+#: What is kept of a spec: all that decides where a pod goes, except for its node.
+_SPEC_FIELDS: Final = (
+    "affinity", "hostNetwork", "nodeSelector", "overhead", "priority", "resourceClaims", "resources",
+    "schedulerName", "tolerations", "topologySpreadConstraints",
+)  # fmt: skip
+_CONTAINER_FIELDS: Final = ("image", "name", "ports", "resources", "restartPolicy")
+_VOLUME_FIELDS: Final = ("ephemeral", "image", "persistentVolumeClaim")
+
+
+class RunningPod(NamedTuple):
+    """A pod of the cluster, as its replacement is made of it.
+
+    Attributes:
+        manifest: The pod without its name and node, JSON; equal pods share it.
+        owner: Its controller; None for one that nothing recreates.
+        priority: ``spec.priority``.
+        created: When it was created, as the API writes it.
+        static: Whether the kubelet of its node runs it from a file.
+    """
+
+    manifest: bytes
+    owner: Owner | None
+    priority: int
+    created: str
+    static: bool
+
+    @property
+    def why_final(self) -> str:
+        """Why nothing replaces it on another node; empty if its controller does."""
+        if self.static:
+            return "static pod of its node"
+        if self.owner is None:
+            return "no controller recreates it"
+        if self.of_daemon_set:
+            return f"DaemonSet {self.owner.name} runs one on each node"
+        return ""
+
+    @property
+    def of_daemon_set(self) -> bool:
+        """Whether a DaemonSet runs it, of Kubernetes or of another group."""
+        return self.owner is not None and self.owner.kind == "DaemonSet"
+
+    def to_dict(self, name: str) -> dict[str, Any]:
+        """Return the pod that would replace it, as the API stores it."""
+        pod: dict[str, Any] = orjson.loads(self.manifest)
+        pod["metadata"]["name"] = name
+        return pod
+
+
+class RunningPods:
+    """The pods among the objects of a cluster, each of which is shown once."""
+
+    def __init__(self) -> None:
+        self._pods: dict[tuple[str, str], RunningPod] = {}
+        self._manifests: dict[bytes, bytes] = {}
+
+    def __call__(self, obj: Mapping[str, Any]) -> None:
+        """Keep an object if it is a pod that runs; one that is broken is in no index either."""
+        metadata, spec = member(obj, "metadata"), member(obj, "spec")
+        if kind_of(obj) != POD or not spec.get("nodeName"):
+            return
+        if text_member(obj.get("status"), "phase") in FINISHED_PHASES:
+            return
+        namespace = text_member(metadata, "namespace") or DEFAULT_NAMESPACE
+        owner, priority = controller_of(metadata), spec.get("priority")
+        static = MIRROR_ANNOTATION in member(metadata, "annotations") or (
+            owner is not None and owner.kind == "Node"
+        )
+        try:
+            manifest = orjson.dumps(_manifest(metadata, spec, namespace))
+        except TypeError:
+            return  # A number that no API has; such a pod counts as unknown.
+        self._pods[namespace, text_member(metadata, "name")] = RunningPod(
+            manifest=self._manifests.setdefault(manifest, manifest),
+            owner=owner,
+            priority=priority if type(priority) is int else 0,
+            created=text_member(metadata, "creationTimestamp"),
+            static=static,
+        )
+
+    def find(self, namespace: str, name: str) -> RunningPod | None:
+        """Return a pod, or None if it was not shown."""
+        return self._pods.get((namespace, name))
+
+
+def _manifest(metadata: Mapping[str, Any], spec: Mapping[str, Any], namespace: str) -> dict[str, Any]:
+    kept: dict[str, Any] = {name: spec[name] for name in _SPEC_FIELDS if name in spec}
+    for name in ("containers", "initContainers"):
+        if name in spec:
+            kept[name] = [_some(entry, _CONTAINER_FIELDS) for entry in object_items(spec[name])]
+    volumes = [_some(entry, _VOLUME_FIELDS) for entry in object_items(spec.get("volumes"))]
+    if any(volumes):
+        kept["volumes"] = [volume for volume in volumes if volume]
+    # With a uid it is known that the API server has merged matchLabelKeys into the selectors.
+    kept_metadata: dict[str, Any] = {"namespace": namespace, "uid": "kept"}
+    kept_metadata |= _some(metadata, ("labels", "ownerReferences"))
+    # Networks write each pod's address into its annotations, and pods would share nothing.
+    annotations = member(metadata, "annotations")
+    kept_metadata["annotations"] = {
+        key: annotations[key] for key in (INJECT_ANNOTATION, INJECTED_ANNOTATION) if key in annotations
+    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": kept_metadata, "spec": kept}
+
+
+def _some(entry: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: entry[name] for name in names if name in entry}
