@@ -35,7 +35,7 @@ def _running(owner: tuple[str, str, str] | None = REPLICA_SET, **metadata: Any) 
         ),
     ],
 )
-def test_what_is_replaced(pod: dict[str, Any], replaced: bool) -> None:
+def test_what_is_replaced(pod: dict[str, Any], *, replaced: bool) -> None:
     """Controllers replace a pod on another node, but those of DaemonSets do not, nor does a kubelet."""
     known = _kept(pod)
 
@@ -73,7 +73,8 @@ def test_pods_of_one_controller_share_what_is_kept() -> None:
         pods(a_pod(name=f"web-{number}", spec={"nodeName": f"n{number}"}, owner=REPLICA_SET))
     first, second = pods.find("shop", "web-0"), pods.find("shop", "web-1")
 
-    assert first is not None and second is not None
+    assert first is not None
+    assert second is not None
     assert first.manifest is second.manifest
 
 

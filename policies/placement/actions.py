@@ -1,0 +1,213 @@
+"""What may happen to the nodes of a cluster: a domain is lost, a node drained, cordoned, tainted or added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown, shown_name
+from policies.model.node import Node, without_transient
+from policies.model.taints import CORDON_TAINT, Taint, TaintEffect
+from policies.model.topology_keys import HOSTNAME
+from policies.placement.pod_facts import PodFacts
+from policies.scheduler.index import ClusterIndex, PodOnNode
+
+#: Nodes that one action may add: as many as Kubernetes supports in a cluster.
+MOST_ADDED: Final = 5_000
+#: Nodes, or domains, that an error lists.
+MOST_LISTED: Final = 10
+#: The rule that an action breaks which names something that the cluster does not have.
+NOT_IN_CLUSTER: Final = "not-in-cluster"
+#: How the node lifecycle controller taints a node that no longer reports.
+UNREACHABLE: Final = (
+    Taint("node.kubernetes.io/unreachable", "", TaintEffect.NO_SCHEDULE.value),
+    Taint("node.kubernetes.io/unreachable", "", TaintEffect.NO_EXECUTE.value),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoseDomain:
+    """The nodes of a domain are gone, with everything on them.
+
+    Attributes:
+        at: Where it is written.
+        key: The topology key.
+        value: The domain.
+        unreachable: Whether the nodes stay in the API, tainted: their domain then counts on.
+    """
+
+    at: FieldPath
+    key: str
+    value: str
+    unreachable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrainNode:
+    """A node is cordoned and its pods are evicted, except for those of DaemonSets and static ones."""
+
+    at: FieldPath
+    node: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CordonNode:
+    """A node takes no more pods."""
+
+    at: FieldPath
+    node: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaintNode:
+    """A node gets a taint, in place of one of the same key and effect; NoExecute evicts."""
+
+    at: FieldPath
+    node: str
+    taint: Taint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddNodes:
+    """There are more nodes like one: its labels, lasting taints and capacity, without pods and images."""
+
+    at: FieldPath
+    like: str
+    count: int
+
+
+Action: TypeAlias = LoseDomain | DrainNode | CordonNode | TaintNode | AddNodes
+
+
+@dataclass(slots=True)
+class Disruption:
+    """What some actions did to a cluster.
+
+    Attributes:
+        evicted: The pods that lost their node.
+        lost: The names of nodes that are gone or unreachable.
+        added: The names of new nodes.
+    """
+
+    evicted: list[PodOnNode] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+
+
+def apply_actions(
+    actions: Iterable[Action], cluster: ClusterIndex, facts: PodFacts, found: ErrorList
+) -> Disruption:
+    """Let actions happen one after another.
+
+    Args:
+        actions: The actions.
+        cluster: A fork with the pods of all namespaces, which is changed.
+        facts: What is known of its pods.
+        found: Takes what is wrong; an action with errors changes nothing.
+    """
+    run = _Run(cluster, facts, found)
+    for action in actions:
+        match action:
+            case LoseDomain():
+                run.lose(action)
+            case AddNodes():
+                run.add(action)
+            case DrainNode() | CordonNode() | TaintNode():
+                run.change(action)
+    return run.done
+
+
+def domains_of(cluster: ClusterIndex, key: str) -> dict[str, list[str]]:
+    """Return the names of the nodes of each domain, both sorted; nothing for a key that no node has."""
+    domains: dict[str, list[str]] = {}
+    for node in cluster.nodes.listed():
+        if key in node.labels:
+            domains.setdefault(node.labels[key], []).append(node.name)
+    return dict(sorted(domains.items()))
+
+
+class _Run:
+    """Applies actions to one cluster."""
+
+    def __init__(self, cluster: ClusterIndex, facts: PodFacts, found: ErrorList) -> None:
+        self._cluster = cluster
+        self._facts = facts
+        self._found = found
+        self.done = Disruption()
+
+    def lose(self, action: LoseDomain) -> None:
+        domains = domains_of(self._cluster, action.key)
+        names = domains.get(action.value)
+        if names is None:
+            text = f"no node has this {shown_name(action.key)}"
+            self._missing(action.at, action.value, text, "domains", list(domains))
+            return
+        # A pod of a DaemonSet stays bound to a node that cannot be reached, as a static pod does.
+        self._evict(pod for pod in self._on(names) if not (action.unreachable and self._facts.is_tied(pod)))
+        self.done.lost += names
+        for name in names:
+            node = self._cluster.nodes.find(name)
+            if not action.unreachable:
+                self._cluster.nodes.remove(name)
+            elif node is not None:
+                self._cluster.nodes.put(_tainted(node, UNREACHABLE))
+
+    def change(self, action: DrainNode | CordonNode | TaintNode) -> None:
+        node = self._node(action.node, action.at)
+        if node is None:
+            return
+        match action:
+            case TaintNode():
+                node = _tainted(node, (action.taint,))
+                if action.taint.effect == TaintEffect.NO_EXECUTE:
+                    pods = self._on([node.name])
+                    self._evict(pod for pod in pods if not self._facts.tolerates(pod, action.taint))
+            case _:
+                node = _tainted(node, (CORDON_TAINT,))._replace(unschedulable=True)
+                if isinstance(action, DrainNode):
+                    self._evict(pod for pod in self._on([node.name]) if not self._facts.is_tied(pod))
+        self._cluster.nodes.put(node)
+
+    def add(self, action: AddNodes) -> None:
+        like = self._node(action.like, action.at)
+        if like is None:
+            return
+        model, number = without_transient(like), 0
+        for _ in range(action.count):
+            number += 1
+            while self._cluster.nodes.find(name := f"{like.name}-new-{number}") is not None:
+                number += 1
+            labels = {**model.labels, HOSTNAME: name}
+            self._cluster.nodes.put(model._replace(name=name, labels=labels, images=()))
+            self.done.added.append(name)
+
+    def _on(self, names: Iterable[str]) -> list[PodOnNode]:
+        return self._cluster.pods_on(names)
+
+    def _evict(self, pods: Iterable[PodOnNode]) -> None:
+        for pod in pods:
+            self._cluster.remove("v1", "Pod", pod.namespace, pod.name)
+            # The replacement of one that is being deleted is there already.
+            if not pod.terminating:
+                self.done.evicted.append(pod)
+
+    def _node(self, name: str, at: FieldPath) -> Node | None:
+        node = self._cluster.nodes.find(name)
+        if node is None:
+            self._missing(at, name, "no such node", "nodes", self._cluster.nodes.names())
+        return node
+
+    def _missing(self, at: FieldPath, value: str, problem: str, what: str, names: list[str]) -> None:
+        listed = ", ".join(map(shown_name, names[:MOST_LISTED]))
+        listed += f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
+        there = f"the {what} are {listed}" if names else f"there are no {what}"
+        text = f"Invalid value: {shown(value)}: {problem}; {there}"
+        self._found.add(FieldError(at, text, ErrorKind.INVALID, NOT_IN_CLUSTER))
+
+
+def _tainted(node: Node, taints: tuple[Taint, ...]) -> Node:
+    """Return a node with taints in place of those with the same key and effect."""
+    new = {(taint.key, taint.effect) for taint in taints}
+    kept = tuple(taint for taint in node.taints if (taint.key, taint.effect) not in new)
+    return node._replace(taints=kept + taints)

@@ -1,0 +1,188 @@
+"""What becomes of pods that lost their node: what replaces them, where it goes, and what stays pending."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from policies.config.context import AdmissionContext
+from policies.placement.actions import Disruption
+from policies.placement.placement import DAEMON_SET, PlacementError, PreparedPod, prepare, read_workload
+from policies.placement.pod_facts import PodFacts
+from policies.scheduler.binding import Step, TieBreaker, first_by_name, schedule
+from policies.scheduler.index import ClusterIndex, PodOnNode
+from policies.scheduler.request import SchedulingRequest
+
+#: Pods of other workloads that are scheduled again: some milliseconds each where nodes are thousands.
+MOST_OTHERS: Final = 10_000
+#: What a pod with a priority could do besides: evict pods of lower priority.
+PREEMPTION: Final = "preemption"
+
+
+class Outcome(StrEnum):
+    """What becomes of a pod that lost its node."""
+
+    RECOVERED = "recovered"
+    PENDING = "pending"
+    NOT_RECREATED = "notRecreated"
+    NOT_TRIED = "notTried"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisplacedPod:
+    """A pod that lost its node.
+
+    Attributes:
+        pod: Where it was.
+        workload: The number of the given workload that it belongs to; None for any other.
+        owner: Its controller, as kind and name; empty if it has none or that is not known.
+        priority: Its priority.
+        created: When it was created; empty if that is not known.
+        why: Why nothing replaces it, or why that was not tried; empty if it was scheduled again.
+        final: Whether nothing replaces it.
+        step: What became of its replacement.
+    """
+
+    pod: PodOnNode
+    workload: int | None = None
+    owner: str = ""
+    priority: int = 0
+    created: str = ""
+    why: str = ""
+    final: bool = False
+    step: Step | None = None
+
+    @property
+    def outcome(self) -> Outcome:
+        """What became of it."""
+        if self.step is not None:
+            return Outcome.PENDING if self.step.node is None else Outcome.RECOVERED
+        return Outcome.NOT_RECREATED if self.final else Outcome.NOT_TRIED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovery:
+    """What some actions did to the pods of a cluster.
+
+    Attributes:
+        disruption: What the actions did.
+        displaced: Every pod that lost its node, in the order in which they were scheduled again.
+        complete: Whether what was needed of every pod is known.
+        unmodeled: What else a scheduler looks at in the replacements, as the API names it.
+    """
+
+    disruption: Disruption
+    displaced: tuple[DisplacedPod, ...]
+    complete: bool
+    unmodeled: tuple[str, ...] = ()
+
+    def count(self, outcome: Outcome) -> int:
+        """Return how many pods have an outcome."""
+        return sum(pod.outcome is outcome for pod in self.displaced)
+
+
+def recover(
+    disruption: Disruption,
+    cluster: ClusterIndex,
+    facts: PodFacts,
+    workloads: Sequence[PreparedPod],
+    context: AdmissionContext,
+    *,
+    others: bool = True,
+    choose: TieBreaker = first_by_name,
+    on_step: Callable[[Step], None] = lambda _step: None,
+) -> Recovery:
+    """Schedule again what lost its node, each pod beside those that stayed and those before it.
+
+    The highest priority comes first, then the oldest pod, then the name: the scheduler's queue has the order
+    in which controllers create the replacements, which is not known.
+
+    Args:
+        disruption: What happened to the cluster.
+        cluster: The cluster after it, a fork, which has the replacements afterwards.
+        facts: What is known of its pods.
+        workloads: The given workloads, whose pods are replaced as they say.
+        context: What other pods are prepared by.
+        others: Whether pods of other workloads are scheduled again, too.
+        choose: Chooses one of several best nodes.
+        on_step: Called after each pod.
+    """
+    requests = _Requests(facts, workloads, replace(context, cluster=cluster))
+    waiting = sorted(
+        (_displaced(pod, facts, workloads, others=others) for pod in disruption.evicted), key=_turn
+    )
+    displaced, tried, unmodeled = [], 0, dict[str, None]()
+    for entry in waiting:
+        if entry.why:
+            displaced.append(entry)
+            continue
+        tried += entry.workload is None
+        too_many = entry.workload is None and tried > MOST_OTHERS
+        request = f"only the first {MOST_OTHERS:,} are tried" if too_many else requests.find(entry)
+        if isinstance(request, str):
+            displaced.append(replace(entry, why=request))
+            continue
+        step = schedule(request, cluster, entry.pod.name, choose)
+        displaced.append(replace(entry, step=step))
+        on_step(step)
+        unmodeled |= dict.fromkeys(request.pod.unmodeled)
+        if step.node is None and entry.priority > 0:
+            unmodeled[PREEMPTION] = None
+    return Recovery(
+        disruption=disruption,
+        displaced=tuple(displaced),
+        complete=facts.complete,
+        unmodeled=tuple(unmodeled),
+    )
+
+
+def _turn(entry: DisplacedPod) -> tuple[int, str, str, str]:
+    return -entry.priority, entry.created, entry.pod.namespace, entry.pod.name
+
+
+def _displaced(
+    pod: PodOnNode, facts: PodFacts, workloads: Sequence[PreparedPod], *, others: bool
+) -> DisplacedPod:
+    """Return a pod with what is known of it, and why nothing replaces it."""
+    number, known = facts.own(pod.namespace, pod.name), facts.object_of(pod)
+    entry = DisplacedPod(pod=pod, workload=number)
+    if known is not None:
+        owner = "" if known.owner is None else f"{known.owner.kind} {known.owner.name}"
+        entry = replace(entry, owner=owner, priority=known.priority, created=known.created)
+    if number is not None:
+        workload = workloads[number].workload
+        if workload.kind.kind == DAEMON_SET:
+            return replace(entry, why=f"{workload.title} runs one on each node", final=True)
+        return entry
+    if known is None:
+        return replace(entry, why="its spec is not known")
+    if known.why_final:
+        return replace(entry, why=known.why_final, final=True)
+    return entry if others else replace(entry, why="belongs to another workload")
+
+
+class _Requests:
+    """What is scheduled in place of each pod, prepared once for pods that are alike."""
+
+    def __init__(self, facts: PodFacts, workloads: Sequence[PreparedPod], context: AdmissionContext) -> None:
+        self._facts = facts
+        self._workloads = workloads
+        self._context = context
+        self._made: dict[bytes, SchedulingRequest | str] = {}
+
+    def find(self, entry: DisplacedPod) -> SchedulingRequest | str:
+        """Return the request, or why there is none."""
+        if entry.workload is not None:
+            return self._workloads[entry.workload].request
+        known = self._facts.object_of(entry.pod)
+        if known is None:
+            raise ValueError("a pod whose object is not known has no request")
+        if known.manifest not in self._made:
+            workload = read_workload(known.to_dict(entry.pod.name), self._context)
+            try:
+                self._made[known.manifest] = prepare(workload, self._context).request
+            except PlacementError as error:
+                self._made[known.manifest] = f"Kubernetes would reject it: {error.errors[0]}"
+        return self._made[known.manifest]
