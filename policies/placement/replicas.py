@@ -57,7 +57,7 @@ def running_replicas(prepared: PreparedPod) -> Replicas | None:
     Returns:
         None for an object without a number of replicas, or whose pods cannot be told.
     """
-    selector, wanted = _selector(prepared), prepared.workload.replicas
+    selector, wanted = revision_selector(prepared), prepared.workload.replicas
     if wanted is None or wanted < 0 or selector is None:
         return None
     placed = prepared.cluster.count_pods(prepared.workload.namespace, selector)
@@ -96,7 +96,7 @@ def _place(request: SchedulingRequest, fork: ClusterIndex, most: int) -> int:
     return most
 
 
-def _selector(prepared: PreparedPod) -> LabelSelector | None:
+def revision_selector(prepared: PreparedPod) -> LabelSelector | None:
     """Return what selects the workload's pods of the revision that is placed; None if nothing does."""
     workload, labels = prepared.workload, prepared.pod.template.labels
     selector, label = workload.selector, workload.kind.revision_label

@@ -1,0 +1,277 @@
+"""Whether every replica that must run still can when any one domain of a topology key is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from policies.config.context import AdmissionContext
+from policies.manifests.fields import ErrorList, FieldPath
+from policies.model.labels import LabelSelector
+from policies.model.workload import Workload
+from policies.placement.actions import LoseDomain, apply_actions, domains_of
+from policies.placement.loss import Loss, OtherPods, WorkloadLoss
+from policies.placement.placement import DAEMON_SET, PreparedPod, prepare
+from policies.placement.pod_facts import PodFacts
+from policies.placement.recovery import Outcome, Recovery, recover
+from policies.placement.replicas import revision_selector
+from policies.placement.running_pods import RunningPods
+from policies.placement.simulate import replicas_of
+from policies.scheduler.binding import Step, schedule
+from policies.scheduler.index import ClusterIndex
+
+#: Replicas beyond those that must run that are tried after a loss: a larger margin is no news.
+MOST_MARGIN: Final = 100
+#: Losses that are tried although they displace no replica: with as many nodes as Kubernetes supports each
+#: takes a good part of a second.
+MOST_LOST: Final = 100
+
+_NOWHERE = FieldPath()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployed:
+    """A workload as it runs before anything is lost.
+
+    Attributes:
+        prepared: Its next pod.
+        selector: Its pods in the cluster that was made for it.
+        wanted: How many replicas it asks for.
+        required: How many must run.
+        used: Pods of the cluster that were taken as they are.
+        placed: Replicas that were placed besides, as its controller and the scheduler would.
+        pending: The first replica that fits nowhere even before a loss; None if all fit.
+        replaced: Pods of other revisions that were left out, as after a rollout.
+        domains: Its pods by domain of the key; those on nodes without it are left out.
+    """
+
+    prepared: PreparedPod
+    selector: LabelSelector
+    wanted: int
+    required: int
+    used: int
+    placed: int
+    pending: Step | None
+    replaced: int
+    domains: dict[str, int]
+
+    @property
+    def workload(self) -> Workload:
+        """The workload."""
+        return self.prepared.workload
+
+    @property
+    def running(self) -> int:
+        """How many replicas run before a loss."""
+        return self.used + self.placed
+
+    @property
+    def runs(self) -> bool:
+        """Whether as many run as must before anything is lost."""
+        return self.running >= self.required
+
+
+@dataclass(frozen=True, slots=True)
+class LossOptions:
+    """What is lost, and what counts.
+
+    Attributes:
+        key: The topology key.
+        allowed_missing: How many replicas of each workload may be missing after a loss.
+        unreachable: Whether lost nodes stay in the API, as in an outage.
+        others: Whether pods of other workloads are scheduled again, too.
+    """
+
+    key: str
+    allowed_missing: int = 0
+    unreachable: bool = False
+    others: bool = True
+
+
+def why_unjudged(workload: Workload) -> str:
+    """Return why there is no number of replicas that could survive; empty if there is one."""
+    if workload.kind.is_pod:
+        return "no controller recreates a Pod" if workload.owner is None else "its controller decides"
+    if workload.kind.kind == DAEMON_SET:
+        return "it runs one pod on each node, which is lost with it"
+    if workload.replicas is None or workload.replicas < 0:
+        return "it has no number of replicas"
+    return "" if workload.selector is not None else "its pods cannot be told from others"
+
+
+class Survival:
+    """Loses one domain after the other, each time of the cluster in which every workload runs.
+
+    Attributes:
+        deployed: The workloads before a loss, in the order that they were given.
+        domains: The names of the nodes of each domain.
+        without_key: How many nodes do not have the key.
+    """
+
+    def __init__(
+        self,
+        workloads: Sequence[Workload],
+        context: AdmissionContext,
+        options: LossOptions,
+        running: RunningPods | None = None,
+    ) -> None:
+        """Place the replicas that do not run yet.
+
+        Args:
+            workloads: Workloads for which ``why_unjudged`` is empty.
+            context: What they are placed by; its cluster must be there and stays as it is.
+            options: What is lost.
+            running: The objects of the cluster's pods; None where only the index is known.
+
+        Raises:
+            PlacementError: Kubernetes would refuse a workload or its pods.
+        """
+        if context.cluster is None:
+            raise ValueError("there is no cluster to lose anything of")
+        self.options = options
+        self.cluster = context.cluster.fork("")
+        self._context = replace(context, cluster=self.cluster)
+        self._running = running
+        self.domains = domains_of(self.cluster, options.key)
+        self.without_key = self.cluster.node_count - sum(map(len, self.domains.values()))
+        self.deployed = tuple(map(self._deploy, workloads))
+        self._margins = [MOST_MARGIN] * len(self.deployed)
+
+    def losses(self, on_step: Callable[[Step], None] = lambda _step: None) -> Iterator[Loss]:
+        """Yield what each loss does, those of domains first that have most replicas, then most nodes.
+
+        A loss that displaces no replica is survived; it is tried all the same, for what would fit then.
+
+        Args:
+            on_step: Called after each pod that was scheduled again.
+        """
+        ordered = sorted(self.domains, key=self._rank)
+        for turn, domain in enumerate(ordered):
+            if self._replicas_in(domain) or turn < MOST_LOST:
+                yield self._lose(domain, on_step)
+            else:
+                entries = (
+                    WorkloadLoss(displaced=0, running=d.running, required=d.required) for d in self.deployed
+                )
+                yield Loss(domain=domain, nodes=len(self.domains[domain]), workloads=tuple(entries))
+
+    def after(self, domain: str) -> ClusterIndex:
+        """Return the cluster after a loss, with everything that was scheduled again."""
+        return self._lost(domain)[0]
+
+    def _deploy(self, workload: Workload) -> Deployed:
+        prepared = prepare(workload, self._context)
+        own, namespace = workload.selector, workload.namespace
+        if own is None or workload.replicas is None:
+            raise ValueError("why_unjudged tells why this has no replicas to place")
+        everything = self.cluster.count_pods(namespace, own)
+        used = self._use(prepared, own)
+        wanted, placed, pending = workload.replicas, 0, None
+        for queued in replicas_of(prepared, max(wanted - used, 0)):
+            step = schedule(queued.request, self.cluster, queued.name)
+            placed += step.node is not None
+            pending = pending or (step if step.node is None else None)
+        # What is placed later takes no earlier pod's node, so the counts hold.
+        return Deployed(
+            prepared=prepared,
+            selector=own,
+            wanted=wanted,
+            required=max(wanted - self.options.allowed_missing, 0),
+            used=used,
+            placed=placed,
+            pending=pending,
+            replaced=everything - used,
+            domains=self._by_domain(namespace, own),
+        )
+
+    def _use(self, prepared: PreparedPod, own: LabelSelector) -> int:
+        """Remove the pods of a workload that a rollout would replace; return how many are left."""
+        namespace, of_revision = prepared.workload.namespace, revision_selector(prepared)
+        table = self.cluster.pods_of(namespace)
+        if table is None or of_revision is None:
+            return 0
+        is_new = prepared.revision is not None and prepared.revision.is_new
+        kept = set() if is_new else set(table.names_of(of_revision))
+        for name in table.names_of(own):
+            if name not in kept:
+                self.cluster.remove("v1", "Pod", namespace, name)
+        return len(kept)
+
+    def _by_domain(self, namespace: str, own: LabelSelector) -> dict[str, int]:
+        counts, table, nodes = (
+            dict.fromkeys(self.domains, 0),
+            self.cluster.pods_of(namespace),
+            self.cluster.nodes,
+        )
+        if table is None:
+            return counts
+        names, domain_of = set(table.names_of(own)), {n: d for d, ns in self.domains.items() for n in ns}
+        for name, slot, _ in table.names_on(nodes.slots_of(domain_of)):
+            if name in names:
+                counts[domain_of[nodes.name_of(slot)]] += 1
+        return counts
+
+    def _rank(self, domain: str) -> tuple[int, int, str]:
+        return -self._replicas_in(domain), -len(self.domains[domain]), domain
+
+    def _replicas_in(self, domain: str) -> int:
+        return sum(deployed.domains[domain] for deployed in self.deployed)
+
+    def _lost(
+        self, domain: str, on_step: Callable[[Step], None] = lambda _step: None
+    ) -> tuple[ClusterIndex, Recovery]:
+        fork, found = self.cluster.fork(""), ErrorList()
+        prepared = [deployed.prepared for deployed in self.deployed]
+        facts = PodFacts(fork, prepared, self._running)
+        lose = LoseDomain(
+            at=_NOWHERE, key=self.options.key, value=domain, unreachable=self.options.unreachable
+        )
+        disruption = apply_actions([lose], fork, facts, found)
+        recovery = recover(
+            disruption, fork, facts, prepared, self._context, others=self.options.others, on_step=on_step
+        )
+        return fork, recovery
+
+    def _lose(self, domain: str, on_step: Callable[[Step], None]) -> Loss:
+        fork, recovery = self._lost(domain, on_step)
+        others = [pod for pod in recovery.displaced if pod.workload is None]
+        workloads = tuple(self._judge(number, fork, recovery) for number in range(len(self.deployed)))
+        return Loss(
+            domain=domain,
+            nodes=len(self.domains[domain]),
+            workloads=workloads,
+            others=OtherPods(
+                displaced=len(others),
+                pending=sum(pod.outcome is Outcome.PENDING for pod in others),
+                untried=sum(pod.outcome is Outcome.NOT_TRIED for pod in others),
+            ),
+            unmodeled=recovery.unmodeled,
+        )
+
+    def _judge(self, number: int, fork: ClusterIndex, recovery: Recovery) -> WorkloadLoss:
+        deployed = self.deployed[number]
+        steps = [pod.step for pod in recovery.displaced if pod.workload == number and pod.step is not None]
+        running = fork.count_pods(deployed.workload.namespace, deployed.selector)
+        loss = WorkloadLoss(
+            displaced=len(steps),
+            running=running,
+            required=deployed.required,
+            pending=next((step for step in steps if step.node is None), None),
+        )
+        if not loss.survives:
+            return loss
+        # The least of all losses is wanted, so that no more need be tried than fit after those before.
+        surplus = running - deployed.required
+        more = _fitting(deployed.prepared, fork, max(self._margins[number] - surplus, 0))
+        self._margins[number] = min(self._margins[number], surplus + more)
+        return replace(loss, margin=self._margins[number])
+
+
+def _fitting(prepared: PreparedPod, cluster: ClusterIndex, most: int) -> int:
+    """Return how many replicas more fit, up to so many; the cluster stays as it is."""
+    fork = cluster.fork(prepared.workload.namespace, prepared.request.pod.terms)
+    for number, queued in enumerate(replicas_of(prepared, most)):
+        if schedule(queued.request, fork, f"/{queued.name}").node is None:
+            return number
+    return most

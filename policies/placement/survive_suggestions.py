@@ -1,0 +1,114 @@
+"""What would make a workload survive: changes that help after one loss, tried against all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from policies.config.context import AdmissionContext
+from policies.manifests.edits import apply_edits
+from policies.placement.loss import Loss
+from policies.placement.placement import PlacementError, place, read_workload
+from policies.placement.replicas import count_replicas
+from policies.placement.running_pods import RunningPods
+from policies.placement.suggestions import Suggestion, Suggestions, find_suggestions
+from policies.placement.survive import Survival
+
+#: Changes that are tried against every loss; people do not read more.
+MOST_PROVEN: Final = 5
+#: Losses up to which that is done: each change places all replicas again, and loses every domain.
+MOST_LOSSES: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurvivalSuggestion:
+    """A change that helps a workload.
+
+    Attributes:
+        suggestion: The change.
+        survives: Whether the workload survives every single loss with it; None where that was not tried.
+    """
+
+    suggestion: Suggestion
+    survives: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurvivalHelp:
+    """What helps one workload.
+
+    Attributes:
+        workload: Its number.
+        domain: The loss after which changes were looked for; None if it lacks replicas before any.
+        found: The changes, those first with which it survives everything.
+        searched: What the search for them says of itself.
+    """
+
+    workload: int
+    domain: str | None
+    found: tuple[SurvivalSuggestion, ...]
+    searched: Suggestions
+
+
+def find_help(
+    survival: Survival,
+    losses: tuple[Loss, ...],
+    context: AdmissionContext,
+    running: RunningPods | None = None,
+) -> Iterator[SurvivalHelp]:
+    """Yield what helps each workload that does not survive everything.
+
+    Args:
+        survival: The cluster with the workloads.
+        losses: What every loss does.
+        context: What it was made by.
+        running: The objects of the cluster's pods.
+    """
+    for number, deployed in enumerate(survival.deployed):
+        failed = [loss for loss in losses if not loss.workloads[number].survives]
+        if deployed.runs and not failed:
+            continue
+        worst = min(failed, key=lambda loss: loss.workloads[number].running, default=None)
+        domain = None if worst is None or not deployed.runs else worst.domain
+        cluster = survival.cluster if domain is None else survival.after(domain)
+        there = replace(context, cluster=cluster)
+        placement = place(deployed.workload, there)
+        counted = count_replicas(placement)
+        searched = find_suggestions(placement, there, None if counted is None else counted[0])
+        prover = _Prover(survival, number, context, running)
+        found = [
+            SurvivalSuggestion(suggestion=each, survives=prover.survives(each)) for each in searched.found
+        ]
+        found.sort(key=lambda entry: entry.survives is not True)
+        yield SurvivalHelp(workload=number, domain=domain, found=tuple(found), searched=searched)
+
+
+class _Prover:
+    """Tries whether one workload survives with a change, beside the others as they are."""
+
+    def __init__(
+        self, survival: Survival, number: int, context: AdmissionContext, running: RunningPods | None
+    ) -> None:
+        self._survival = survival
+        self._number = number
+        self._context = context
+        self._running = running
+        self._left = MOST_PROVEN if len(survival.domains) <= MOST_LOSSES else 0
+
+    def survives(self, suggestion: Suggestion) -> bool | None:
+        """Return whether the workload survives every loss; None for what is in no manifest, or not tried."""
+        if not suggestion.edits or suggestion.elsewhere or not self._left:
+            return None
+        self._left -= 1
+        workloads = [deployed.workload for deployed in self._survival.deployed]
+        old = workloads[self._number]
+        try:
+            edited = apply_edits(old.obj, suggestion.edits)
+            workloads[self._number] = read_workload(edited, self._context, namespace=old.namespace)
+            survival = Survival(workloads, self._context, self._survival.options, self._running)
+        except PlacementError:
+            return False
+        if not survival.deployed[self._number].runs:
+            return False
+        return all(loss.workloads[self._number].survives for loss in survival.losses())
