@@ -128,16 +128,6 @@ def test_lost_nodes() -> None:
     assert set(UNREACHABLE) < set(unreachable.taints)
 
 
-def test_pods_without_known_objects() -> None:
-    """A drain evicts them, a NoExecute taint does not; that they are not known is said."""
-    cluster = an_index([*NODES, *_pods()]).fork("")
-    facts = PodFacts(cluster, ())
-    actions: list[Action] = [DrainNode(at=AT, node="n1"), TaintNode(at=AT, node="n2", taint=GPU)]
-    done = apply_actions(actions, cluster, facts, ErrorList())
-
-    assert (["agent", "static", "web"], False) == (_names(done), facts.complete)
-
-
 @pytest.mark.parametrize(
     "action",
     [
