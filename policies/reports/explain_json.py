@@ -52,7 +52,7 @@ def render(explained: Explained) -> bytes:
         "ranking": list(map(_tier, explanation.tiers)),
         "lead": explanation.lead,
         "outvoted": _outvoted(explained.outvoted),
-        "changes": [_suggestion(found, explained) for found in suggestions.found],
+        "changes": [suggestion_fields(found, placement, explained.replicas) for found in suggestions.found],
         "changesComplete": suggestions.complete,
         "editing": how_edited(placement) if any(found.edits for found in suggestions.found) else "",
         "profile": profile_fields(verdict),
@@ -177,8 +177,16 @@ def _replicas(replicas: Replicas | None) -> explain_answer.ReplicaCounts | None:
     }
 
 
-def _suggestion(suggestion: Suggestion, explained: Explained) -> suggestion_answer.SuggestedChange:
-    before = explained.replicas
+def suggestion_fields(
+    suggestion: Suggestion, placement: Placement, before: Replicas | None
+) -> suggestion_answer.SuggestedChange:
+    """Return a suggestion for programs.
+
+    Args:
+        suggestion: The suggestion.
+        placement: Of the pod that it makes fit.
+        before: How many replicas fit without any change.
+    """
     return {
         "kinds": [change.what for change in suggestion.changes],
         "edits": list(map(_edit, suggestion.edits)),
@@ -189,7 +197,7 @@ def _suggestion(suggestion: Suggestion, explained: Explained) -> suggestion_answ
         "replicasBefore": None if before is None else before.fitting,
         "replicasAfter": None if suggestion.replicas is None else suggestion.replicas.fitting,
         "enough": suggestion.replicas is None or suggestion.replicas.enough,
-        "costs": [cost_of(change, explained.placement) for change in suggestion.changes],
+        "costs": [cost_of(change, placement) for change in suggestion.changes],
         "caution": any(isinstance(change, Change) and change.hollow for change in suggestion.changes),
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from rich.console import RenderableType
@@ -25,6 +25,7 @@ from policies.reports.wording import (
     nodes,
     print_all,
     replicas_text,
+    section,
     sentence,
 )
 from policies.scheduler.profile import Plugin
@@ -65,28 +66,22 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
         yield sentence(verdict.message)
     yield from _constraints(explained, width)
     if explanation.rejected:
-        yield from _section("Why nodes reject it", _refusing(verdict, explanation.rejected, groups))
+        yield from section("Why nodes reject it", _refusing(verdict, explanation.rejected, groups))
     if explanation.tiers:
-        yield from _section("Where it would go", _outlook(explained, groups))
+        yield from section("Where it would go", _outlook(explained, groups))
     if explained.stuck_message and verdict.names:
         title = "What would make it fit"
         if verdict.feasible_count:
             title = "What would make the other replicas fit"
             text = f"The first that does not fit: {explained.stuck_message}"
-            yield from _section("Why not all replicas fit", [sentence(text)])
-        yield from _section(title, suggestions_text(explained.remedies, placement, explained.replicas))
+            yield from section("Why not all replicas fit", [sentence(text)])
+        yield from section(title, suggestions_text(explained.remedies, placement, explained.replicas))
     if verdict.request.pod.unmodeled:
         asked = ", ".join(verdict.request.pod.unmodeled)
         text = f"Not modeled, and may reject more nodes: the pod's {asked}."
         yield from ("", Text(text, "yellow"))
     for text in unmodeled_text(verdict.request.profile):
         yield from ("", Text(text, "yellow"))
-
-
-def _section(title: str, lines: Iterable[RenderableType]) -> Iterator[RenderableType]:
-    yield ""
-    yield Text(title, "bold")
-    yield from lines
 
 
 def _constraints(explained: Explained, width: int) -> Iterator[RenderableType]:

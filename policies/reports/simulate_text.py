@@ -21,8 +21,10 @@ from policies.reports.wording import (
     constraint_title,
     dropped,
     item,
+    listed,
     nodes,
     print_all,
+    section,
     sentence,
     workload_title,
 )
@@ -30,8 +32,6 @@ from policies.scheduler.binding import Step
 
 #: Lines of a table of domains, nodes or messages: what a terminal shows at once.
 MOST_LINES: Final = 12
-#: Names that a line lists.
-MOST_NAMES: Final = 4
 
 
 def render(simulated: SimulatedQueue, *, width: int, color: bool) -> str:
@@ -53,16 +53,10 @@ def _parts(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
     yield from _constraints(simulated, width)
     of_first = "" if simulated.distribution is None else " in the first run"
     if simulation.pending < len(simulation.steps):
-        yield from _section(f"Where they went{of_first}", [_by_node(simulation.steps)])
+        yield from section(f"Where they went{of_first}", [_by_node(simulation.steps)])
     if simulation.pending:
-        yield from _section(f"What stays pending{of_first}", _pending(simulation.steps))
+        yield from section(f"What stays pending{of_first}", _pending(simulation.steps))
     yield from _notes(simulated)
-
-
-def _section(title: str, lines: Iterable[RenderableType]) -> Iterator[RenderableType]:
-    yield ""
-    yield Text(title, "bold")
-    yield from lines
 
 
 def _headline(queue: SchedulingQueue, simulation: Simulation) -> Text:
@@ -191,7 +185,7 @@ def _by_node(steps: Iterable[Step]) -> Table:
         table.add_column("PODS", justify="right")
         table.add_column("", overflow="fold")
         for node, names in sorted(went.items()):
-            table.add_row(one_line(node), f"{len(names):,}", _listed(names))
+            table.add_row(one_line(node), f"{len(names):,}", listed(names))
         return table
     table.add_column("NODES", justify="right")
     table.add_column("PODS ON EACH", justify="right")
@@ -200,13 +194,8 @@ def _by_node(steps: Iterable[Step]) -> Table:
     for node, names in sorted(went.items()):
         by_count.setdefault(len(names), []).append(node)
     for count, found in sorted(by_count.items(), reverse=True)[:MOST_LINES]:
-        table.add_row(f"{len(found):,}", f"{count:,}", _listed(found))
+        table.add_row(f"{len(found):,}", f"{count:,}", listed(found))
     return table
-
-
-def _listed(names: list[str]) -> str:
-    listed = ", ".join(map(one_line, names[:MOST_NAMES]))
-    return listed if len(names) <= MOST_NAMES else f"{listed} and {len(names) - MOST_NAMES:,} more"
 
 
 def _pending(steps: Iterable[Step]) -> Iterator[RenderableType]:
@@ -216,7 +205,7 @@ def _pending(steps: Iterable[Step]) -> Iterator[RenderableType]:
         if step.node is None:
             left.setdefault(step.message, []).append(step.name)
     for message, names in list(left.items())[:MOST_LINES]:
-        yield Text(f"{len(names):,}: {_listed(names)}")
+        yield Text(f"{len(names):,}: {listed(names)}")
         yield sentence(message)
     if (rest := len(left) - MOST_LINES) > 0:
         yield Text(f"and {rest:,} other messages")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from rich.console import RenderableType
@@ -74,6 +74,20 @@ def _enough(found: tuple[Suggestion, ...], placement: Placement) -> str:
 def _remedy(
     number: int, remedy: Suggestion, placement: Placement, before: Replicas | None
 ) -> Iterator[RenderableType]:
+    yield from numbered_suggestion(number, remedy, placement, _outcome(remedy, placement, before))
+
+
+def numbered_suggestion(
+    number: int, remedy: Suggestion, placement: Placement, outcome: Iterable[str]
+) -> Iterator[RenderableType]:
+    """Yield a suggestion as an item of a list.
+
+    Args:
+        number: Which item; the first is emphasized.
+        remedy: The suggestion.
+        placement: Of the pod that it makes fit.
+        outcome: What comes of it, a line each.
+    """
     lines = [*map(_edit, remedy.edits)]
     lines += (_elsewhere(entry, placement) for entry in remedy.elsewhere)
     lines += [in_cluster(remedy.in_cluster)] if remedy.in_cluster else []
@@ -81,8 +95,13 @@ def _remedy(
     yield item(number, head)
     for line in more:
         yield Padding(Text.assemble("and ", line), (0, 0, 0, 3))
-    for sentence in _outcome(remedy, placement, before):
+    for sentence in outcome:
         yield Padding(Text(sentence), (0, 0, 0, 3))
+
+
+def costs_text(remedy: Suggestion, placement: Placement) -> str:
+    """Return what a suggestion costs, in words."""
+    return f"costs: {'; '.join(dict.fromkeys(cost_of(change, placement) for change in remedy.changes))}"
 
 
 def _outcome(remedy: Suggestion, placement: Placement, before: Replicas | None) -> Iterator[str]:
@@ -93,7 +112,7 @@ def _outcome(remedy: Suggestion, placement: Placement, before: Replicas | None) 
     if after is not None and before is not None and after.wanted > max(before.placed, 1):
         fits += f"; {most}{after.fitting:,} of {after.wanted:,} replicas fit, now {before.fitting:,}"
     yield fits
-    yield f"costs: {'; '.join(dict.fromkeys(cost_of(change, placement) for change in remedy.changes))}"
+    yield costs_text(remedy, placement)
     if remedy.elsewhere:
         yield "or give the pod constraints of its own, which replace all of these"
 

@@ -16,6 +16,9 @@ from policies.placement.placement import Placement, PreparedPod
 from policies.placement.replicas import MOST_PLACED, Replicas
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin
 
+#: Names that a line lists.
+MOST_NAMES: Final = 4
+
 _ORIGINS: Final = {
     ConstraintOrigin.POD: "the pod's own",
     ConstraintOrigin.POLICY: "injected by a policy",
@@ -52,6 +55,23 @@ def print_all(parts: Iterable[RenderableType], *, width: int, color: bool) -> st
 def sentence(text: str) -> Text:
     """Return a sentence of kube-scheduler's as one line, however long: people search events for it."""
     return Text(one_line(text, 10 * MAX_LENGTH), no_wrap=True)
+
+
+def section(title: str, lines: Iterable[RenderableType]) -> Iterator[RenderableType]:
+    """Yield an empty line, a title, and what belongs to it."""
+    yield ""
+    yield Text(title, "bold")
+    yield from lines
+
+
+def listed(names: list[str]) -> str:
+    """Return the first of some names, and how many more there are.
+
+    >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e", "f"])
+    ('a, b', 'a, b, c, d and 2 more')
+    """
+    first = ", ".join(map(one_line, names[:MOST_NAMES]))
+    return first if len(names) <= MOST_NAMES else f"{first} and {len(names) - MOST_NAMES:,} more"
 
 
 def item(number: int, text: Text) -> Table:
