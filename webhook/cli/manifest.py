@@ -87,6 +87,22 @@ def choose(
     )
 
 
+def choose_all(
+    found: list[ManifestObject], kinds: WorkloadKinds, *, file: str, name: str, namespace: str
+) -> list[ManifestObject]:
+    """Return every object that makes pods, or the one of a name: see ``choose``.
+
+    Raises:
+        DocumentError: There is none.
+    """
+    making = [entry for entry in found if _makes_pods(entry, kinds)]
+    if name or not making:
+        return [choose(found, kinds, file=file, name=name, namespace=namespace)]
+    for entry in making:
+        _check_namespace(entry, namespace)
+    return making
+
+
 def _makes_pods(entry: ManifestObject, kinds: WorkloadKinds) -> bool:
     version, kind = kind_of(entry.value)
     return kinds.get((version.rpartition("/")[0], kind)) is not None

@@ -14,7 +14,14 @@ from policies.model.workload import DEFAULT_NAMESPACE
 from policies.placement.placement import PlacementError
 from webhook.admission.context import build_context
 from webhook.cli.manifest import STDIN, read_objects, shown_file, told
-from webhook.cli.placement_options import APPLIED_ALONG, PlacementOptions, bound_to, choose_by, note
+from webhook.cli.placement_options import (
+    APPLIED_ALONG,
+    PlacementOptions,
+    bound_to,
+    choose_all_by,
+    choose_by,
+    note,
+)
 from webhook.cli.targets import Finder, as_manifest
 from webhook.kube.list import EVERYTHING, WATCHED_RESOURCES
 
@@ -75,8 +82,33 @@ class PlacementAnswer(NamedTuple, Generic[_Found]):
     entry: ManifestObject
 
 
-def evaluate_object(options: PlacementOptions, judge: Evaluator[_Found]) -> PlacementAnswer[_Found]:
+class PlacementInput(NamedTuple):
+    """What a command is about.
+
+    Attributes:
+        context: What pods are placed by, with what else is in the file.
+        entries: The objects: one, or all of the file that make pods.
+        namespace: Where they go if they name no namespace themselves.
+        problems: What is wrong with what else is in the file, a line each.
+    """
+
+    context: AdmissionContext
+    entries: list[ManifestObject]
+    namespace: str
+    problems: list[str]
+
+
+def evaluate_object(
+    options: PlacementOptions,
+    judge: Evaluator[_Found],
+    seen: Callable[[dict[str, Any]], None] = lambda _obj: None,
+) -> PlacementAnswer[_Found]:
     """Return what is to be found out of the object in a file, or in the cluster.
+
+    Args:
+        options: The options.
+        judge: Finds it out.
+        seen: Shown every object of the cluster first.
 
     Raises:
         OSError: A file cannot be opened.
@@ -85,20 +117,9 @@ def evaluate_object(options: PlacementOptions, judge: Evaluator[_Found]) -> Plac
         UsageError: Options that do not go together.
         ClusterError: The live cluster cannot be read.
     """
-    options.check()
-    target = options.target(options.kinds())
-    finder = None
-    if target is not None and not options.live:
-        finder = Finder(target, options.namespace or DEFAULT_NAMESPACE)
-    context = read_context(options) if finder is None else read_context(options, finder)
-    entry, along = _object(options, context, finder)
-    if options.live:
-        from webhook.cli.live_placement import in_context  # noqa: PLC0415
-
-        options = in_context(options)
-    problems = _apply_along(along, options, context)
+    context, (entry,), namespace, problems = read_input(options, seen)
     try:
-        judged = judge(entry.value, context, namespace=options.namespace)
+        judged = judge(entry.value, context, namespace=namespace)
     except PlacementError as error:
         problems += told(entry, error.errors)
         raise DocumentError(problems) from error
@@ -107,20 +128,57 @@ def evaluate_object(options: PlacementOptions, judge: Evaluator[_Found]) -> Plac
     return PlacementAnswer(judged, entry)
 
 
-def _object(
-    options: PlacementOptions, context: AdmissionContext, finder: Finder | None
-) -> tuple[ManifestObject, list[ManifestObject]]:
-    """Return the object that is asked about, and everything in its file."""
+def read_input(
+    options: PlacementOptions, seen: Callable[[dict[str, Any]], None], *, every: bool = False
+) -> PlacementInput:
+    """Read the cluster, and the object or objects that a command is about.
+
+    Args:
+        options: The options.
+        seen: Shown every object of the cluster.
+        every: Whether all objects of a file are meant, unless the options name one.
+
+    Raises:
+        OSError: A file cannot be opened.
+        DocumentError: A file is not what it should be.
+        UsageError: Options that do not go together.
+        ClusterError: The live cluster cannot be read.
+    """
+    options.check()
+    target = options.target(options.kinds())
+    finder = None
+    if target is not None and not options.live:
+        finder = Finder(target, options.namespace or DEFAULT_NAMESPACE)
+
+    def show_both(obj: dict[str, Any]) -> None:
+        if finder is not None:
+            finder(obj)
+        seen(obj)
+
+    context = read_context(options, show_both)
+    entries, along = _objects(options, context, finder, every=every)
+    if options.live:
+        from webhook.cli.live_placement import in_context  # noqa: PLC0415
+
+        options = in_context(options)
+    return PlacementInput(context, entries, options.namespace, _apply_along(along, options, context))
+
+
+def _objects(
+    options: PlacementOptions, context: AdmissionContext, finder: Finder | None, *, every: bool
+) -> tuple[list[ManifestObject], list[ManifestObject]]:
+    """Return the objects that are asked about, and everything in their file."""
     if options.file:
         found = read_objects(options.file)
-        return choose_by(options, found, context.kinds), found
+        kinds = context.kinds
+        return choose_all_by(options, found, kinds) if every else [choose_by(options, found, kinds)], found
     if finder is not None:
         entry = finder.entry(shown_file(options.cluster))
     else:
         from webhook.cli.live_placement import fetch_target  # noqa: PLC0415
 
         entry = fetch_target(options)
-    return _without_itself(entry, context), []
+    return [_without_itself(entry, context)], []
 
 
 def _without_itself(entry: ManifestObject, context: AdmissionContext) -> ManifestObject:

@@ -18,7 +18,7 @@ from policies.model.version import KNOWN_VERSION
 from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
 from webhook.cli.completing import complete_policies
 from webhook.cli.live import check_cluster, context_option
-from webhook.cli.manifest import STDIN, choose
+from webhook.cli.manifest import STDIN, choose, choose_all
 from webhook.cli.targets import ObjectTarget, parse_target
 from webhook.kube.service_proxy import DEFAULT_NAMESPACE as DEFAULT_EVENKEEL_NAMESPACE
 from webhook.kube.service_proxy import DEFAULT_SERVICE as DEFAULT_EVENKEEL_SERVICE
@@ -124,7 +124,7 @@ class PlacementOptions:
         return parse_target(self.words, kinds)
 
 
-#: Which object, and in which cluster it is served.
+#: Which object.
 _OBJECT_OPTIONS: Final = (
     click.argument("words", metavar="[KIND/NAME]", nargs=-1),
     click.option(
@@ -138,6 +138,9 @@ _OBJECT_OPTIONS: Final = (
         help="Namespace of KIND/NAME and of objects without one.  [default: default, or with --live the "
         "context's]",
     ),
+)  # fmt: skip
+#: Where the cluster's own Evenkeel is.
+_SERVICE_OPTIONS: Final = (
     click.option(
         "--evenkeel-namespace", default=DEFAULT_EVENKEEL_NAMESPACE, show_default=True, metavar="NAME",
         help="Namespace of Evenkeel.",
@@ -183,11 +186,16 @@ _CLUSTER_OPTIONS: Final = (
 
 def placement_options(function: _Command) -> _Command:
     """Add the common options of commands that place an object, which make ``PlacementOptions`` of them."""
-    return _with_options(function, (*_OBJECT_OPTIONS, *_CLUSTER_OPTIONS))
+    return _with_options(function, (*_OBJECT_OPTIONS, *_SERVICE_OPTIONS, *_CLUSTER_OPTIONS))
+
+
+def object_options(function: _Command) -> _Command:
+    """Add those of them that say which object, for commands that read the cluster themselves."""
+    return _with_options(function, _OBJECT_OPTIONS)
 
 
 def cluster_options(function: _Command) -> _Command:
-    """Add those of them that are about the cluster, for commands that read it themselves."""
+    """Add those of them that say which cluster, for commands that read it themselves."""
     live = click.option("--live", is_flag=True, help="Read the live cluster, with your own permissions.")
     return _with_options(function, (*_CLUSTER_OPTIONS, live))
 
@@ -206,9 +214,23 @@ def note(text: str) -> None:
 def choose_by(options: PlacementOptions, found: list[ManifestObject], kinds: WorkloadKinds) -> ManifestObject:
     """Return the object of a file that the options name: see ``choose``; tell of keys that stand twice."""
     entry = choose(found, kinds, file=options.file, name=options.name, namespace=options.namespace)
+    _note_repeated(entry)
+    return entry
+
+
+def choose_all_by(
+    options: PlacementOptions, found: list[ManifestObject], kinds: WorkloadKinds
+) -> list[ManifestObject]:
+    """Return the objects of a file that are meant: see ``choose_all``; tell of keys that stand twice."""
+    chosen = choose_all(found, kinds, file=options.file, name=options.name, namespace=options.namespace)
+    for entry in chosen:
+        _note_repeated(entry)
+    return chosen
+
+
+def _note_repeated(entry: ManifestObject) -> None:
     for key in entry.document.repeated:
         note(f"{entry.document.location(key.path)}: {key.path}: duplicate key: the last value counts")
-    return entry
 
 
 def bound_to(obj: dict[str, Any]) -> str:
