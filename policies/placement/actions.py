@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown, shown_name
 from policies.model.node import Node, without_transient
 from policies.model.taints import CORDON_TAINT, Taint, TaintEffect
-from policies.model.topology_keys import HOSTNAME
+from policies.model.topology_keys import HOSTNAME, MISNAMED
 from policies.placement.pod_facts import PodFacts
 from policies.scheduler.index import ClusterIndex, PodOnNode
 
@@ -116,6 +116,15 @@ def apply_actions(
             case DrainNode() | CordonNode() | TaintNode():
                 run.change(action)
     return run.done
+
+
+def topology_key(text: str) -> str:
+    """Return a topology key, which may be written short.
+
+    >>> topology_key("zone"), topology_key("example.com/rack")
+    ('topology.kubernetes.io/zone', 'example.com/rack')
+    """
+    return text if "/" in text else MISNAMED.get(text, text)
 
 
 def domains_of(cluster: ClusterIndex, key: str) -> dict[str, list[str]]:

@@ -31,7 +31,7 @@ _NOWHERE = FieldPath()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deployed:
+class DeployedWorkload:
     """A workload as it runs before anything is lost.
 
     Attributes:
@@ -115,6 +115,7 @@ class Survival:
         context: AdmissionContext,
         options: LossOptions,
         running: RunningPods | None = None,
+        on_step: Callable[[Step], None] = lambda _step: None,
     ) -> None:
         """Place the replicas that do not run yet.
 
@@ -123,6 +124,7 @@ class Survival:
             context: What they are placed by; its cluster must be there and stays as it is.
             options: What is lost.
             running: The objects of the cluster's pods; None where only the index is known.
+            on_step: Called after each pod that was scheduled, also by ``losses``.
 
         Raises:
             PlacementError: Kubernetes would refuse a workload or its pods.
@@ -133,23 +135,21 @@ class Survival:
         self.cluster = context.cluster.fork("")
         self._context = replace(context, cluster=self.cluster)
         self._running = running
+        self._on_step = on_step
         self.domains = domains_of(self.cluster, options.key)
         self.without_key = self.cluster.node_count - sum(map(len, self.domains.values()))
         self.deployed = tuple(map(self._deploy, workloads))
         self._margins = [MOST_MARGIN] * len(self.deployed)
 
-    def losses(self, on_step: Callable[[Step], None] = lambda _step: None) -> Iterator[Loss]:
+    def losses(self) -> Iterator[Loss]:
         """Yield what each loss does, those of domains first that have most replicas, then most nodes.
 
         A loss that displaces no replica is survived; it is tried all the same, for what would fit then.
-
-        Args:
-            on_step: Called after each pod that was scheduled again.
         """
         ordered = sorted(self.domains, key=self._rank)
         for turn, domain in enumerate(ordered):
             if self._replicas_in(domain) or turn < MOST_LOST:
-                yield self._lose(domain, on_step)
+                yield self._lose(domain)
             else:
                 entries = (
                     WorkloadLoss(displaced=0, running=d.running, required=d.required) for d in self.deployed
@@ -160,7 +160,7 @@ class Survival:
         """Return the cluster after a loss, with everything that was scheduled again."""
         return self._lost(domain)[0]
 
-    def _deploy(self, workload: Workload) -> Deployed:
+    def _deploy(self, workload: Workload) -> DeployedWorkload:
         prepared = prepare(workload, self._context)
         own, namespace = workload.selector, workload.namespace
         if own is None or workload.replicas is None:
@@ -170,10 +170,11 @@ class Survival:
         wanted, placed, pending = workload.replicas, 0, None
         for queued in replicas_of(prepared, max(wanted - used, 0)):
             step = schedule(queued.request, self.cluster, queued.name)
+            self._on_step(step)
             placed += step.node is not None
             pending = pending or (step if step.node is None else None)
         # What is placed later takes no earlier pod's node, so the counts hold.
-        return Deployed(
+        return DeployedWorkload(
             prepared=prepared,
             selector=own,
             wanted=wanted,
@@ -218,9 +219,7 @@ class Survival:
     def _replicas_in(self, domain: str) -> int:
         return sum(deployed.domains[domain] for deployed in self.deployed)
 
-    def _lost(
-        self, domain: str, on_step: Callable[[Step], None] = lambda _step: None
-    ) -> tuple[ClusterIndex, Recovery]:
+    def _lost(self, domain: str) -> tuple[ClusterIndex, Recovery]:
         fork, found = self.cluster.fork(""), ErrorList()
         prepared = [deployed.prepared for deployed in self.deployed]
         facts = PodFacts(fork, prepared, self._running)
@@ -229,12 +228,18 @@ class Survival:
         )
         disruption = apply_actions([lose], fork, facts, found)
         recovery = recover(
-            disruption, fork, facts, prepared, self._context, others=self.options.others, on_step=on_step
+            disruption,
+            fork,
+            facts,
+            prepared,
+            self._context,
+            others=self.options.others,
+            on_step=self._on_step,
         )
         return fork, recovery
 
-    def _lose(self, domain: str, on_step: Callable[[Step], None]) -> Loss:
-        fork, recovery = self._lost(domain, on_step)
+    def _lose(self, domain: str) -> Loss:
+        fork, recovery = self._lost(domain)
         others = [pod for pod in recovery.displaced if pod.workload is None]
         workloads = tuple(self._judge(number, fork, recovery) for number in range(len(self.deployed)))
         return Loss(

@@ -9,10 +9,10 @@ from typing import Final
 from policies.config.context import AdmissionContext
 from policies.manifests.edits import apply_edits
 from policies.placement.loss import Loss
-from policies.placement.placement import PlacementError, place, read_workload
-from policies.placement.replicas import count_replicas
+from policies.placement.placement import Placement, PlacementError, place, read_workload
+from policies.placement.replicas import Replicas, count_replicas
 from policies.placement.running_pods import RunningPods
-from policies.placement.suggestions import Suggestion, Suggestions, find_suggestions
+from policies.placement.suggestions import Suggestion, find_suggestions
 from policies.placement.survive import Survival
 
 #: Changes that are tried against every loss; people do not read more.
@@ -41,14 +41,20 @@ class SurvivalHelp:
     Attributes:
         workload: Its number.
         domain: The loss after which changes were looked for; None if it lacks replicas before any.
+        placement: Its next pod, then.
+        replicas: How many of its replicas fit then; None where that cannot be told.
         found: The changes, those first with which it survives everything.
-        searched: What the search for them says of itself.
+        verdicts: How many verdicts the search took.
+        complete: Whether everything that looked promising was tried.
     """
 
     workload: int
     domain: str | None
+    placement: Placement
+    replicas: Replicas | None
     found: tuple[SurvivalSuggestion, ...]
-    searched: Suggestions
+    verdicts: int
+    complete: bool
 
 
 def find_help(
@@ -75,13 +81,22 @@ def find_help(
         there = replace(context, cluster=cluster)
         placement = place(deployed.workload, there)
         counted = count_replicas(placement)
-        searched = find_suggestions(placement, there, None if counted is None else counted[0])
+        replicas = None if counted is None else counted[0]
+        searched = find_suggestions(placement, there, replicas)
         prover = _Prover(survival, number, context, running)
         found = [
             SurvivalSuggestion(suggestion=each, survives=prover.survives(each)) for each in searched.found
         ]
         found.sort(key=lambda entry: entry.survives is not True)
-        yield SurvivalHelp(workload=number, domain=domain, found=tuple(found), searched=searched)
+        yield SurvivalHelp(
+            workload=number,
+            domain=domain,
+            placement=placement,
+            replicas=replicas,
+            found=tuple(found),
+            verdicts=searched.verdicts,
+            complete=searched.complete,
+        )
 
 
 class _Prover:

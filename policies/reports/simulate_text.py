@@ -17,6 +17,7 @@ from policies.placement.scheduling_queue import SchedulingQueue, SimulatedQueue
 from policies.placement.simulate import MOST_COUNTED, DomainChange, Simulation
 from policies.reports.domain_bars import bar, bar_room
 from policies.reports.wording import (
+    MOST_NAMES,
     as_revision,
     constraint_title,
     dropped,

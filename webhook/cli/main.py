@@ -38,6 +38,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "serve": "Serve the admission webhook.",
     "simulate": "Schedule the replicas of a workload one after another, as kube-scheduler would.",
     "snapshot": "Save a live cluster's state to a file for --cluster.",
+    "survive": "Tell whether every replica still runs when any one zone, rack or node is lost.",
 }
 
 #: Exit codes, as the documentation of every command lists them.

@@ -1,0 +1,69 @@
+"""What is known of workloads and every single loss, for reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from policies.model.version import KubernetesVersion
+from policies.model.workload import Workload
+from policies.placement.loss import Loss, margin
+from policies.placement.survive import Survival
+from policies.placement.survive_suggestions import SurvivalHelp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurvivalReport:
+    """Whether workloads survive.
+
+    Attributes:
+        survival: The workloads, and what they were tried on.
+        losses: What each loss does, of those that were tried.
+        helps: What helps those that do not survive.
+        unjudged: Workloads without a number of replicas that could survive, each with the reason.
+        version: The release of Kubernetes.
+    """
+
+    survival: Survival
+    losses: tuple[Loss, ...]
+    helps: tuple[SurvivalHelp, ...] = ()
+    unjudged: tuple[tuple[Workload, str], ...] = ()
+    version: KubernetesVersion
+
+    @property
+    def complete(self) -> bool:
+        """Whether every domain was lost once."""
+        return len(self.losses) == len(self.survival.domains)
+
+    def survives(self, number: int) -> bool:
+        """Return whether a workload has enough replicas before any loss, and after each that was tried."""
+        runs = self.survival.deployed[number].runs
+        return runs and all(loss.workloads[number].survives for loss in self.losses)
+
+    @property
+    def all_survive(self) -> bool:
+        """Whether every workload survives every loss that was tried."""
+        return all(map(self.survives, range(len(self.survival.deployed))))
+
+    def margin(self, number: int) -> int | None:
+        """Return how many replicas of a workload fit beyond those that must run, whatever is lost.
+
+        None for one that does not survive, or where no loss was tried.
+        """
+        return margin(self.losses, number) if self.survives(number) else None
+
+    @property
+    def verdict(self) -> bool | None:
+        """Whether every workload survives every single loss; None if none failed, but not all were tried."""
+        return self.all_survive if self.complete or not self.all_survive else None
+
+    @property
+    def untried(self) -> int:
+        """How many losses displace no replica and were left out of the margins."""
+        return sum(loss.others is None for loss in self.losses)
+
+    @property
+    def unmodeled(self) -> tuple[str, ...]:
+        """What else a scheduler looks at, as the API names it."""
+        own = (d.prepared.request.pod.unmodeled for d in self.survival.deployed)
+        found = (*own, *(loss.unmodeled for loss in self.losses))
+        return tuple(dict.fromkeys(name for names in found for name in names))

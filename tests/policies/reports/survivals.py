@@ -1,0 +1,80 @@
+"""Survivals for reports to show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from policies.config.context import AdmissionContext
+from policies.placement.placement import read_workload
+from policies.placement.running_pods import RunningPods
+from policies.placement.survival_report import SurvivalReport
+from policies.placement.survive import LossOptions, Survival, why_unjudged
+from policies.placement.survive_suggestions import find_help
+from tests.builders import a_constraint, a_pod, a_workload
+from tests.policies.placement.clusters import ZONE_KEY, a_node
+from tests.policies.scheduler.clusters import an_index
+
+Object = dict[str, Any]
+
+#: Three zones with a node of 4 CPUs each.
+NODES = [a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c")]
+
+
+def a_deployment(replicas: int = 3, cpu: str = "1", **fields: Any) -> Object:
+    """Return a Deployment that spreads over zones."""
+    containers = [{"name": "c", "image": "web:1", "resources": {"requests": {"cpu": cpu}}}]
+    spec = {"topologySpreadConstraints": [a_constraint(**fields)], "containers": containers}
+    workload = a_workload(spec=spec)
+    workload["spec"]["replicas"] = replicas
+    return workload
+
+
+def a_survival(
+    *workloads: Object,
+    nodes: list[Object] = NODES,
+    pods: list[Object] | None = None,
+    key: str = ZONE_KEY,
+    tried: int | None = None,
+    **options: Any,
+) -> SurvivalReport:
+    """Return what becomes of workloads; of the losses only the first few if ``tried`` says so."""
+    objects, running = [*nodes, *(pods or ())], RunningPods()
+    context = AdmissionContext(policies=(), cluster=an_index(objects))
+    for obj in objects:
+        running(obj)
+    read = [read_workload(workload, context) for workload in workloads]
+    judged = [workload for workload in read if not why_unjudged(workload)]
+    survival = Survival(judged, context, LossOptions(key, **options), running)
+    losses = tuple(survival.losses())[:tried]
+    helps = () if tried is not None else tuple(find_help(survival, losses, context, running))
+    return SurvivalReport(
+        survival=survival,
+        losses=losses,
+        helps=helps,
+        unjudged=tuple((workload, why) for workload in read if (why := why_unjudged(workload))),
+        version=context.kubernetes_version,
+    )
+
+
+def a_mixed_survival() -> SurvivalReport:
+    """Return a Deployment that does not survive, one that does, and what cannot be judged.
+
+    A pod of another workload is displaced with zone a, and a node has no zone.
+    """
+    requests = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}
+    claim = {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "d"}}]}
+    database = a_workload(
+        "StatefulSet",
+        labels={"app": "db"},
+        selector={"matchLabels": {"app": "db"}},
+        spec=requests | claim,
+        name="db",
+    )
+    cache = a_pod(
+        name="cache", namespace="data", labels={"app": "cache"}, owner=("apps/v1", "ReplicaSet", "cache"),
+        spec={"nodeName": "n1", **requests},
+    )  # fmt: skip
+    nowhere = a_node("n4", "")
+    del nowhere["metadata"]["labels"][ZONE_KEY]
+    daemon = a_workload("DaemonSet", name="agent")
+    return a_survival(a_deployment(minDomains=3), database, daemon, nodes=[*NODES, nowhere], pods=[cache])

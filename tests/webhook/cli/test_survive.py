@@ -1,0 +1,112 @@
+"""``evenkeel survive``, as a person and a CI job use it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from policies.placement.loss import Loss
+from policies.placement.survive import Survival
+from tests.builders import a_pod, a_workload
+from tests.policies.placement.clusters import a_node
+from tests.policies.reports.survivals import NODES, a_deployment
+from webhook.cli.survive import command
+
+COMMAND = [sys.executable, "-c", "from webhook.cli.main import run; run()", "survive"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a cluster of three zones, and workloads that survive the loss of one, or do not."""
+    stuck = a_deployment(minDomains=3)
+    stuck["metadata"]["name"] = "stuck"
+    running = [*NODES, a_deployment(), a_pod(name="web-1", spec={"nodeName": "n1"}), a_node("n4", "a")]
+    (tmp_path / "cluster.json").write_text(json.dumps({"kind": "List", "items": running}))
+    manifests = {
+        "web": [a_deployment()],
+        "stuck": [stuck],
+        "both": [a_deployment(), stuck | {"metadata": {"name": "api", "namespace": "shop"}}],
+        "twice": [a_deployment(), a_deployment()],
+        "broken": [a_deployment(maxSkew=0), stuck | {"spec": a_deployment(maxSkew="x")["spec"]}],
+        "daemon": [a_workload("DaemonSet")],
+    }
+    for name, objects in manifests.items():
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump_all(objects))
+    return tmp_path
+
+
+def _survive(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    given = [*arguments, "--cluster", "cluster.json"]
+    return subprocess.run(
+        [*COMMAND, *given], capture_output=True, check=False, cwd=folder, env=os.environ, text=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "stdout", "stderr"),
+    [
+        pytest.param(["zone", "-f", "web.yaml"], 0, "survives the loss", "", id="0: it survives"),
+        pytest.param(["zone", "deploy/web", "-n", "shop"], 0, "survives", "", id="0: one of the cluster"),
+        pytest.param(["hostname", "-f", "web.yaml"], 0, "4 domains", "", id="0: each host"),
+        pytest.param(["zone", "-f", "stuck.yaml"], 1, "minDomains: 2", "", id="1: it does not"),
+        pytest.param(["zone", "-f", "stuck.yaml", "--allow-missing", "1"], 0, "survives", "", id="0: 1 less"),
+        pytest.param(["zone", "-f", "web.yaml", "--unreachable"], 1, "does not", "", id="1: an outage"),
+        pytest.param(["zone", "-f", "both.yaml"], 1, "shop/api", "", id="1: one of two does not"),
+        pytest.param(["zone", "-f", "both.yaml", "--name", "web"], 0, "shop/web", "", id="0: one by name"),
+        pytest.param(["rack", "-f", "web.yaml"], 2, "", "KEY", id="2: no such key"),
+        pytest.param(["zone", "-f", "daemon.yaml"], 2, "", "daemon.yaml:", id="2: nothing to judge"),
+        pytest.param(["zone", "-f", "twice.yaml"], 2, "", "twice.yaml:", id="2: one twice"),
+        pytest.param(["zone", "-f", "gone.yaml"], 2, "", "gone.yaml", id="2: no such file"),
+        pytest.param(["zone"], 2, "", "--file", id="2: nothing"),
+        pytest.param([], 2, "", "KEY", id="2: no key"),
+    ],
+)
+def test_exit_codes(folder: Path, arguments: list[str], code: int, stdout: str, stderr: str) -> None:
+    """0 all survive, 1 some do not, 2 bad input."""
+    done = _survive(folder, *arguments)
+
+    assert code == done.returncode, done.stderr
+    assert stdout in done.stdout
+    assert stderr in done.stderr
+    assert bool(done.stdout) is not bool(done.stderr)
+
+
+def test_every_problem_with_its_line(folder: Path) -> None:
+    """What is wrong with several workloads comes at once."""
+    done = _survive(folder, "zone", "-f", "broken.yaml")
+
+    assert 2 == len([line for line in done.stderr.splitlines() if line.startswith("broken.yaml:")])
+
+
+def test_formats(folder: Path) -> None:
+    """JSON and YAML have the same."""
+    answers = [_survive(folder, "zone", "-f", "both.yaml", "-o", form).stdout for form in ("json", "yaml")]
+
+    assert json.loads(answers[0]) == yaml.safe_load(answers[1])
+
+
+def test_ctrl_c(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was found until then is reported."""
+    losses = Survival.losses
+
+    def interrupted(survival: Survival) -> Iterator[Loss]:
+        yield next(losses(survival))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Survival, "losses", interrupted)
+    monkeypatch.chdir(folder)
+    arguments = ["zone", "-f", "web.yaml", "--cluster", "cluster.json", "-o", "json"]
+    result = CliRunner().invoke(command, arguments, standalone_mode=False)
+    answer = json.loads(result.stdout)
+
+    assert isinstance(result.exception, click.Abort)
+    assert (False, 1) == (answer["complete"], len(answer["losses"]))

@@ -1,0 +1,217 @@
+"""``evenkeel survive``: whether every replica still runs when any one zone, rack or node is lost."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import click
+
+from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.fields import FieldPath, shown
+from policies.model.workload import Workload
+from policies.placement.actions import domains_of, topology_key
+from policies.placement.loss import Loss
+from policies.placement.placement import PlacementError, prepare, read_workload
+from policies.placement.running_pods import RunningPods
+from policies.placement.survival_report import SurvivalReport
+from policies.placement.survive import LossOptions, Survival, why_unjudged
+from policies.placement.survive_suggestions import SurvivalHelp, find_help
+from policies.reports import survive_json, survive_text
+from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, print_answer
+from webhook.cli.manifest import told
+from webhook.cli.placement import PlacementInput, read_input
+from webhook.cli.placement_options import PlacementOptions, cluster_options, object_options, show
+
+#: Columns of the text where there is no terminal: what terminals have had for long.
+PIPED: Final = 80
+#: Pods that are scheduled between two steps of the progress.
+STEP: Final = 50
+#: Topology keys that an error lists.
+MOST_KEYS: Final = 10
+
+#: Shown below the options as it stands: click wraps everything else.
+_EXAMPLES = """\b
+evenkeel survive zone -f web.yaml --live
+kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json
+evenkeel survive zone -f web.yaml --cluster cluster.json
+evenkeel survive zone deploy/web -n shop --unreachable
+evenkeel survive hostname -f web.yaml --cluster cluster.json --allow-missing 1
+helm template shop | evenkeel survive zone -f - --cluster cluster.json -o json
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("key")
+@object_options
+@cluster_options
+@click.option(
+    "--allow-missing",
+    "allowed_missing",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Replicas of each workload that may be missing after a loss.",
+)
+@click.option(
+    "--unreachable",
+    is_flag=True,
+    help="Lost nodes stay in the cluster with the taint node.kubernetes.io/unreachable, as in an outage; "
+    "otherwise they are removed.",
+)
+@click.option(
+    "--displaced",
+    type=click.Choice(["all", "own"]),
+    default="all",
+    show_default=True,
+    help="Pods that are scheduled again after a loss: all, or only those of the given workloads.",
+)
+@click.option(
+    "-o",
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "yaml"]),
+    default="text",
+    show_default=True,
+    help="Format of the answer.",
+)
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    *,
+    key: str,
+    allowed_missing: int,
+    unreachable: bool,
+    displaced: str,
+    form: str,
+    **values: Any,
+) -> None:  # the common options
+    """Tell whether every replica that must run still can when any one domain of KEY is lost.
+
+    KEY is a topology key; zone, region and hostname are short for Kubernetes' own. Each of its domains is
+    lost once. Before that, all workloads of the file, or KIND/NAME, run with all their replicas: pods of the
+    cluster that belong to the same revision are used, missing ones are placed, those of other revisions are
+    left out. After a loss, displaced pods are scheduled again, the highest priority first. For workloads that
+    do not survive, changes are searched for that help, and tried against every loss.
+
+    All replicas must run, or those that --allow-missing leaves. PodDisruptionBudgets do not count: they
+    limit evictions, not losses. DaemonSets, Jobs and Pods have no number of replicas to keep and are not
+    judged.
+
+    Exit codes: 0 every workload survives every single loss, 1 some do not, 2 bad usage or input, 3 could not
+    run. Ctrl-C reports the losses that were tried; exit code 130.
+    """
+    options = PlacementOptions(**values).with_default_cluster()
+    losing = LossOptions(
+        topology_key(key), allowed_missing=allowed_missing, unreachable=unreachable, others=displaced == "all"
+    )
+    running = RunningPods()
+    try:
+        given = read_input(options, running, every=True)
+        report = _judge(given, losing, running)
+    except DocumentError as error:
+        click.echo("\n".join(error.problems), err=True)
+        context.exit(BAD_INPUT)
+    if form == "text":
+        show(context, lambda width, color: survive_text.render(report, width=width, color=color), piped=PIPED)
+    else:
+        print_answer(survive_json.render(report), form)
+    if not report.complete:
+        raise click.Abort
+    context.exit(FITS if report.all_survive else FITS_NOWHERE)
+
+
+def _judge(given: PlacementInput, options: LossOptions, running: RunningPods) -> SurvivalReport:
+    """Lose every domain once; return what becomes of the workloads.
+
+    Raises:
+        DocumentError: A workload cannot be placed, or none can be judged.
+        UsageError: No node has the topology key.
+    """
+    _check_key(given, options.key)
+    workloads, unjudged = _read_workloads(given)
+    losses: list[Loss] = []
+    helps: tuple[SurvivalHelp, ...] = ()
+    with _progress() as advance:
+        survival = Survival(workloads, given.context, options, running, on_step=lambda _step: advance(""))
+        try:
+            for loss in survival.losses():
+                losses.append(loss)
+                advance(f"{len(losses):,} of {len(survival.domains):,} domains lost")
+            advance("Looking for what would help")
+            helps = tuple(find_help(survival, tuple(losses), given.context, running))
+        except KeyboardInterrupt:
+            advance("Ended")
+    return SurvivalReport(
+        survival=survival,
+        losses=tuple(losses),
+        helps=helps,
+        unjudged=tuple(unjudged),
+        version=given.context.kubernetes_version,
+    )
+
+
+def _check_key(given: PlacementInput, key: str) -> None:
+    cluster = given.context.cluster
+    if cluster is None:
+        raise ValueError("there is no cluster to lose anything of")
+    if domains_of(cluster, key):
+        return
+    keys = sorted(cluster.nodes.label_keys())
+    more = f" and {len(keys) - MOST_KEYS:,} more" if len(keys) > MOST_KEYS else ""
+    there = f"nodes have {', '.join(keys[:MOST_KEYS])}{more}" if keys else "there are no labeled nodes"
+    raise UsageError(f"KEY: Invalid value: {shown(key)}: no node has this label; {there}")
+
+
+def _read_workloads(given: PlacementInput) -> tuple[list[Workload], list[tuple[Workload, str]]]:
+    """Return the workloads that can be judged, and the others with the reason.
+
+    Raises:
+        DocumentError: One cannot be placed, is given twice, or none can be judged; holds every problem.
+    """
+    problems, workloads, unjudged, seen = list(given.problems), [], [], set()
+    for entry in given.entries:
+        try:
+            workload = read_workload(entry.value, given.context, namespace=given.namespace)
+            if workload.identity in seen:
+                problems.append(f"{entry.location(FieldPath())}: {workload.title} is given twice")
+            seen.add(workload.identity)
+            if why := why_unjudged(workload):
+                unjudged.append((workload, why))
+                continue
+            prepare(workload, given.context)
+        except PlacementError as error:
+            problems += told(entry, error.errors)
+        else:
+            workloads.append(workload)
+    if not problems and not workloads:
+        titles = zip(given.entries, unjudged, strict=True)
+        problems = [f"{e.location(FieldPath())}: {w.title} is not judged: {why}" for e, (w, why) in titles]
+    if problems:
+        raise DocumentError(problems)
+    return workloads, unjudged
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Show on a terminal how far the work is; gives what is called after each pod and each domain."""
+    if not sys.stderr.isatty():
+        yield lambda _text: None
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.live import Live  # noqa: PLC0415
+
+    with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as line:
+        pods, stage = 0, "Placing replicas"
+
+        def advance(text: str) -> None:
+            nonlocal pods, stage
+            pods, stage = pods + (not text), text or stage
+            if text or pods % STEP == 0:
+                line.update(f"{stage}, {pods:,} pods scheduled", refresh=True)
+
+        yield advance
