@@ -6,19 +6,29 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from policies.manifests.fields import ErrorKind, ErrorList, FieldError, FieldPath, shown, shown_name
+from policies.manifests.fields import (
+    ErrorKind,
+    ErrorList,
+    FieldError,
+    FieldPath,
+    invalid_value,
+    shown,
+    shown_name,
+)
 from policies.model.node import Node, without_transient
 from policies.model.taints import CORDON_TAINT, Taint, TaintEffect
 from policies.model.topology_keys import HOSTNAME, MISNAMED
 from policies.placement.pod_facts import PodFacts
 from policies.scheduler.index import ClusterIndex, PodOnNode
 
-#: Nodes that one action may add: as many as Kubernetes supports in a cluster.
+#: Nodes that actions may add: as many as Kubernetes supports in a cluster.
 MOST_ADDED: Final = 5_000
 #: Nodes, or domains, that an error lists.
 MOST_LISTED: Final = 10
 #: The rule that an action breaks which names something that the cluster does not have.
 NOT_IN_CLUSTER: Final = "not-in-cluster"
+#: The rule that actions break which add more nodes than that.
+TOO_MANY_NODES: Final = "too-many-nodes"
 #: How the node lifecycle controller taints a node that no longer reports.
 UNREACHABLE: Final = (
     Taint("node.kubernetes.io/unreachable", "", TaintEffect.NO_SCHEDULE.value),
@@ -179,7 +189,11 @@ class _Run:
         self._cluster.nodes.put(node)
 
     def add(self, action: AddNodes) -> None:
-        like = self._node(action.like, action.at)
+        like, added = self._node(action.like, action.at), len(self.done.added) + action.count
+        if added > MOST_ADDED:
+            text = f"all actions together may add at most {MOST_ADDED:,} nodes"
+            self._found.add(invalid_value(action.at, added, text, TOO_MANY_NODES))
+            return
         if like is None:
             return
         model, number = without_transient(like), 0

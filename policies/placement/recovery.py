@@ -11,7 +11,7 @@ from policies.config.context import AdmissionContext
 from policies.placement.actions import Disruption
 from policies.placement.placement import DAEMON_SET, PlacementError, PreparedPod, prepare, read_workload
 from policies.placement.pod_facts import PodFacts
-from policies.scheduler.binding import Step, TieBreaker, first_by_name, schedule
+from policies.scheduler.binding import Step, schedule
 from policies.scheduler.index import ClusterIndex, PodOnNode
 from policies.scheduler.request import SchedulingRequest
 
@@ -90,9 +90,10 @@ def recover(
     workloads: Sequence[PreparedPod],
     context: AdmissionContext,
     *,
-    others: bool = True,
-    choose: TieBreaker = first_by_name,
+    others: int = MOST_OTHERS,
+    place: Callable[[SchedulingRequest, ClusterIndex, str], Step] = schedule,
     on_step: Callable[[Step], None] = lambda _step: None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Recovery:
     """Schedule again what lost its node, each pod beside those that stayed and those before it.
 
@@ -105,26 +106,27 @@ def recover(
         facts: What is known of its pods.
         workloads: The given workloads, whose pods are replaced as they say.
         context: What other pods are prepared by.
-        others: Whether pods of other workloads are scheduled again, too.
-        choose: Chooses one of several best nodes.
+        others: How many pods of other workloads are scheduled again, too.
+        place: Schedules a pod; ``schedule``, or the same with other choices.
         on_step: Called after each pod.
+        stop: Whether to schedule no more pods; asked before each.
     """
     requests = _Requests(facts, workloads, replace(context, cluster=cluster))
-    waiting = sorted(
-        (_displaced(pod, facts, workloads, others=others) for pod in disruption.evicted), key=_turn
-    )
+    waiting = sorted((_displaced(pod, facts, workloads) for pod in disruption.evicted), key=_turn)
     displaced, tried, unmodeled = [], 0, dict[str, None]()
     for entry in waiting:
         if entry.why:
             displaced.append(entry)
             continue
         tried += entry.workload is None
-        too_many = entry.workload is None and tried > MOST_OTHERS
-        request = f"only the first {MOST_OTHERS:,} are tried" if too_many else requests.find(entry)
+        if entry.workload is None and tried > others:
+            request: SchedulingRequest | str = f"only {others:,} pods of other workloads are tried"
+        else:
+            request = "ended early" if stop() else requests.find(entry)
         if isinstance(request, str):
             displaced.append(replace(entry, why=request))
             continue
-        step = schedule(request, cluster, entry.pod.name, choose)
+        step = place(request, cluster, entry.pod.name)
         displaced.append(replace(entry, step=step))
         on_step(step)
         unmodeled |= dict.fromkeys(request.pod.unmodeled)
@@ -142,9 +144,7 @@ def _turn(entry: DisplacedPod) -> tuple[int, str, str, str]:
     return -entry.priority, entry.created, entry.pod.namespace, entry.pod.name
 
 
-def _displaced(
-    pod: PodOnNode, facts: PodFacts, workloads: Sequence[PreparedPod], *, others: bool
-) -> DisplacedPod:
+def _displaced(pod: PodOnNode, facts: PodFacts, workloads: Sequence[PreparedPod]) -> DisplacedPod:
     """Return a pod with what is known of it, and why nothing replaces it."""
     number, known = facts.own(pod.namespace, pod.name), facts.object_of(pod)
     entry = DisplacedPod(pod=pod, workload=number)
@@ -160,7 +160,7 @@ def _displaced(
         return replace(entry, why="its spec is not known")
     if known.why_final:
         return replace(entry, why=known.why_final, final=True)
-    return entry if others else replace(entry, why="belongs to another workload")
+    return entry
 
 
 class _Requests:

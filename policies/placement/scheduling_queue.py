@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from policies.config.context import AdmissionContext
@@ -18,6 +19,7 @@ from policies.manifests.fields import (
 )
 from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload
+from policies.placement.actions import Action
 from policies.placement.distribution import Distribution, DistributionTally
 from policies.placement.placement import (
     DAEMON_SET,
@@ -26,9 +28,12 @@ from policies.placement.placement import (
     prepare,
     read_workload,
 )
+from policies.placement.recovery import MOST_OTHERS, Outcome
 from policies.placement.replicas import Replicas, running_replicas
+from policies.placement.running_pods import RunningPods
 from policies.placement.simulate import NOT_LOOKED_AT, QueuedPod, Simulation, replicas_of, simulate
-from policies.scheduler.binding import Step, TieBreaker, first_by_name
+from policies.placement.what_if import WhatIf, what_if
+from policies.scheduler.binding import Step, TieBreaker, first_by_name, schedule
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_sampling import ADAPTIVE, NodeSampler, nodes_to_find
 
@@ -91,6 +96,23 @@ PLAIN: Final = SimulationSettings()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedActions:
+    """What happens to the cluster before the pods of a queue are scheduled.
+
+    Attributes:
+        actions: The actions, in order.
+        context: What displaced pods of other workloads are prepared by.
+        running: The objects of the cluster's pods; None where only the index is known.
+        others: How many pods of other workloads are scheduled again.
+    """
+
+    actions: tuple[Action, ...]
+    context: AdmissionContext
+    running: RunningPods | None = None
+    others: int = MOST_OTHERS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedQueue:
     """A queue, and what became of its pods.
 
@@ -99,18 +121,33 @@ class SimulatedQueue:
         settings: How they were scheduled.
         simulation: What became of them; the first time, if there were several.
         distribution: What became of them every time; None if they were to be scheduled once.
+        what_if: What happened to the cluster before, the first time; None without actions.
     """
 
     queue: SchedulingQueue
     settings: SimulationSettings
     simulation: Simulation
     distribution: Distribution | None = None
+    what_if: WhatIf | None = None
 
     @property
     def pending(self) -> int:
-        """The most pods that stayed pending any time."""
+        """The most pods that stayed pending any time, with those that actions displaced the first time."""
         ends = self.distribution.pending if self.distribution is not None else ()
-        return max(ends, default=self.simulation.pending)
+        displaced = 0 if self.what_if is None else self.what_if.recovery.count(Outcome.PENDING)
+        return max(ends, default=self.simulation.pending) + displaced
+
+    @property
+    def steps(self) -> list[Step]:
+        """What became of every pod that was scheduled the first time, with those that actions displaced."""
+        displaced = () if self.what_if is None else self.what_if.recovery.displaced
+        return [*(entry.step for entry in displaced if entry.step is not None), *self.simulation.steps]
+
+    @property
+    def unmodeled(self) -> tuple[str, ...]:
+        """What else a scheduler looks at in these pods, as the API names it."""
+        displaced = () if self.what_if is None else self.what_if.recovery.unmodeled
+        return tuple(dict.fromkeys((*displaced, *self.simulation.unmodeled)))
 
     @property
     def complete(self) -> bool:
@@ -140,6 +177,7 @@ def simulate_queue(
     queue: SchedulingQueue,
     settings: SimulationSettings = PLAIN,
     *,
+    planned: PlannedActions | None = None,
     choose: TieBreaker = first_by_name,
     on_step: Callable[[Step], None] = lambda _step: None,
     stop: Callable[[], bool] = lambda: False,
@@ -149,28 +187,49 @@ def simulate_queue(
     Args:
         queue: The queue.
         settings: How they are scheduled.
+        planned: What happens to the cluster first, every time; displaced pods are scheduled before the queue.
         choose: Chooses one of several best nodes, as the seed of the settings says.
         on_step: Called after each pod.
         stop: Whether to schedule no more pods. What one time was not finished does not count, but the first.
+
+    Raises:
+        ActionError: An action names something that the cluster does not have.
     """
 
-    def once() -> Simulation:
+    def once() -> tuple[Simulation, WhatIf | None]:
         # With pods of every namespace: those of a queue may be in any.
-        fork = queue.cluster.fork("")
+        fork, happened = queue.cluster.fork(""), None
         sampler = None if settings.percentage is None else NodeSampler(settings.percentage)
-        return simulate(queue.pods, fork, choose=choose, sampler=sampler, on_step=on_step, stop=stop)
+        if planned is not None:
+            place = partial(schedule, choose=choose, sampler=sampler)
+            happened = what_if(
+                planned.actions,
+                fork,
+                planned.context,
+                prepared=queue.prepared,
+                running=planned.running,
+                others=planned.others,
+                place=place,
+                on_step=on_step,
+                stop=stop,
+            )
+        simulation = simulate(queue.pods, fork, choose=choose, sampler=sampler, on_step=on_step, stop=stop)
+        return simulation, happened
 
-    first = simulation = once()
+    first, happened = once()
+    simulation = first
     tally = DistributionTally()
     tally.add(first)
     for _ in range(1, settings.runs or 1):
         if not simulation.complete or stop():
             break
-        simulation = once()
-        if simulation.complete:
+        simulation, _ = once()
+        if simulation.complete and not stop():
             tally.add(simulation)
     distribution = None if settings.runs is None else tally.distribution()
-    return SimulatedQueue(queue=queue, settings=settings, simulation=first, distribution=distribution)
+    return SimulatedQueue(
+        queue=queue, settings=settings, simulation=first, distribution=distribution, what_if=happened
+    )
 
 
 def queue_replicas(

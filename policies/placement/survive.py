@@ -14,7 +14,7 @@ from policies.placement.actions import LoseDomain, apply_actions, domains_of
 from policies.placement.loss import Loss, OtherPods, WorkloadLoss
 from policies.placement.placement import DAEMON_SET, PreparedPod, prepare
 from policies.placement.pod_facts import PodFacts
-from policies.placement.recovery import Outcome, Recovery, recover
+from policies.placement.recovery import MOST_OTHERS, Outcome, Recovery, recover
 from policies.placement.replicas import revision_selector
 from policies.placement.running_pods import RunningPods
 from policies.placement.simulate import replicas_of
@@ -80,13 +80,13 @@ class LossOptions:
         key: The topology key.
         allowed_missing: How many replicas of each workload may be missing after a loss.
         unreachable: Whether lost nodes stay in the API, as in an outage.
-        others: Whether pods of other workloads are scheduled again, too.
+        others: How many pods of other workloads are scheduled again, too.
     """
 
     key: str
     allowed_missing: int = 0
     unreachable: bool = False
-    others: bool = True
+    others: int = MOST_OTHERS
 
 
 def why_unjudged(workload: Workload) -> str:
@@ -115,7 +115,8 @@ class Survival:
         context: AdmissionContext,
         options: LossOptions,
         running: RunningPods | None = None,
-        on_step: Callable[[Step], None] = lambda _step: None,
+        *,
+        stop: Callable[[], bool] = lambda: False,
     ) -> None:
         """Place the replicas that do not run yet.
 
@@ -124,7 +125,7 @@ class Survival:
             context: What they are placed by; its cluster must be there and stays as it is.
             options: What is lost.
             running: The objects of the cluster's pods; None where only the index is known.
-            on_step: Called after each pod that was scheduled, also by ``losses``.
+            stop: Whether to try no more; asked before each pod.
 
         Raises:
             PlacementError: Kubernetes would refuse a workload or its pods.
@@ -135,7 +136,7 @@ class Survival:
         self.cluster = context.cluster.fork("")
         self._context = replace(context, cluster=self.cluster)
         self._running = running
-        self._on_step = on_step
+        self._stop = stop
         self.domains = domains_of(self.cluster, options.key)
         self.without_key = self.cluster.node_count - sum(map(len, self.domains.values()))
         self.deployed = tuple(map(self._deploy, workloads))
@@ -144,12 +145,16 @@ class Survival:
     def losses(self) -> Iterator[Loss]:
         """Yield what each loss does, those of domains first that have most replicas, then most nodes.
 
-        A loss that displaces no replica is survived; it is tried all the same, for what would fit then.
+        A loss that displaces no replica is survived; it is tried all the same, for what would fit then. There
+        are no more once it is to stop.
         """
         ordered = sorted(self.domains, key=self._rank)
         for turn, domain in enumerate(ordered):
             if self._replicas_in(domain) or turn < MOST_LOST:
-                yield self._lose(domain)
+                loss = self._lose(domain)
+                if self._stop():
+                    return  # It was not finished, perhaps.
+                yield loss
             else:
                 entries = (
                     WorkloadLoss(displaced=0, running=d.running, required=d.required) for d in self.deployed
@@ -170,7 +175,6 @@ class Survival:
         wanted, placed, pending = workload.replicas, 0, None
         for queued in replicas_of(prepared, max(wanted - used, 0)):
             step = schedule(queued.request, self.cluster, queued.name)
-            self._on_step(step)
             placed += step.node is not None
             pending = pending or (step if step.node is None else None)
         # What is placed later takes no earlier pod's node, so the counts hold.
@@ -234,7 +238,6 @@ class Survival:
             prepared,
             self._context,
             others=self.options.others,
-            on_step=self._on_step,
         )
         return fork, recovery
 

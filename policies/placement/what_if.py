@@ -11,12 +11,12 @@ from policies.manifests.fields import ErrorList, FieldError
 from policies.placement.actions import Action, Disruption, apply_actions
 from policies.placement.placement import PreparedPod
 from policies.placement.pod_facts import PodFacts
-from policies.placement.recovery import Recovery, recover
+from policies.placement.recovery import MOST_OTHERS, Recovery, recover
 from policies.placement.running_pods import RunningPods
 from policies.placement.simulate import domain_counts
-from policies.scheduler.binding import Step, TieBreaker, first_by_name
+from policies.scheduler.binding import Step, schedule
 from policies.scheduler.index import ClusterIndex
-from policies.scheduler.request import AppliedConstraint
+from policies.scheduler.request import AppliedConstraint, SchedulingRequest
 
 
 class ActionError(EvenkeelError):
@@ -72,9 +72,10 @@ def what_if(
     *,
     prepared: PreparedPod | None = None,
     running: RunningPods | None = None,
-    others: bool = True,
-    choose: TieBreaker = first_by_name,
+    others: int = MOST_OTHERS,
+    place: Callable[[SchedulingRequest, ClusterIndex, str], Step] = schedule,
     on_step: Callable[[Step], None] = lambda _step: None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> WhatIf:
     """Let actions happen, one after another, and then schedule again what lost its node.
 
@@ -84,9 +85,10 @@ def what_if(
         context: What the pods of other workloads are prepared by.
         prepared: The given workload; its pods are replaced as it says.
         running: The objects of the cluster's pods; None where only the index is known.
-        others: Whether pods of other workloads are scheduled again, too.
-        choose: Chooses one of several best nodes.
+        others: How many pods of other workloads are scheduled again, too.
+        place: Schedules a pod; ``schedule``, or the same with other choices.
         on_step: Called after each pod that was scheduled again.
+        stop: Whether to schedule no more pods.
 
     Raises:
         ActionError: An action names something that the cluster does not have.
@@ -100,7 +102,15 @@ def what_if(
     stages.append(_counts(prepared, cluster))
     stayed, own_stayed = cluster.pod_count, None if prepared is None else _own_stayed(facts, disruption)
     recovery = recover(
-        disruption, cluster, facts, workloads, context, others=others, choose=choose, on_step=on_step
+        disruption,
+        cluster,
+        facts,
+        workloads,
+        context,
+        others=others,
+        place=place,
+        on_step=on_step,
+        stop=stop,
     )
     stages.append(_counts(prepared, cluster))
     constraints = () if prepared is None else prepared.request.constraints

@@ -6,6 +6,7 @@ from typing import NotRequired, TypedDict
 
 from policies.config.type_schema import Count
 from policies.reports.score_answer import AppliedFields, UsedRevision
+from policies.reports.what_if_answer import WhatIfAnswer
 
 
 class BoundStep(TypedDict):
@@ -135,7 +136,7 @@ class SimulateAnswer(TypedDict):
 
     Attributes:
         kubernetesVersion: The release that the scheduler behaves as.
-        nodes: How many nodes there are.
+        nodes: How many nodes there are, before any action.
         nodesToFind: How many feasible nodes are looked for, for each pod.
         revision: The revision of the workload that the pods were scheduled as; null for what has none.
         replicas: The replicas of the workload before; null where their number is not known.
@@ -146,6 +147,7 @@ class SimulateAnswer(TypedDict):
         domains: Of each constraint in force.
         allDomains: Whether ``domains`` are those of all pods; of many different only some are.
         runs: What became of the pods every time; the rest is of the first. Null without runs.
+        whatIf: What the actions change, the first time; null without any.
         notModeled: What else a scheduler looks at in these pods, which may refuse more nodes.
         notLookedAt: What may happen in a real cluster meanwhile.
     """
@@ -162,5 +164,6 @@ class SimulateAnswer(TypedDict):
     domains: list[SimulatedDomains]
     allDomains: bool
     runs: SimulationRuns | None
+    whatIf: WhatIfAnswer | None
     notModeled: list[str]
     notLookedAt: list[str]

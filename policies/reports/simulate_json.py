@@ -9,12 +9,13 @@ from policies.placement.scheduling_queue import SimulatedQueue
 from policies.placement.simulate import DomainChange
 from policies.reports import simulate_answer
 from policies.reports.score_json import constraint_fields, revision_fields
+from policies.reports.what_if_json import what_if_fields
 from policies.scheduler.binding import Step
 
 
 def render(simulated: SimulatedQueue) -> bytes:
     """Return a simulation as one line of JSON, without its end."""
-    queue, simulation = simulated.queue, simulated.simulation
+    queue, simulation, happened = simulated.queue, simulated.simulation, simulated.what_if
     answer: simulate_answer.SimulateAnswer = {
         "kubernetesVersion": str(queue.version),
         "nodes": queue.cluster.node_count,
@@ -28,7 +29,8 @@ def render(simulated: SimulatedQueue) -> bytes:
         "domains": [_domain_fields(change) for change in simulation.domains],
         "allDomains": simulation.all_counted,
         "runs": _run_fields(simulated),
-        "notModeled": list(simulation.unmodeled),
+        "whatIf": None if happened is None else what_if_fields(happened),
+        "notModeled": list(simulated.unmodeled),
         "notLookedAt": list(simulated.not_looked_at),
     }
     return orjson.dumps(answer)

@@ -13,9 +13,10 @@ from rich.text import Text
 
 from policies.manifests.sanitize import one_line
 from policies.placement.distribution import DomainSpread
-from policies.placement.scheduling_queue import SchedulingQueue, SimulatedQueue
-from policies.placement.simulate import MOST_COUNTED, DomainChange, Simulation
+from policies.placement.scheduling_queue import SimulatedQueue
+from policies.placement.simulate import MOST_COUNTED, DomainChange
 from policies.reports.domain_bars import bar, bar_room
+from policies.reports.what_if_text import what_if_text
 from policies.reports.wording import (
     MOST_NAMES,
     as_revision,
@@ -47,9 +48,19 @@ def render(simulated: SimulatedQueue, *, width: int, color: bool) -> str:
 
 
 def _parts(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
-    queue, simulation = simulated.queue, simulated.simulation
-    yield _headline(queue, simulation)
-    yield from _replicas(queue)
+    queue = simulated.queue
+    yield _headline(simulated)
+    yield from _replicas(simulated)
+    if simulated.what_if is not None:
+        yield from what_if_text(simulated.what_if, None if queue.prepared is None else queue.prepared.policy)
+    if queue.pods or simulated.what_if is None:
+        yield from _scheduled(simulated, width)
+    yield from _notes(simulated)
+
+
+def _scheduled(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
+    """Yield what became of the pods of the queue."""
+    simulation = simulated.simulation
     yield from _runs(simulated)
     yield from _constraints(simulated, width)
     of_first = "" if simulated.distribution is None else " in the first run"
@@ -57,15 +68,16 @@ def _parts(simulated: SimulatedQueue, width: int) -> Iterator[RenderableType]:
         yield from section(f"Where they went{of_first}", [_by_node(simulation.steps)])
     if simulation.pending:
         yield from section(f"What stays pending{of_first}", _pending(simulation.steps))
-    yield from _notes(simulated)
 
 
-def _headline(queue: SchedulingQueue, simulation: Simulation) -> Text:
+def _headline(simulated: SimulatedQueue) -> Text:
+    queue, simulation = simulated.queue, simulated.simulation
     count, placed = simulation.queued, len(simulation.steps) - simulation.pending
     what = "pod" if queue.replicas is None else "replica"
     text = Text("" if queue.prepared is None else f"{workload_title(queue.prepared)}: ")
     if not count:
-        return text.append("nothing to schedule", "bold")
+        nothing = "nothing to schedule" if simulated.what_if is None else "nothing to schedule besides"
+        return text.append(nothing, "bold")
     at_most = "at most " if simulation.unmodeled and placed else ""
     got = f"{at_most}{placed:,} of {count:,} {what}{'' if count == 1 else 's'} placed"
     good = simulation.complete and not simulation.pending
@@ -78,8 +90,9 @@ def _headline(queue: SchedulingQueue, simulation: Simulation) -> Text:
     return text if queue.prepared is None else text.append(as_revision(queue.prepared))
 
 
-def _replicas(queue: SchedulingQueue) -> Iterator[Text]:
+def _replicas(simulated: SimulatedQueue) -> Iterator[Text]:
     """Yield how many replicas ran before."""
+    queue = simulated.queue
     replicas = queue.replicas
     if replicas is None:
         return
@@ -87,7 +100,8 @@ def _replicas(queue: SchedulingQueue) -> Iterator[Text]:
     labeled = prepared is not None and prepared.workload.kind.revision_label
     of_revision = " of this revision" if labeled else ""
     of_wanted = f"{replicas.placed:,} of {replicas.wanted:,} replicas{of_revision}"
-    more = "had a node before." if queue.pods else "have a node: --replicas N schedules N more."
+    before = queue.pods or simulated.what_if is not None
+    more = "had a node before." if before else "have a node: --replicas N schedules N more."
     yield Text(f"{of_wanted} {more}")
 
 
@@ -214,19 +228,19 @@ def _pending(steps: Iterable[Step]) -> Iterator[RenderableType]:
 
 def _notes(simulated: SimulatedQueue) -> Iterator[RenderableType]:
     """Yield what the numbers leave out."""
-    simulation, seed = simulated.simulation, simulated.settings.used_seed
-    ties = sum(len(step.tied) > 1 for step in simulation.steps)
+    steps, unmodeled, seed = simulated.steps, simulated.unmodeled, simulated.settings.used_seed
+    ties = sum(len(step.tied) > 1 for step in steps)
     if ties:
         taken = f"as was done here (seed {seed})."
         if seed is None:
             taken = "here it is the first by name; --runs N shows what else may come out."
-        some = f"{ties:,} of {len(simulation.steps):,} pods had several best nodes"
+        some = f"{ties:,} of {len(steps):,} pods had several best nodes"
         yield from ("", Text(f"{some}: kube-scheduler chooses one of them at random, {taken}"))
-    if simulation.unmodeled:
-        asked = ", ".join(simulation.unmodeled)
+    if unmodeled:
+        asked = ", ".join(unmodeled)
         yield from ("", Text(f"Not modeled, although kube-scheduler checks it: {asked}.", "yellow"))
     if simulated.nodes_to_find < simulated.queue.cluster.node_count:
         text = f"For each pod the search stops at {simulated.nodes_to_find:,} feasible nodes."
         yield from ("", Text(text))
-    if simulation.steps:
+    if steps:
         yield from ("", Text(f"Not looked at: {'; '.join(simulated.not_looked_at)}.", "dim"))

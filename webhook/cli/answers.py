@@ -16,6 +16,8 @@ from webhook.json_request import RequestError
 
 #: Exit codes: it fits, it fits nowhere, an input is not what it should be, we failed.
 FITS, FITS_NOWHERE, BAD_INPUT, CANNOT_RUN = 0, 1, 2, 3
+#: Ended by Ctrl-C: 128 and the number of SIGINT, as shells count.
+INTERRUPTED: Final = 130
 
 #: The formats for programs.
 _FORMATS: Final = frozenset({"json", "yaml"})

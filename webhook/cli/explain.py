@@ -89,7 +89,7 @@ def _explain(context: click.Context, options: PlacementOptions, *, wide: bool, t
         if fits is not None:
             return fits
     judge = partial(explain_object, examples=EVERY_NODE if wide else EXAMPLES)
-    explained, entry = evaluate_object(options, judge)
+    explained, entry, _ = evaluate_object(options, judge)
     if tell is not None:
         tell(explain_json.render(explained), entry)
     else:

@@ -76,10 +76,12 @@ class PlacementAnswer(NamedTuple, Generic[_Found]):
     Attributes:
         found: What.
         entry: The object.
+        context: What it was placed by.
     """
 
     found: _Found
     entry: ManifestObject
+    context: AdmissionContext
 
 
 class PlacementInput(NamedTuple):
@@ -125,7 +127,7 @@ def evaluate_object(
         raise DocumentError(problems) from error
     if problems:
         raise DocumentError(problems)
-    return PlacementAnswer(judged, entry)
+    return PlacementAnswer(judged, entry, context)
 
 
 def read_input(

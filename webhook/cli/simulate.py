@@ -11,9 +11,11 @@ import click
 
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import DocumentError, UsageError
+from policies.placement.running_pods import RunningPods
 from policies.placement.scheduling_queue import (
     MOST_PODS,
     PLAIN,
+    PlannedActions,
     SchedulingQueue,
     SimulatedQueue,
     SimulationSettings,
@@ -22,7 +24,16 @@ from policies.placement.scheduling_queue import (
 )
 from policies.reports import simulate_json, simulate_text
 from policies.scheduler.node_sampling import ADAPTIVE
-from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, Printer, answer_lines, answer_printer
+from webhook.cli.action_options import Happening, OrderedCommand, action_options
+from webhook.cli.answers import (
+    BAD_INPUT,
+    FITS,
+    FITS_NOWHERE,
+    INTERRUPTED,
+    Printer,
+    answer_lines,
+    answer_printer,
+)
 from webhook.cli.placement import evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options, show
 from webhook.cli.progress import interruptible, progress
@@ -37,8 +48,6 @@ from webhook.http.scoring.simulate_request import (
 
 #: Pods times nodes from which the progress is shown: about a second.
 LONG: Final = 2_500_000
-#: Ended by Ctrl-C: 128 and the number of SIGINT, as shells count.
-INTERRUPTED: Final = 130
 #: Columns of the text where there is no terminal: what terminals have had for long.
 PIPED: Final = 80
 
@@ -47,6 +56,7 @@ _EXAMPLES = """\b
 evenkeel simulate deploy/web -n shop
 evenkeel simulate -f web.yaml --live --replicas 20
 evenkeel simulate -f web.yaml --cluster cluster.json --runs 100
+evenkeel simulate deploy/web -n shop --lose zone=a --add 3 like n1
 kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json
 evenkeel simulate -f web.yaml --cluster cluster.json -o json
 evenkeel simulate --jsonl --cluster cluster.json < requests.jsonl > answers.jsonl
@@ -61,8 +71,9 @@ def _read_percentage(_context: click.Context, _parameter: click.Parameter, value
     return int(value)
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=OrderedCommand, epilog=_EXAMPLES)
 @placement_options
+@action_options
 @click.option(
     "--replicas",
     type=click.IntRange(0, MOST_PODS),
@@ -121,6 +132,10 @@ def command(
     Each replica is bound before the next is scheduled. Shows the matching pods of each domain before and
     after, where the replicas went, and what stays pending, with the scheduler's own message.
 
+    With --lose, --drain, --cordon, --taint and --add that happens to the nodes first, in the order given.
+    Pods that lose their node are then scheduled again, the highest priority first, and after them the
+    replicas. With --live the cluster is then read with your own permissions, to know those pods.
+
     KIND/NAME is an object of the cluster, such as deploy/web, read with your own permissions or from the
     snapshot. A file has a workload, or a Pod. Services and Namespaces in it are added to the cluster.
 
@@ -132,15 +147,19 @@ def command(
     run, 130 ended by Ctrl-C, after which the report has what was done until then. With --jsonl: 2 if a line
     was invalid, else 1 if some pod stays pending.
     """
+    happening = Happening.read(context, values)
     options = PlacementOptions(**values).with_default_cluster()
     settings = SimulationSettings(seed=seed, runs=runs, percentage=percentage)
     if jsonl:
         options.check_lines()
-        if replicas is not None or settings != PLAIN:
-            raise UsageError("--jsonl: replicas, seed, runs and nodesToScore are fields of each request")
-        context.exit(answer_lines(sys.stdin.buffer, partial(_answer, server=read_context(options))))
+        if replicas is not None or settings != PLAIN or happening.actions:
+            fields = "replicas, seed, runs, nodesToScore and actions"
+            raise UsageError(f"--jsonl: {fields} are fields of each request")
+        running = RunningPods()
+        answer = partial(_answer, server=read_context(options, running), running=running)
+        context.exit(answer_lines(sys.stdin.buffer, answer))
     try:
-        code = _report(context, options, settings, replicas=replicas, tell=answer_printer(form))
+        code = _report(context, options, settings, happening, replicas=replicas, tell=answer_printer(form))
     except DocumentError as error:
         click.echo("\n".join(error.problems), err=True)
         context.exit(BAD_INPUT)
@@ -151,12 +170,13 @@ def _report(
     context: click.Context,
     options: PlacementOptions,
     settings: SimulationSettings,
+    happening: Happening,
     *,
     replicas: int | None,
     tell: Printer | None,
 ) -> int:
     """Print what becomes of the replicas; return the exit code."""
-    if options.live:
+    if options.live and not happening.actions:
         # Only who asks for a live cluster waits for what talks to it.
         from webhook.cli.live_placement import show_remote  # noqa: PLC0415
 
@@ -164,8 +184,9 @@ def _report(
         fits = show_remote(context, options, "/v1/simulate", piped=PIPED, tell=tell, as_request=asked)
         if fits is not None:
             return FITS if fits else FITS_NOWHERE
-    queue, entry = evaluate_object(options, partial(queue_replicas, count=replicas))
-    simulated = _simulate(queue, settings)
+    judge = partial(queue_replicas, count=replicas)
+    queue, entry, placed_by = evaluate_object(options, judge, happening.seen)
+    simulated = _simulate(queue, settings, happening.planned(placed_by))
     if tell is not None:
         tell(simulate_json.render(simulated), entry)
     else:
@@ -179,20 +200,25 @@ def _report(
     return FITS_NOWHERE if simulated.pending else FITS
 
 
-def _simulate(queue: SchedulingQueue, settings: SimulationSettings) -> SimulatedQueue:
+def _simulate(
+    queue: SchedulingQueue, settings: SimulationSettings, planned: PlannedActions | None = None
+) -> SimulatedQueue:
     """Simulate with progress on a terminal, until all is done or Ctrl-C is pressed."""
-    steps = len(queue.pods) * (settings.runs or 1)
+    # How many pods actions displace is known only when they have happened: not more than there are.
+    displaced = 0 if planned is None else queue.cluster.pod_count
+    steps = (len(queue.pods) + displaced) * (settings.runs or 1)
     long, done = steps * (queue.cluster.node_count + POD_COST) >= LONG, count(1)
     with progress("Simulating", long=long) as advance, interruptible() as stop:
         return simulate_queue(
             queue,
             settings,
+            planned=planned,
             choose=tie_breaker(settings.used_seed),
             on_step=lambda _step: advance(next(done) / steps),
             stop=stop,
         )
 
 
-def _answer(line: bytes, server: AdmissionContext) -> tuple[bytes, bool]:
-    simulated = simulate_request(line, server)
+def _answer(line: bytes, server: AdmissionContext, running: RunningPods) -> tuple[bytes, bool]:
+    simulated = simulate_request(line, server, running)
     return simulate_json.render(simulated), not simulated.pending

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, Final
 
 import click
@@ -15,20 +12,22 @@ from policies.model.workload import Workload
 from policies.placement.actions import domains_of, topology_key
 from policies.placement.loss import Loss
 from policies.placement.placement import PlacementError, prepare, read_workload
+from policies.placement.recovery import MOST_OTHERS
 from policies.placement.running_pods import RunningPods
 from policies.placement.survival_report import SurvivalReport
 from policies.placement.survive import LossOptions, Survival, why_unjudged
 from policies.placement.survive_suggestions import SurvivalHelp, find_help
 from policies.reports import survive_json, survive_text
-from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, print_answer
+from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, INTERRUPTED, print_answer
 from webhook.cli.manifest import told
 from webhook.cli.placement import PlacementInput, read_input
 from webhook.cli.placement_options import PlacementOptions, cluster_options, object_options, show
+from webhook.cli.progress import interruptible, progress
 
 #: Columns of the text where there is no terminal: what terminals have had for long.
 PIPED: Final = 80
-#: Pods that are scheduled between two steps of the progress.
-STEP: Final = 50
+#: Nodes from which the progress is shown: each loss copies what is known of them.
+LONG: Final = 200
 #: Topology keys that an error lists.
 MOST_KEYS: Final = 10
 
@@ -107,7 +106,10 @@ def command(
     """
     options = PlacementOptions(**values).with_default_cluster()
     losing = LossOptions(
-        topology_key(key), allowed_missing=allowed_missing, unreachable=unreachable, others=displaced == "all"
+        topology_key(key),
+        allowed_missing=allowed_missing,
+        unreachable=unreachable,
+        others=MOST_OTHERS if displaced == "all" else 0,
     )
     running = RunningPods()
     try:
@@ -121,7 +123,7 @@ def command(
     else:
         print_answer(survive_json.render(report), form)
     if not report.complete:
-        raise click.Abort
+        context.exit(INTERRUPTED)
     context.exit(FITS if report.all_survive else FITS_NOWHERE)
 
 
@@ -134,18 +136,16 @@ def _judge(given: PlacementInput, options: LossOptions, running: RunningPods) ->
     """
     _check_key(given, options.key)
     workloads, unjudged = _read_workloads(given)
+    long = given.context.cluster is not None and given.context.cluster.node_count >= LONG
     losses: list[Loss] = []
     helps: tuple[SurvivalHelp, ...] = ()
-    with _progress() as advance:
-        survival = Survival(workloads, given.context, options, running, on_step=lambda _step: advance(""))
-        try:
-            for loss in survival.losses():
-                losses.append(loss)
-                advance(f"{len(losses):,} of {len(survival.domains):,} domains lost")
-            advance("Looking for what would help")
+    with progress("Losing domains", long=long) as advance, interruptible() as stop:
+        survival = Survival(workloads, given.context, options, running, stop=stop)
+        for loss in survival.losses():
+            losses.append(loss)
+            advance(len(losses) / len(survival.domains))
+        if not stop():
             helps = tuple(find_help(survival, tuple(losses), given.context, running))
-        except KeyboardInterrupt:
-            advance("Ended")
     return SurvivalReport(
         survival=survival,
         losses=tuple(losses),
@@ -194,24 +194,3 @@ def _read_workloads(given: PlacementInput) -> tuple[list[Workload], list[tuple[W
     if problems:
         raise DocumentError(problems)
     return workloads, unjudged
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """Show on a terminal how far the work is; gives what is called after each pod and each domain."""
-    if not sys.stderr.isatty():
-        yield lambda _text: None
-        return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.live import Live  # noqa: PLC0415
-
-    with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as line:
-        pods, stage = 0, "Placing replicas"
-
-        def advance(text: str) -> None:
-            nonlocal pods, stage
-            pods, stage = pods + (not text), text or stage
-            if text or pods % STEP == 0:
-                line.update(f"{stage}, {pods:,} pods scheduled", refresh=True)
-
-        yield advance

@@ -9,6 +9,7 @@ import pytest
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.taints import CORDON_TAINT, Taint
 from policies.placement.actions import (
+    MOST_ADDED,
     UNREACHABLE,
     Action,
     AddNodes,
@@ -137,6 +138,7 @@ def test_lost_nodes() -> None:
         pytest.param(CordonNode(at=AT, node="n9"), id="cordon"),
         pytest.param(TaintNode(at=AT, node="n9", taint=GPU), id="taint"),
         pytest.param(AddNodes(at=AT, like="n9", count=1), id="add"),
+        pytest.param(AddNodes(at=AT, like="n1", count=MOST_ADDED + 1), id="add too many"),
     ],
 )
 def test_what_the_cluster_does_not_have(action: Action) -> None:

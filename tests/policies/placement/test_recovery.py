@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from policies.placement.recovery import MOST_OTHERS, Outcome
+from policies.placement.recovery import Outcome
 from tests.builders import a_constraint
 from tests.policies.placement.what_ifs import (
     LOSE_A,
@@ -28,7 +26,7 @@ def test_others_compete_by_priority() -> None:
         another_pod("db-first", "n1", "2", priority=1000),
     ]
     everyone, cluster = try_out(objects, LOSE_A, workload=web)
-    own, _ = try_out(objects, LOSE_A, workload=web, others=False)
+    own, _ = try_out(objects, LOSE_A, workload=web, others=0)
     unknown, _ = try_out(objects, LOSE_A, workload=web, known=False)
 
     assert [("db-first", "n2"), ("web-1", "pending"), ("db-old", "n2"), ("db-new", "n2")] == list(
@@ -62,10 +60,8 @@ def test_a_pod_that_nothing_can_prepare() -> None:
     assert [Outcome.NOT_TRIED] == [entry.outcome for entry in result.recovery.displaced]
 
 
-def test_more_others_than_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_others_than_are_tried() -> None:
     """The given workload's pods are all scheduled again, however many others there are."""
-    assert MOST_OTHERS > 1
-    monkeypatch.setattr("policies.placement.recovery.MOST_OTHERS", 1)
     web = a_deployment(cpu="1m")
     objects = [
         *NODES,
@@ -73,7 +69,7 @@ def test_more_others_than_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
         another_pod("db-1", "n1", "0"),
         another_pod("db-2", "n1", "0"),
     ]
-    result, _ = try_out(objects, LOSE_A, workload=web)
+    result, _ = try_out(objects, LOSE_A, workload=web, others=1)
 
     assert {"db-1": "n2", "db-2": "notTried", "web-1": "n3"} == outcomes_of(result)
 
@@ -84,3 +80,12 @@ def test_preemption_is_named() -> None:
     result, _ = try_out(objects, LOSE_A)
 
     assert ({"high": "pending"}, ("preemption",)) == (outcomes_of(result), result.recovery.unmodeled)
+
+
+def test_stopped() -> None:
+    """What was not tried when it was stopped is none of the pending pods."""
+    web, stops = a_deployment(cpu="1m"), iter([False, True])
+    objects = [*NODES, *its_pods(web, {"web-1": "n1", "web-2": "n1"})]
+    result, _ = try_out(objects, LOSE_A, workload=web, stop=lambda: next(stops))
+
+    assert {"web-1": "n2", "web-2": "notTried"} == outcomes_of(result)

@@ -128,10 +128,10 @@ def test_what_shares_the_room() -> None:
     )
     outcomes = {}
     for name, workloads, objects, others in (
-        ("alone", [web], nodes, True),
-        ("two workloads", [web, api], nodes, True),
-        ("beside another pod", [web], [*nodes, database], True),
-        ("own pods only", [web], [*nodes, database], False),
+        ("alone", [web], nodes, 9),
+        ("two workloads", [web, api], nodes, 9),
+        ("beside another pod", [web], [*nodes, database], 9),
+        ("own pods only", [web], [*nodes, database], 0),
     ):
         _, losses = _survival(workloads, objects, others=others)
         outcomes[name] = losses["a"].survives, losses["a"].others

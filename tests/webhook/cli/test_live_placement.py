@@ -91,6 +91,27 @@ def test_the_same_as_from_a_file(
     assert installed or b"not installed" in live.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(["simulate", "-f", "replicas.yaml", "--drain", "n1"], id="simulate: an action"),
+        pytest.param(["survive", "zone", "-f", "replicas.yaml"], id="survive"),
+    ],
+)
+def test_what_must_know_every_pod(
+    plane: ControlPlane, folder: Path, commands: Commands, arguments: list[str]
+) -> None:
+    """The cluster is read then, although Evenkeel could be asked: it knows no objects of pods."""
+    (folder / "replicas.yaml").write_text(yaml.safe_dump(a_workload()))
+    live = commands.run(*arguments, "--live")
+    picture = commands.run(
+        *arguments, "-n", "shop", "--cluster", "cluster.json", "--kubernetes-version", VERSION
+    )
+
+    assert (picture.code, picture.stdout) == (live.code, live.stdout), live.stderr
+    assert "/proxy/" not in "".join(plane.paths())
+
+
 @pytest.mark.parametrize("way", ["asked", "read"])
 @pytest.mark.parametrize(
     ("arguments", "told"),

@@ -61,6 +61,14 @@ def _simulate(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.C
         pytest.param(["-f", "broken.yaml"], 2, "", "broken.yaml:", id="2: a bad workload"),
         pytest.param(["-f", "web.yaml", "--replicas", "-1"], 2, "", "--replicas", id="2: a bad number"),
         pytest.param(["-f", "web.yaml", "--jsonl"], 2, "", "--jsonl", id="2: a file and a stream"),
+        pytest.param(["-f", "web.yaml", "--lose", "zone=b"], 1, "gone", "", id="1: a zone is lost"),
+        pytest.param(
+            ["-f", "web.yaml", "--drain", "n1", "--displaced", "own"], 1, "DISPLACED", "", id="1: drain"
+        ),
+        pytest.param(["-f", "web.yaml", "--add", "2", "like", "n2"], 0, "n2-new-2", "", id="0: more nodes"),
+        pytest.param(["-f", "web.yaml", "--drain", "n9"], 2, "", "--drain", id="2: no such node"),
+        pytest.param(["-f", "web.yaml", "--lose", "zone"], 2, "", "--lose", id="2: no domain"),
+        pytest.param(["--jsonl", "--cordon", "n1"], 2, "", "--jsonl", id="2: an action and a stream"),
         pytest.param([], 2, "", "--file", id="2: nothing"),
     ],
 )
@@ -96,6 +104,7 @@ def test_answers_for_programs(folder: Path, form: str) -> None:
             [None, ["n2"], None, None],
             id="2: bad",
         ),
+        pytest.param([{"queue": [POD], "actions": [{"cordon": "n2"}]}], 0, [["n1"]], id="0: an action"),
         pytest.param([], 0, [], id="0: nothing asked"),
     ],
 )

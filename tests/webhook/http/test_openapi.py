@@ -102,6 +102,18 @@ SIMULATED = [
     pytest.param({"workload": a_workload(spec={"topologySpreadConstraints": [SOFT]})}, id="constraints"),
     pytest.param({"queue": [], "kubernetesVersion": "1.30", "defaults": None}, id="nothing"),
     pytest.param({"queue": [a_pod()], "nodesToScore": "adaptive"}, id="some nodes"),
+    pytest.param(
+        {
+            "workload": a_workload(spec={"topologySpreadConstraints": [SOFT]}),
+            "actions": [
+                {"add": {"count": 2, "like": "n1"}},
+                {"taint": {"node": "n1", "key": "team", "effect": "NoExecute"}},
+                {"lose": {"topologyKey": "zone", "value": "a"}},
+                {"cordon": "n2"},
+            ],
+        },
+        id="actions",
+    ),
 ]
 #: A request that each route refuses.
 REFUSED: dict[str, Any] = {

@@ -5,7 +5,7 @@ Unlike in a file, a broken object is an error: whoever sends a request is there 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Annotated, Any, NotRequired, TypeAlias, TypedDict
 
@@ -89,7 +89,12 @@ _METADATA = FieldPath(("metadata",))
 _NAME = _METADATA.child("name")
 
 
-def read_cluster(raw: object, path: FieldPath, found: ErrorList) -> ClusterIndex:
+def read_cluster(
+    raw: object,
+    path: FieldPath,
+    found: ErrorList,
+    seen: Callable[[dict[str, Any]], None] = lambda _obj: None,
+) -> ClusterIndex:
     """Return the index of a request's cluster, without what is broken.
 
     In a ``v1 List`` objects of other kinds are passed over, since kubectl prints whatever it was asked for.
@@ -98,13 +103,16 @@ def read_cluster(raw: object, path: FieldPath, found: ErrorList) -> ClusterIndex
         raw: The cluster as it came. Objects without apiVersion and kind get them.
         path: Where it stands.
         found: Takes what is wrong.
+        seen: Shown every object that is in the index.
     """
     index = ClusterIndex()
-    seen: set[tuple[str, str, str]] = set()
+    names: set[tuple[str, str, str]] = set()
     for where, obj in _objects(found.mapping(raw, path), path, found):
         if kind_of(obj) in NAMELESS_KINDS:
             _name_by_place(obj, where)
-        errors = index.apply(obj) or _name_errors(obj, seen)
+        errors = index.apply(obj) or _name_errors(obj, names)
+        if not errors:
+            seen(obj)
         found.extend(replace(error, path=where + error.path) for error in errors)
         if found.full:
             break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, NotRequired, TypedDict
 
@@ -109,11 +110,22 @@ class RequestContext:
     version: KubernetesVersion | None = None
 
     @classmethod
-    def read(cls, request: dict[str, Any], found: ErrorList) -> RequestContext:
-        """Read the fields of ``ContextBody``."""
+    def read(
+        cls,
+        request: dict[str, Any],
+        found: ErrorList,
+        seen: Callable[[dict[str, Any]], None] = lambda _obj: None,
+    ) -> RequestContext:
+        """Read the fields of ``ContextBody``.
+
+        Args:
+            request: The request.
+            found: Takes what is wrong.
+            seen: Shown every object of its cluster.
+        """
         cluster = request.get("cluster")
         return cls(
-            cluster=None if cluster is None else read_cluster(cluster, CLUSTER, found),
+            cluster=None if cluster is None else read_cluster(cluster, CLUSTER, found, seen),
             defaults=_read_defaults(request.get("defaults"), found),
             version=read_version(request.get("kubernetesVersion"), found),
         )

@@ -17,9 +17,13 @@ from policies.manifests.fields import (
     unsupported_value,
     wrong_type,
 )
+from policies.placement.actions import Action
 from policies.placement.placement import PlacementError
+from policies.placement.recovery import MOST_OTHERS
+from policies.placement.running_pods import RunningPods
 from policies.placement.scheduling_queue import (
     MOST_PODS,
+    PlannedActions,
     SchedulingQueue,
     SimulatedQueue,
     SimulationSettings,
@@ -27,8 +31,10 @@ from policies.placement.scheduling_queue import (
     queue_replicas,
     simulate_queue,
 )
+from policies.placement.what_if import ActionError
 from policies.scheduler.binding import TieBreaker, first_by_name
 from policies.scheduler.node_sampling import ADAPTIVE
+from webhook.http.scoring.actions import MOST_ACTIONS, ActionBody, read_actions
 from webhook.http.scoring.place import SCORED_RULES
 from webhook.http.scoring.request import (
     ContextBody,
@@ -59,6 +65,7 @@ _WORKLOAD = FieldPath(("workload",))
 _REPLICAS = FieldPath(("replicas",))
 _SEED = FieldPath(("seed",))
 _RUNS = FieldPath(("runs",))
+_ACTIONS = FieldPath(("actions",))
 _NODES_TO_SCORE = FieldPath(("nodesToScore",))
 
 
@@ -75,6 +82,8 @@ class SimulateBody(ContextBody, TypedDict):
         runs: How often the pods are scheduled, with other choices among the best nodes.
         nodesToScore: kube-scheduler's ``percentageOfNodesToScore``, of which ``adaptive`` is the default;
             left out, all nodes are looked at.
+        actions: What happens to nodes first, in this order. Displaced pods are then scheduled again, the
+            highest priority first, and after them the pods of the request.
     """
 
     queue: NotRequired[Annotated[list[dict[str, Any]], Keywords(maxItems=MOST_PODS)] | None]
@@ -83,6 +92,7 @@ class SimulateBody(ContextBody, TypedDict):
     seed: NotRequired[Annotated[int, Keywords(minimum=0, maximum=MOST_SEED)] | None]
     runs: NotRequired[Annotated[int, Keywords(minimum=1, maximum=MOST_WORK)] | None]
     nodesToScore: NotRequired[Literal["adaptive"] | Annotated[int, Keywords(minimum=1, maximum=100)] | None]
+    actions: NotRequired[Annotated[list[ActionBody], Keywords(maxItems=MOST_ACTIONS)] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +104,8 @@ class SimulateRequest:
         workload: The workload, as it came; empty if there is a queue.
         replicas: How many of its replicas to schedule; None for those that have no node.
         settings: How they are scheduled.
+        actions: What happens to nodes first.
+        running: The pods of the request's cluster, where actions may displace them; None for the server's.
         context: What the pods are placed by.
         errors: What is wrong with the request, except for the pods and the workload.
     """
@@ -102,6 +114,8 @@ class SimulateRequest:
     workload: dict[str, Any] = field(default_factory=dict)
     replicas: int | None = None
     settings: SimulationSettings
+    actions: tuple[Action, ...] = ()
+    running: RunningPods | None = None
     context: RequestContext
     errors: tuple[FieldError, ...] = ()
 
@@ -123,6 +137,7 @@ class SimulateRequest:
             )
         elif not raw_workload and isinstance(raw_workload, dict | None):
             found.add(missing(_QUEUE, "a list of pods, or workload instead"))
+        has_actions, running = bool(request.get("actions")), RunningPods()
         queue = tuple((path, filled_in(pod)) for path, pod in found.objects(raw_queue, _QUEUE))
         if len(queue) > MOST_PODS:
             found.add(
@@ -137,7 +152,9 @@ class SimulateRequest:
                 runs=_number(request.get("runs"), _RUNS, found, least=1, most=MOST_WORK),
                 percentage=_percentage(request.get("nodesToScore"), found),
             ),
-            context=RequestContext.read(request, found),
+            actions=read_actions(request.get("actions"), _ACTIONS, found),
+            running=None if request.get("cluster") is None else running,
+            context=RequestContext.read(request, found, running if has_actions else lambda _obj: None),
             errors=tuple(found.errors),
         )
 
@@ -172,10 +189,32 @@ class SimulateRequest:
             raise RequestError(tuple(errors))
         return queue
 
+    def planned(
+        self, queue: SchedulingQueue, server: AdmissionContext, running: RunningPods | None
+    ) -> PlannedActions | None:
+        """Return what happens to the cluster of a queue first, None if nothing does.
+
+        Args:
+            queue: What ``prepare`` returned.
+            server: What holds where the request leaves something out.
+            running: The objects of the pods of its cluster, if they are known.
+        """
+        if not self.actions:
+            return None
+        return PlannedActions(
+            actions=self.actions,
+            context=self.context.over(server),
+            running=running if self.running is None else self.running,
+            others=min(self._most_pods(queue.cluster.node_count) - len(queue.pods), MOST_OTHERS),
+        )
+
+    def _most_pods(self, nodes: int) -> int:
+        """Return how many pods may be scheduled each time."""
+        return MOST_WORK // (nodes + POD_COST) // (self.settings.runs or 1)
+
     def _work_errors(self, pods: int, nodes: int) -> list[FieldError]:
         """Return what keeps a request from being answered in bounded time."""
-        runs = self.settings.runs or 1
-        most = MOST_WORK // (nodes + POD_COST) // runs
+        runs, most = self.settings.runs or 1, self._most_pods(nodes)
         if pods <= most:
             return []
         path = _REPLICAS if self.queue is None else _QUEUE
@@ -198,15 +237,26 @@ def as_request(
     }
 
 
-def simulate_request(body: bytes, server: AdmissionContext) -> SimulatedQueue:
+def simulate_request(
+    body: bytes, server: AdmissionContext, running: RunningPods | None = None
+) -> SimulatedQueue:
     """Return what becomes of the pods of a request.
+
+    Args:
+        body: The request, JSON.
+        server: What holds where the request leaves something out.
+        running: The objects of the pods of its cluster, if they are known.
 
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
     request = SimulateRequest.parse(body)
     queue, settings = request.prepare(server), request.settings
-    return simulate_queue(queue, settings, choose=tie_breaker(settings.used_seed))
+    planned, choose = request.planned(queue, server, running), tie_breaker(settings.used_seed)
+    try:
+        return simulate_queue(queue, settings, planned=planned, choose=choose)
+    except ActionError as error:
+        raise RequestError(error.errors) from error
 
 
 def tie_breaker(seed: int | None) -> TieBreaker:

@@ -12,7 +12,7 @@ from policies.placement.scheduling_queue import MOST_PODS, SimulationSettings
 from policies.reports import simulate_json
 from policies.scheduler.node_sampling import ADAPTIVE
 from tests.builders import a_pod, a_workload
-from tests.policies.reports.verdicts import a_node
+from tests.policies.reports.verdicts import a_node, an_index
 from tests.recorded import recorded_sequences
 from webhook.http.scoring.simulate_request import SimulateRequest, as_request, simulate_request
 from webhook.json_request import RequestError
@@ -72,7 +72,20 @@ CLUSTER: Final = {"nodes": [a_node("n1", "a"), a_node("n2", "b")]}
         pytest.param({"queue": [], "runs": 0, "nodesToScore": 0}, ["runs", "nodesToScore"], id="too small"),
         pytest.param({"queue": [], "nodesToScore": "all"}, ["nodesToScore"], id="an unknown percentage"),
         pytest.param({"queue": [a_pod()] * 9, "runs": 10**6}, ["queue"], id="too many runs"),
-        pytest.param({"queue": [], "actions": []}, ["actions"], id="an unknown field"),
+        pytest.param({"queue": [], "action": []}, ["action"], id="an unknown field"),
+        pytest.param({"queue": [], "actions": [{"drain": 3}]}, ["actions[0].drain"], id="a broken action"),
+        pytest.param(
+            {
+                "queue": [],
+                "actions": [
+                    {"lose": {"topologyKey": "zone", "value": "x"}},
+                    {"add": {"like": "n9"}},
+                    {"drain": "n8"},
+                ],
+            },
+            ["actions[0].lose.value", "actions[1].add.like", "actions[2].drain"],
+            id="what the cluster does not have",
+        ),
         pytest.param(
             {"queue": [], "cluster": {"nodes": [{}]}}, ["cluster.nodes[0].metadata.name"], id="cluster"
         ),
@@ -145,6 +158,34 @@ def test_a_request_is_read_as_it_was_made(percentage: int | None) -> None:
         request.replicas,
         request.workload,
     )
+
+
+def test_actions() -> None:
+    """They happen before the pods are scheduled, and are told of; the cluster's own pods are known."""
+    pods = [a_pod(name=name, spec={"nodeName": "n1"}, owner=("apps/v1", "ReplicaSet", name)) for name in "pq"]
+    request = {
+        "queue": [a_pod(name="new")],
+        "cluster": CLUSTER | {"pods": pods},
+        "actions": [{"lose": {"topologyKey": "zone", "value": "a"}}],
+    }
+    answer, without = _answer(request), _answer(request | {"actions": None})
+    server = AdmissionContext(policies=(), cluster=an_index(*CLUSTER["nodes"], *pods))
+    unknown = _answer({name: value for name, value in request.items() if name != "cluster"}, server)
+
+    assert (None, "n2") == (without["whatIf"], without["steps"][0]["node"])
+    assert ["n2", "n2"] == [entry["node"] for entry in answer["whatIf"]["displaced"]]
+    assert "n2" == answer["steps"][0]["node"]
+    assert [True, False] == [each["whatIf"]["podsKnown"] for each in (answer, unknown)]
+    assert [0, 2] == [each["whatIf"]["notTried"] for each in (answer, unknown)]
+
+
+def test_actions_within_the_work_of_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pods of other workloads are scheduled again as long as a request may take."""
+    monkeypatch.setattr("webhook.http.scoring.simulate_request.MOST_WORK", 1_003)
+    pods = [a_pod(name=name, spec={"nodeName": "n1"}, owner=("apps/v1", "ReplicaSet", name)) for name in "pq"]
+    answer = _answer({"queue": [], "cluster": CLUSTER | {"pods": pods}, "actions": [{"drain": "n1"}]})
+
+    assert (1, 1) == (answer["whatIf"]["recovered"], answer["whatIf"]["notTried"])
 
 
 def _two_replicas() -> dict[str, Any]:

@@ -1,0 +1,82 @@
+"""The options that let something happen to nodes, in the order in which they were given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from policies.manifests.errors import UsageError
+from policies.manifests.fields import FieldPath
+from policies.model.taints import Taint
+from policies.placement.actions import Action, AddNodes, CordonNode, DrainNode, LoseDomain, TaintNode
+from webhook.cli.action_options import Happening, OrderedCommand, action_options
+
+
+def _read(*arguments: str) -> tuple[Action, ...]:
+    read: list[tuple[Action, ...]] = []
+
+    @click.command(cls=OrderedCommand)
+    @action_options
+    @click.option("--other")
+    @click.pass_context
+    def command(context: click.Context, /, **values: Any) -> None:
+        read.append(Happening.read(context, values).actions)
+        assert {"other"} == values.keys()
+
+    result = CliRunner().invoke(command, list(arguments), catch_exceptions=False, standalone_mode=False)
+    if result.exception is not None:
+        raise result.exception
+    return read[0]
+
+
+def test_the_order() -> None:
+    """Options of different names keep their places among each other."""
+    added = AddNodes(at=FieldPath(("--add",)), like="n1", count=3)
+    taint = Taint("team", "x", "NoExecute")
+
+    assert (
+        added,
+        LoseDomain(at=FieldPath(("--lose",)), key="topology.kubernetes.io/zone", value="a"),
+        CordonNode(at=FieldPath(("--cordon",)), node="n2"),
+        added,
+        DrainNode(at=FieldPath(("--drain",)), node="n1-new-1"),
+        TaintNode(at=FieldPath(("--taint",)), node="n3", taint=taint),
+        TaintNode(at=FieldPath(("--taint",)), node="n3", taint=taint._replace(value="")),
+    ) == _read(
+        *("--add", "3", "like", "n1", "--lose", "zone=a", "--other", "x", "--cordon", "n2"),
+        *("--add", "3", "like", "n1", "--drain=n1-new-1", "--taint", "n3", "team=x:NoExecute"),
+        *("--taint", "n3", "team:NoExecute"),
+    )
+    assert () == _read()
+
+
+def test_an_outage() -> None:
+    """All nodes that are lost stay, unreachable."""
+    actions = _read("--lose", "rack=1", "--unreachable", "--drain", "n1", "--lose", "region=r")
+
+    assert [("rack", True), ("topology.kubernetes.io/region", True)] == [
+        (action.key, action.unreachable) for action in actions if isinstance(action, LoseDomain)
+    ]
+    assert 3 == len(actions)
+
+
+def test_what_is_wrong() -> None:
+    """Every option that is not what it should be is named, at once."""
+    with pytest.raises(UsageError) as caught:
+        _read(
+            *("--lose", "zone", "--lose", "=a", "--taint", "n1", "team", "--taint", "n1", "team:Never"),
+            *("--add", "3", "as", "n1", "--add", "0", "like", "n1", "--add", "9" * 5000, "like", "n1"),
+            *("--add", "3", "like", "n1"),
+        )
+
+    named = [line.partition(":")[0] for line in str(caught.value).splitlines()]
+    assert ["--lose"] * 2 + ["--taint"] * 2 + ["--add"] * 3 == named
+
+
+def test_too_few_words() -> None:
+    """An option that wants two words says so."""
+    with pytest.raises(click.UsageError):
+        _read("--taint", "n1")

@@ -1,0 +1,179 @@
+"""The options of ``evenkeel simulate`` that let something happen to nodes first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeVar
+
+import click
+
+from policies.config.context import AdmissionContext
+from policies.manifests.errors import UsageError
+from policies.manifests.fields import FieldPath, shown
+from policies.model.taints import Taint, TaintEffect
+from policies.placement.actions import (
+    MOST_ADDED,
+    Action,
+    AddNodes,
+    CordonNode,
+    DrainNode,
+    LoseDomain,
+    TaintNode,
+    topology_key,
+)
+from policies.placement.recovery import MOST_OTHERS
+from policies.placement.running_pods import RunningPods
+from policies.placement.scheduling_queue import PlannedActions
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+#: Where the context of a command has the order of its options.
+_ORDER: Final = "evenkeel.option_order"
+#: A number of nodes.
+_NUMBER: Final = re.compile(r"[0-9]{1,6}")
+#: A taint, as kubectl takes it.
+_TAINT: Final = re.compile(r"([^=:]+)(?:=([^=:]*))?:([A-Za-z]+)")
+
+_OPTIONS: Final = (
+    click.option(
+        "--lose", multiple=True, metavar="KEY=VALUE",
+        help="Lose the nodes of a domain, such as zone=a: they are gone, with their pods.",
+    ),
+    click.option(
+        "--drain", multiple=True, metavar="NODE",
+        help="Cordon a node and evict its pods, except for those of DaemonSets and static ones.",
+    ),
+    click.option("--cordon", multiple=True, metavar="NODE", help="Let a node take no more pods."),
+    click.option(
+        "--taint", multiple=True, nargs=2, metavar="NODE KEY[=VALUE]:EFFECT",
+        help="Taint a node, as kubectl taint does; NoExecute evicts the pods that do not tolerate it.",
+    ),
+    click.option(
+        "--add", multiple=True, nargs=3, metavar="N like NODE",
+        help="Add N nodes like one: its labels, taints and capacity, without pods.",
+    ),
+    click.option(
+        "--unreachable", is_flag=True,
+        help="Lost nodes stay in the cluster with the taint node.kubernetes.io/unreachable, as in an outage.",
+    ),
+    click.option(
+        "--displaced", type=click.Choice(["all", "own"]), default="all", show_default=True,
+        help="Pods that are scheduled again if they lose their node: all, or only those of the workload.",
+    ),
+)  # fmt: skip
+
+
+class OrderedCommand(click.Command):
+    """A command that knows in which order its options were given."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Keep the order, which click has only while it parses."""
+        _, _, order = self.make_parser(context).parse_args(args=list(args))
+        context.meta[_ORDER] = [parameter.name for parameter in order]
+        return super().parse_args(context, args)
+
+
+def action_options(function: _Command) -> _Command:
+    """Add the options to a command, which must be an ``OrderedCommand``."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """What happens to the nodes of a cluster, and what is known of its pods.
+
+    Attributes:
+        actions: The actions, in the order in which they were given.
+        others: How many pods of other workloads are scheduled again.
+        running: The objects of the cluster's pods, once it was read.
+    """
+
+    actions: tuple[Action, ...]
+    others: int
+    running: RunningPods = field(default_factory=RunningPods)
+
+    @classmethod
+    def read(cls, context: click.Context, values: dict[str, Any]) -> Happening:
+        """Take the options out of their values.
+
+        Raises:
+            UsageError: One of them is not what it should be; has a line for each.
+        """
+        left = {name: iter(values.pop(name)) for name in _READERS}
+        actions: list[Action] = []
+        problems = []
+        for name in context.meta[_ORDER]:
+            if name not in left:
+                continue
+            try:
+                actions.append(_READERS[name](next(left[name])))
+            except UsageError as error:
+                problems.append(f"--{name}: {error}")
+        if problems:
+            raise UsageError("\n".join(problems))
+        if values.pop("unreachable"):
+            actions = [
+                replace(action, unreachable=True) if isinstance(action, LoseDomain) else action
+                for action in actions
+            ]
+        return cls(tuple(actions), MOST_OTHERS if values.pop("displaced") == "all" else 0)
+
+    def seen(self, obj: dict[str, Any]) -> None:
+        """Look at an object of the cluster."""
+        if self.actions:
+            self.running(obj)
+
+    def planned(self, context: AdmissionContext) -> PlannedActions | None:
+        """Return what happens before pods are scheduled; None if nothing does."""
+        if not self.actions:
+            return None
+        return PlannedActions(actions=self.actions, context=context, running=self.running, others=self.others)
+
+
+def _lose(text: str) -> Action:
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise UsageError(f"Invalid value: {shown(text)}: must be KEY=VALUE, such as zone=a")
+    return LoseDomain(at=FieldPath(("--lose",)), key=topology_key(key), value=value)
+
+
+def _drain(node: str) -> Action:
+    return DrainNode(at=FieldPath(("--drain",)), node=node)
+
+
+def _cordon(node: str) -> Action:
+    return CordonNode(at=FieldPath(("--cordon",)), node=node)
+
+
+def _taint(given: tuple[str, str]) -> Action:
+    node, text = given
+    parts = _TAINT.fullmatch(text)
+    if parts is None or parts[3] not in list(TaintEffect):
+        effects = ", ".join(TaintEffect)
+        raise UsageError(
+            f"Invalid value: {shown(text)}: must be KEY[=VALUE]:EFFECT; the effects are {effects}"
+        )
+    return TaintNode(at=FieldPath(("--taint",)), node=node, taint=Taint(parts[1], parts[2] or "", parts[3]))
+
+
+def _add(given: tuple[str, str, str]) -> Action:
+    number, like, node = given
+    count = int(number) if _NUMBER.fullmatch(number) else 0
+    if like != "like" or not 1 <= count <= MOST_ADDED:
+        text = f"must be N like NODE, N from 1 to {MOST_ADDED:,}, such as 3 like n1"
+        raise UsageError(f"Invalid value: {shown(' '.join(given))}: {text}")
+    return AddNodes(at=FieldPath(("--add",)), like=node, count=count)
+
+
+#: What reads the value of each option.
+_READERS: Final[dict[str, Callable[[Any], Action]]] = {
+    "lose": _lose,
+    "drain": _drain,
+    "cordon": _cordon,
+    "taint": _taint,
+    "add": _add,
+}
