@@ -22,7 +22,11 @@ class PodFacts:
     """
 
     def __init__(
-        self, cluster: ClusterIndex, workloads: Sequence[PreparedPod], running: RunningPods | None = None
+        self,
+        cluster: ClusterIndex,
+        workloads: Sequence[PreparedPod],
+        running: RunningPods | None = None,
+        own: Mapping[tuple[str, str], int] | None = None,
     ) -> None:
         """Find the pods of the workloads, as they are now.
 
@@ -30,18 +34,13 @@ class PodFacts:
             cluster: The cluster.
             workloads: The given workloads.
             running: The objects of the pods; None where only the index is known.
+            own: The number of the workload that each of their pods belongs to, by namespace and name; by
+                default the last one whose selector selects it.
         """
         self.complete = True
         self._workloads = workloads
         self._running = running or RunningPods()
-        self._own: dict[tuple[str, str], int] = {}
-        for number, prepared in enumerate(workloads):
-            namespace, selector = prepared.workload.namespace, prepared.workload.selector
-            table = None if selector is None else cluster.pods_of(namespace)
-            if table is not None and selector is not None:
-                self._own.update(
-                    dict.fromkeys(((namespace, name) for name in table.names_of(selector)), number)
-                )
+        self._own = _selected(cluster, workloads) if own is None else own
 
     def own(self, namespace: str, name: str) -> int | None:
         """Return the number of the given workload that a pod belongs to, None for any other pod."""
@@ -74,6 +73,16 @@ class PodFacts:
             return _stays(self._workloads[number].pod.template.spec, taint)
         known = self.object_of(pod)
         return known is None or _stays(known.to_dict(pod.name)["spec"], taint)
+
+
+def _selected(cluster: ClusterIndex, workloads: Sequence[PreparedPod]) -> dict[tuple[str, str], int]:
+    own: dict[tuple[str, str], int] = {}
+    for number, prepared in enumerate(workloads):
+        namespace, selector = prepared.workload.namespace, prepared.workload.selector
+        table = None if selector is None else cluster.pods_of(namespace)
+        if table is not None and selector is not None:
+            own.update(dict.fromkeys(((namespace, name) for name in table.names_of(selector)), number))
+    return own
 
 
 def _stays(spec: Mapping[str, Any], taint: Taint) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from policies.config.context import AdmissionContext
@@ -36,7 +36,6 @@ class DeployedWorkload:
 
     Attributes:
         prepared: Its next pod.
-        selector: Its pods in the cluster that was made for it.
         wanted: How many replicas it asks for.
         required: How many must run.
         used: Pods of the cluster that were taken as they are.
@@ -47,14 +46,13 @@ class DeployedWorkload:
     """
 
     prepared: PreparedPod
-    selector: LabelSelector
     wanted: int
     required: int
     used: int
     placed: int
     pending: Step | None
     replaced: int
-    domains: dict[str, int]
+    domains: dict[str, int] = field(default_factory=dict)
 
     @property
     def workload(self) -> Workload:
@@ -139,7 +137,12 @@ class Survival:
         self._stop = stop
         self.domains = domains_of(self.cluster, options.key)
         self.without_key = self.cluster.node_count - sum(map(len, self.domains.values()))
-        self.deployed = tuple(map(self._deploy, workloads))
+        # Which workload each pod belongs to: selectors may overlap.
+        self._own: dict[tuple[str, str], int] = {}
+        deployed = [self._deploy(*each) for each in enumerate(workloads)]
+        # Of each together, so that no one's pods are looked for among all others.
+        domains = self._by_domain(len(deployed))
+        self.deployed = tuple(replace(each, domains=of) for each, of in zip(deployed, domains, strict=True))
         self._margins = [MOST_MARGIN] * len(self.deployed)
 
     def losses(self) -> Iterator[Loss]:
@@ -165,56 +168,61 @@ class Survival:
         """Return the cluster after a loss, with everything that was scheduled again."""
         return self._lost(domain)[0]
 
-    def _deploy(self, workload: Workload) -> DeployedWorkload:
+    def _deploy(self, number: int, workload: Workload) -> DeployedWorkload:
         prepared = prepare(workload, self._context)
         own, namespace = workload.selector, workload.namespace
         if own is None or workload.replicas is None:
             raise ValueError("why_unjudged tells why this has no replicas to place")
         everything = self.cluster.count_pods(namespace, own)
-        used = self._use(prepared, own)
+        used = self._use(number, prepared, own)
+        replaced = everything - self.cluster.count_pods(namespace, own)
         wanted, placed, pending = workload.replicas, 0, None
         for queued in replicas_of(prepared, max(wanted - used, 0)):
             step = schedule(queued.request, self.cluster, queued.name)
-            placed += step.node is not None
+            if step.node is not None:
+                placed += 1
+                self._own[step.namespace, step.name] = number
             pending = pending or (step if step.node is None else None)
-        # What is placed later takes no earlier pod's node, so the counts hold.
         return DeployedWorkload(
             prepared=prepared,
-            selector=own,
             wanted=wanted,
             required=max(wanted - self.options.allowed_missing, 0),
             used=used,
             placed=placed,
             pending=pending,
-            replaced=everything - used,
-            domains=self._by_domain(namespace, own),
+            replaced=replaced,
         )
 
-    def _use(self, prepared: PreparedPod, own: LabelSelector) -> int:
-        """Remove the pods of a workload that a rollout would replace; return how many are left."""
+    def _use(self, number: int, prepared: PreparedPod, own: LabelSelector) -> int:
+        """Remove the pods of a workload that a rollout would replace; return how many are left.
+
+        Those of workloads that were deployed before are not its own, though its selector may select them.
+        """
         namespace, of_revision = prepared.workload.namespace, revision_selector(prepared)
         table = self.cluster.pods_of(namespace)
         if table is None or of_revision is None:
             return 0
         is_new = prepared.revision is not None and prepared.revision.is_new
         kept = set() if is_new else set(table.names_of(of_revision))
+        used = 0
         for name in table.names_of(own):
-            if name not in kept:
+            if (namespace, name) in self._own:
+                continue
+            if name in kept:
+                self._own[namespace, name] = number
+                used += 1
+            else:
                 self.cluster.remove("v1", "Pod", namespace, name)
-        return len(kept)
+        return used
 
-    def _by_domain(self, namespace: str, own: LabelSelector) -> dict[str, int]:
-        counts, table, nodes = (
-            dict.fromkeys(self.domains, 0),
-            self.cluster.pods_of(namespace),
-            self.cluster.nodes,
-        )
-        if table is None:
-            return counts
-        names, domain_of = set(table.names_of(own)), {n: d for d, ns in self.domains.items() for n in ns}
-        for name, slot, _ in table.names_on(nodes.slots_of(domain_of)):
-            if name in names:
-                counts[domain_of[nodes.name_of(slot)]] += 1
+    def _by_domain(self, workloads: int) -> list[dict[str, int]]:
+        """Return how many pods of each workload each domain has."""
+        counts = [dict.fromkeys(self.domains, 0) for _ in range(workloads)]
+        domain_of = {name: domain for domain, names in self.domains.items() for name in names}
+        for pod in self.cluster.pods_on(domain_of):
+            number = self._own.get((pod.namespace, pod.name))
+            if number is not None:
+                counts[number][domain_of[pod.node]] += 1
         return counts
 
     def _rank(self, domain: str) -> tuple[int, int, str]:
@@ -226,7 +234,7 @@ class Survival:
     def _lost(self, domain: str) -> tuple[ClusterIndex, Recovery]:
         fork, found = self.cluster.fork(""), ErrorList()
         prepared = [deployed.prepared for deployed in self.deployed]
-        facts = PodFacts(fork, prepared, self._running)
+        facts = PodFacts(fork, prepared, self._running, self._own)
         lose = LoseDomain(
             at=_NOWHERE, key=self.options.key, value=domain, unreachable=self.options.unreachable
         )
@@ -260,7 +268,8 @@ class Survival:
     def _judge(self, number: int, fork: ClusterIndex, recovery: Recovery) -> WorkloadLoss:
         deployed = self.deployed[number]
         steps = [pod.step for pod in recovery.displaced if pod.workload == number and pod.step is not None]
-        running = fork.count_pods(deployed.workload.namespace, deployed.selector)
+        lost = sum(step.node is None for step in steps)
+        running = deployed.running - lost
         loss = WorkloadLoss(
             displaced=len(steps),
             running=running,

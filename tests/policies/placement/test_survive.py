@@ -144,6 +144,15 @@ def test_what_shares_the_room() -> None:
     } == outcomes
 
 
+def test_a_shared_selector() -> None:
+    """Two workloads with one selector each keep their pods; the constraints count both, as the scheduler."""
+    twin = _web(3) | {"metadata": {"name": "twin", "namespace": "shop"}}
+    survival, losses = _survival([_web(3, cpu="1m", minDomains=3), twin], NODES)
+
+    assert [3, 3] == [each.running for each in survival.deployed]
+    assert {(2, 3)} == {tuple(each.running for each in loss.workloads) for loss in losses.values()}
+
+
 def test_each_host(monkeypatch: pytest.MonkeyPatch) -> None:
     """The worst losses come first; of many without replicas some are not tried."""
     monkeypatch.setattr("policies.placement.survive.MOST_LOST", 2)

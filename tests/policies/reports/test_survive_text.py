@@ -33,6 +33,11 @@ from tests.policies.reports.survivals import a_deployment, a_mixed_survival, a_s
             ),
             id="many domains",
         ),
+        pytest.param(
+            "survive_shared.txt",
+            a_survival(a_deployment(), a_deployment() | {"metadata": {"name": "twin", "namespace": "shop"}}),
+            id="two with one selector",
+        ),
         pytest.param("survive_early.txt", a_survival(a_deployment(), tried=1), id="ended early"),
     ],
 )

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
-from click.testing import CliRunner
 
 from policies.placement.loss import Loss
 from policies.placement.survive import Survival
 from tests.builders import a_pod, a_workload
 from tests.policies.placement.clusters import a_node
 from tests.policies.reports.survivals import NODES, a_deployment
-from webhook.cli.survive import command
-
-COMMAND = [sys.executable, "-c", "from webhook.cli.main import run; run()", "survive"]
+from tests.webhook.cli.live import Commands, Done
 
 
 @pytest.fixture
@@ -28,12 +22,13 @@ def folder(tmp_path: Path) -> Path:
     """A folder with a cluster of three zones, and workloads that survive the loss of one, or do not."""
     stuck = a_deployment(minDomains=3)
     stuck["metadata"]["name"] = "stuck"
+    api = yaml.safe_load(yaml.safe_dump(stuck).replace("app: web", "app: api").replace("stuck", "api"))
     running = [*NODES, a_deployment(), a_pod(name="web-1", spec={"nodeName": "n1"}), a_node("n4", "a")]
     (tmp_path / "cluster.json").write_text(json.dumps({"kind": "List", "items": running}))
     manifests = {
         "web": [a_deployment()],
         "stuck": [stuck],
-        "both": [a_deployment(), stuck | {"metadata": {"name": "api", "namespace": "shop"}}],
+        "both": [a_deployment(), api],
         "twice": [a_deployment(), a_deployment()],
         "broken": [a_deployment(maxSkew=0), stuck | {"spec": a_deployment(maxSkew="x")["spec"]}],
         "daemon": [a_workload("DaemonSet")],
@@ -43,11 +38,16 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def _survive(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    given = [*arguments, "--cluster", "cluster.json"]
-    return subprocess.run(
-        [*COMMAND, *given], capture_output=True, check=False, cwd=folder, env=os.environ, text=True
-    )
+@pytest.fixture
+def commands(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> Commands:
+    """Runs commands in the folder."""
+    return Commands(folder, monkeypatch, capsysbinary)
+
+
+def _survive(commands: Commands, *arguments: str) -> Done:
+    return commands.run("survive", *arguments, "--cluster", "cluster.json")
 
 
 @pytest.mark.parametrize(
@@ -69,31 +69,31 @@ def _survive(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         pytest.param([], 2, "", "KEY", id="2: no key"),
     ],
 )
-def test_exit_codes(folder: Path, arguments: list[str], code: int, stdout: str, stderr: str) -> None:
+def test_exit_codes(commands: Commands, arguments: list[str], code: int, stdout: str, stderr: str) -> None:
     """0 all survive, 1 some do not, 2 bad input."""
-    done = _survive(folder, *arguments)
+    done = _survive(commands, *arguments)
 
-    assert code == done.returncode, done.stderr
-    assert stdout in done.stdout
-    assert stderr in done.stderr
+    assert code == done.code, done.stderr
+    assert stdout in done.stdout.decode()
+    assert stderr in done.stderr.decode()
     assert bool(done.stdout) is not bool(done.stderr)
 
 
-def test_every_problem_with_its_line(folder: Path) -> None:
+def test_every_problem_with_its_line(commands: Commands) -> None:
     """What is wrong with several workloads comes at once."""
-    done = _survive(folder, "zone", "-f", "broken.yaml")
+    done = _survive(commands, "zone", "-f", "broken.yaml")
 
-    assert 2 == len([line for line in done.stderr.splitlines() if line.startswith("broken.yaml:")])
+    assert 2 == len([line for line in done.stderr.splitlines() if line.startswith(b"broken.yaml:")])
 
 
-def test_formats(folder: Path) -> None:
+def test_formats(commands: Commands) -> None:
     """JSON and YAML have the same."""
-    answers = [_survive(folder, "zone", "-f", "both.yaml", "-o", form).stdout for form in ("json", "yaml")]
+    answers = [_survive(commands, "zone", "-f", "both.yaml", "-o", form).stdout for form in ("json", "yaml")]
 
     assert json.loads(answers[0]) == yaml.safe_load(answers[1])
 
 
-def test_ctrl_c(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was found until then is reported."""
     lose = Survival._lose
 
@@ -103,11 +103,8 @@ def test_ctrl_c(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return lose(survival, domain)
 
     monkeypatch.setattr(Survival, "_lose", interrupted)
-    monkeypatch.chdir(folder)
-    result = CliRunner().invoke(
-        command, ["zone", "-f", "web.yaml", "--cluster", "cluster.json", "-o", "json"]
-    )
-    answer = json.loads(result.stdout)
+    done = _survive(commands, "zone", "-f", "web.yaml", "-o", "json")
+    answer = json.loads(done.stdout)
 
-    assert (130, False, None) == (result.exit_code, answer["complete"], answer["survives"])
+    assert (130, False, None) == (done.code, answer["complete"], answer["survives"])
     assert ["a"] == [loss["domain"] for loss in answer["losses"]]
