@@ -130,6 +130,7 @@ TESTED_ELSEWHERE = {
     "webhook/cli/serve.py": "tests/webhook/test_server.py",
     "policies/reports/explain_answer.py": "tests/webhook/http/test_openapi.py",
     "policies/reports/simulate_answer.py": "tests/webhook/http/test_openapi.py",
+    "policies/reports/what_if_answer.py": "tests/webhook/http/test_openapi.py",
     "policies/reports/suggestion_answer.py": "tests/webhook/http/test_openapi.py",
     "policies/reports/score_answer.py": "tests/webhook/http/test_openapi.py",
     "webhook/admission/answer.py": "tests/webhook/http/test_openapi.py",
