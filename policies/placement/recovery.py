@@ -129,7 +129,7 @@ def recover(
         step = place(request, cluster, entry.pod.name)
         displaced.append(replace(entry, step=step))
         on_step(step)
-        unmodeled |= dict.fromkeys(request.pod.unmodeled)
+        unmodeled |= dict.fromkeys(request.unmodeled)
         if step.node is None and entry.priority > 0:
             unmodeled[PREEMPTION] = None
     return Recovery(

@@ -64,6 +64,6 @@ class SurvivalReport:
     @property
     def unmodeled(self) -> tuple[str, ...]:
         """What else a scheduler looks at, as the API names it."""
-        own = (d.prepared.request.pod.unmodeled for d in self.survival.deployed)
+        own = (d.prepared.request.unmodeled for d in self.survival.deployed)
         found = (*own, *(loss.unmodeled for loss in self.losses))
         return tuple(dict.fromkeys(name for names in found for name in names))
