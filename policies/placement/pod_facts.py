@@ -8,7 +8,7 @@ from typing import Any
 from policies.manifests.fields import ErrorList, FieldPath, object_items
 from policies.model.taints import Taint, read_tolerations
 from policies.placement.placement import DAEMON_SET, PreparedPod
-from policies.placement.running_pods import RunningPod, RunningPods
+from policies.placement.pod_objects import PodObject, PodObjects
 from policies.scheduler.index import ClusterIndex, PodOnNode
 
 _TOLERATIONS = FieldPath(("spec", "tolerations"))
@@ -25,7 +25,7 @@ class PodFacts:
         self,
         cluster: ClusterIndex,
         workloads: Sequence[PreparedPod],
-        running: RunningPods | None = None,
+        running: PodObjects | None = None,
         own: Mapping[tuple[str, str], int] | None = None,
     ) -> None:
         """Find the pods of the workloads, as they are now.
@@ -39,7 +39,7 @@ class PodFacts:
         """
         self.complete = True
         self._workloads = workloads
-        self._running = running or RunningPods()
+        self._running = running or PodObjects()
         self._own = _selected(cluster, workloads) if own is None else own
 
     def own(self, namespace: str, name: str) -> int | None:
@@ -51,7 +51,7 @@ class PodFacts:
         """How many pods belong to the given workloads."""
         return len(self._own)
 
-    def object_of(self, pod: PodOnNode) -> RunningPod | None:
+    def object_of(self, pod: PodOnNode) -> PodObject | None:
         """Return the object of a pod, or None if it is not known."""
         found = self._running.find(pod.namespace, pod.name)
         if found is None:

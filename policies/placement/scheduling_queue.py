@@ -28,9 +28,9 @@ from policies.placement.placement import (
     prepare,
     read_workload,
 )
+from policies.placement.pod_objects import PodObjects
 from policies.placement.recovery import MOST_OTHERS, Outcome
 from policies.placement.replicas import Replicas, running_replicas
-from policies.placement.running_pods import RunningPods
 from policies.placement.simulate import NOT_LOOKED_AT, QueuedPod, Simulation, replicas_of, simulate
 from policies.placement.what_if import WhatIf, what_if
 from policies.scheduler.binding import Step, TieBreaker, first_by_name, schedule
@@ -108,7 +108,7 @@ class PlannedActions:
 
     actions: tuple[Action, ...]
     context: AdmissionContext
-    running: RunningPods | None = None
+    running: PodObjects | None = None
     others: int = MOST_OTHERS
 
 

@@ -14,9 +14,9 @@ from policies.placement.actions import LoseDomain, apply_actions, domains_of
 from policies.placement.loss import Loss, OtherPods, WorkloadLoss
 from policies.placement.placement import DAEMON_SET, PreparedPod, prepare
 from policies.placement.pod_facts import PodFacts
+from policies.placement.pod_objects import PodObjects
 from policies.placement.recovery import MOST_OTHERS, Outcome, Recovery, recover
 from policies.placement.replicas import revision_selector
-from policies.placement.running_pods import RunningPods
 from policies.placement.simulate import replicas_of
 from policies.scheduler.binding import Step, schedule
 from policies.scheduler.index import ClusterIndex
@@ -112,7 +112,7 @@ class Survival:
         workloads: Sequence[Workload],
         context: AdmissionContext,
         options: LossOptions,
-        running: RunningPods | None = None,
+        running: PodObjects | None = None,
         *,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:

@@ -10,8 +10,8 @@ from policies.config.context import AdmissionContext
 from policies.manifests.edits import apply_edits
 from policies.placement.loss import Loss
 from policies.placement.placement import Placement, PlacementError, place, read_workload
+from policies.placement.pod_objects import PodObjects
 from policies.placement.replicas import Replicas, count_replicas
-from policies.placement.running_pods import RunningPods
 from policies.placement.suggestions import Suggestion, find_suggestions
 from policies.placement.survive import Survival
 
@@ -61,7 +61,7 @@ def find_help(
     survival: Survival,
     losses: tuple[Loss, ...],
     context: AdmissionContext,
-    running: RunningPods | None = None,
+    running: PodObjects | None = None,
 ) -> Iterator[SurvivalHelp]:
     """Yield what helps each workload that does not survive everything.
 
@@ -103,7 +103,7 @@ class _Prover:
     """Tries whether one workload survives with a change, beside the others as they are."""
 
     def __init__(
-        self, survival: Survival, number: int, context: AdmissionContext, running: RunningPods | None
+        self, survival: Survival, number: int, context: AdmissionContext, running: PodObjects | None
     ) -> None:
         self._survival = survival
         self._number = number

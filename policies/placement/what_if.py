@@ -11,8 +11,8 @@ from policies.manifests.fields import ErrorList, FieldError
 from policies.placement.actions import Action, Disruption, apply_actions
 from policies.placement.placement import PreparedPod
 from policies.placement.pod_facts import PodFacts
+from policies.placement.pod_objects import PodObjects
 from policies.placement.recovery import MOST_OTHERS, Recovery, recover
-from policies.placement.running_pods import RunningPods
 from policies.placement.simulate import domain_counts
 from policies.scheduler.binding import Step, schedule
 from policies.scheduler.index import ClusterIndex
@@ -71,7 +71,7 @@ def what_if(
     context: AdmissionContext,
     *,
     prepared: PreparedPod | None = None,
-    running: RunningPods | None = None,
+    running: PodObjects | None = None,
     others: int = MOST_OTHERS,
     place: Callable[[SchedulingRequest, ClusterIndex, str], Step] = schedule,
     on_step: Callable[[Step], None] = lambda _step: None,

@@ -23,8 +23,8 @@ from policies.placement.actions import (
     TaintNode,
     topology_key,
 )
+from policies.placement.pod_objects import PodObjects
 from policies.placement.recovery import MOST_OTHERS
-from policies.placement.running_pods import RunningPods
 from policies.placement.scheduling_queue import PlannedActions
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -94,7 +94,7 @@ class Happening:
 
     actions: tuple[Action, ...]
     others: int
-    running: RunningPods = field(default_factory=RunningPods)
+    running: PodObjects = field(default_factory=PodObjects)
 
     @classmethod
     def read(cls, context: click.Context, values: dict[str, Any]) -> Happening:

@@ -11,7 +11,7 @@ import click
 
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import DocumentError, UsageError
-from policies.placement.running_pods import RunningPods
+from policies.placement.pod_objects import PodObjects
 from policies.placement.scheduling_queue import (
     MOST_PODS,
     PLAIN,
@@ -155,7 +155,7 @@ def command(
         if replicas is not None or settings != PLAIN or happening.actions:
             fields = "replicas, seed, runs, nodesToScore and actions"
             raise UsageError(f"--jsonl: {fields} are fields of each request")
-        running = RunningPods()
+        running = PodObjects()
         answer = partial(_answer, server=read_context(options, running), running=running)
         context.exit(answer_lines(sys.stdin.buffer, answer))
     try:
@@ -219,6 +219,6 @@ def _simulate(
         )
 
 
-def _answer(line: bytes, server: AdmissionContext, running: RunningPods) -> tuple[bytes, bool]:
+def _answer(line: bytes, server: AdmissionContext, running: PodObjects) -> tuple[bytes, bool]:
     simulated = simulate_request(line, server, running)
     return simulate_json.render(simulated), not simulated.pending

@@ -12,8 +12,8 @@ from policies.model.workload import Workload
 from policies.placement.actions import domains_of, topology_key
 from policies.placement.loss import Loss
 from policies.placement.placement import PlacementError, prepare, read_workload
+from policies.placement.pod_objects import PodObjects
 from policies.placement.recovery import MOST_OTHERS
-from policies.placement.running_pods import RunningPods
 from policies.placement.survival_report import SurvivalReport
 from policies.placement.survive import LossOptions, Survival, why_unjudged
 from policies.placement.survive_suggestions import SurvivalHelp, find_help
@@ -111,7 +111,7 @@ def command(
         unreachable=unreachable,
         others=MOST_OTHERS if displaced == "all" else 0,
     )
-    running = RunningPods()
+    running = PodObjects()
     try:
         given = read_input(options, running, every=True)
         report = _judge(given, losing, running)
@@ -127,7 +127,7 @@ def command(
     context.exit(FITS if report.all_survive else FITS_NOWHERE)
 
 
-def _judge(given: PlacementInput, options: LossOptions, running: RunningPods) -> SurvivalReport:
+def _judge(given: PlacementInput, options: LossOptions, running: PodObjects) -> SurvivalReport:
     """Lose every domain once; return what becomes of the workloads.
 
     Raises:

@@ -22,7 +22,7 @@ from policies.placement.actions import (
     domains_of,
 )
 from policies.placement.pod_facts import PodFacts
-from policies.placement.running_pods import RunningPods
+from policies.placement.pod_objects import PodObjects
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_pod
 from tests.policies.placement.clusters import ZONE_KEY, a_node
@@ -48,7 +48,7 @@ def _pods() -> list[dict[str, Any]]:
 
 def _apply(*actions: Action, known: bool = True) -> tuple[ClusterIndex, Disruption]:
     pods = _pods()
-    cluster, running, found = an_index([*NODES, *pods]).fork(""), RunningPods(), ErrorList()
+    cluster, running, found = an_index([*NODES, *pods]).fork(""), PodObjects(), ErrorList()
     for pod in pods if known else ():
         running(pod)
     done = apply_actions(actions, cluster, PodFacts(cluster, (), running), found)

@@ -10,7 +10,7 @@ from policies.config.context import AdmissionContext
 from policies.model.taints import Taint
 from policies.placement.placement import prepare, read_workload
 from policies.placement.pod_facts import PodFacts
-from policies.placement.running_pods import RunningPods
+from policies.placement.pod_objects import PodObjects
 from policies.scheduler.index import PodOnNode
 from tests.builders import a_pod, a_workload
 from tests.policies.placement.clusters import a_node
@@ -22,7 +22,7 @@ AGENT = ("apps/v1", "DaemonSet", "agent")
 
 
 def _facts(pod: dict[str, Any], *workloads: dict[str, Any], known: bool = True) -> tuple[PodFacts, PodOnNode]:
-    cluster, running = an_index([a_node("n1", "a"), pod]), RunningPods()
+    cluster, running = an_index([a_node("n1", "a"), pod]), PodObjects()
     if known:
         running(pod)
     context = AdmissionContext(policies=(), cluster=cluster)

@@ -12,7 +12,7 @@ from policies.config.context import AdmissionContext
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.loss import Loss, OtherPods, margin
 from policies.placement.placement import read_workload
-from policies.placement.running_pods import RunningPods
+from policies.placement.pod_objects import PodObjects
 from policies.placement.survive import MOST_MARGIN, LossOptions, Survival, why_unjudged
 from policies.scheduler.binding import schedule
 from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
@@ -39,7 +39,7 @@ def _web(replicas: int = 3, cpu: str = "1", kind: str = "Deployment", **fields: 
 def _survival(
     workloads: list[Object], objects: list[Object], key: str = ZONE_KEY, **options: Any
 ) -> tuple[Survival, dict[str, Loss]]:
-    context, running = AdmissionContext(policies=(), cluster=an_index(objects)), RunningPods()
+    context, running = AdmissionContext(policies=(), cluster=an_index(objects)), PodObjects()
     for obj in objects:
         running(obj)
     read = [read_workload(workload, context) for workload in workloads]

@@ -9,7 +9,7 @@ from policies.config.context import AdmissionContext
 from policies.manifests.fields import FieldPath
 from policies.placement.actions import Action, LoseDomain
 from policies.placement.placement import prepare, read_workload
-from policies.placement.running_pods import RunningPods
+from policies.placement.pod_objects import PodObjects
 from policies.placement.what_if import WhatIf, what_if
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_pod, a_replica_set, a_workload
@@ -65,7 +65,7 @@ def try_out(
     known: bool = True,
     **options: Any,
 ) -> tuple[WhatIf, ClusterIndex]:
-    context, running = AdmissionContext(policies=(), cluster=an_index(objects)), RunningPods()
+    context, running = AdmissionContext(policies=(), cluster=an_index(objects)), PodObjects()
     for obj in objects:
         running(obj)
     prepared = None if workload is None else prepare(read_workload(workload, context), context)

@@ -6,7 +6,7 @@ from typing import Any
 
 from policies.config.context import AdmissionContext
 from policies.placement.placement import read_workload
-from policies.placement.running_pods import RunningPods
+from policies.placement.pod_objects import PodObjects
 from policies.placement.survival_report import SurvivalReport
 from policies.placement.survive import LossOptions, Survival, why_unjudged
 from policies.placement.survive_suggestions import find_help
@@ -38,7 +38,7 @@ def a_survival(
     **options: Any,
 ) -> SurvivalReport:
     """Return what becomes of workloads; of the losses only the first few if ``tried`` says so."""
-    objects, running = [*nodes, *(pods or ())], RunningPods()
+    objects, running = [*nodes, *(pods or ())], PodObjects()
     context = AdmissionContext(policies=(), cluster=an_index(objects))
     for obj in objects:
         running(obj)

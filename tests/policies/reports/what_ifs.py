@@ -5,7 +5,7 @@ from __future__ import annotations
 from policies.config.context import AdmissionContext
 from policies.model.topology_keys import HOSTNAME
 from policies.placement.actions import Action, AddNodes, LoseDomain
-from policies.placement.running_pods import RunningPods
+from policies.placement.pod_objects import PodObjects
 from policies.placement.scheduling_queue import PlannedActions, SimulatedQueue, queue_replicas, simulate_queue
 from tests.builders import a_constraint
 from tests.policies.placement.clusters import ZONE_KEY, a_node
@@ -14,7 +14,7 @@ from tests.policies.scheduler.clusters import an_index
 
 
 def _after(*actions: Action, objects: list[Object], workload: Object, known: bool = True) -> SimulatedQueue:
-    context, running = AdmissionContext(policies=(), cluster=an_index(objects)), RunningPods()
+    context, running = AdmissionContext(policies=(), cluster=an_index(objects)), PodObjects()
     for obj in objects:
         running(obj)
     planned = PlannedActions(actions=actions, context=context, running=running if known else None)

@@ -19,8 +19,8 @@ from policies.manifests.fields import (
 )
 from policies.placement.actions import Action
 from policies.placement.placement import PlacementError
+from policies.placement.pod_objects import PodObjects
 from policies.placement.recovery import MOST_OTHERS
-from policies.placement.running_pods import RunningPods
 from policies.placement.scheduling_queue import (
     MOST_PODS,
     PlannedActions,
@@ -115,7 +115,7 @@ class SimulateRequest:
     replicas: int | None = None
     settings: SimulationSettings
     actions: tuple[Action, ...] = ()
-    running: RunningPods | None = None
+    running: PodObjects | None = None
     context: RequestContext
     errors: tuple[FieldError, ...] = ()
 
@@ -137,7 +137,7 @@ class SimulateRequest:
             )
         elif not raw_workload and isinstance(raw_workload, dict | None):
             found.add(missing(_QUEUE, "a list of pods, or workload instead"))
-        has_actions, running = bool(request.get("actions")), RunningPods()
+        has_actions, running = bool(request.get("actions")), PodObjects()
         queue = tuple((path, filled_in(pod)) for path, pod in found.objects(raw_queue, _QUEUE))
         if len(queue) > MOST_PODS:
             found.add(
@@ -190,7 +190,7 @@ class SimulateRequest:
         return queue
 
     def planned(
-        self, queue: SchedulingQueue, server: AdmissionContext, running: RunningPods | None
+        self, queue: SchedulingQueue, server: AdmissionContext, running: PodObjects | None
     ) -> PlannedActions | None:
         """Return what happens to the cluster of a queue first, None if nothing does.
 
@@ -238,7 +238,7 @@ def as_request(
 
 
 def simulate_request(
-    body: bytes, server: AdmissionContext, running: RunningPods | None = None
+    body: bytes, server: AdmissionContext, running: PodObjects | None = None
 ) -> SimulatedQueue:
     """Return what becomes of the pods of a request.
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from policies.placement.running_pods import RunningPod, RunningPods
+from policies.placement.pod_objects import PodObject, PodObjects
 from tests.builders import a_constraint, a_pod
 
 REPLICA_SET = ("apps/v1", "ReplicaSet", "web-5d9")
 
 
-def _kept(pod: dict[str, Any]) -> RunningPod | None:
-    pods = RunningPods()
+def _kept(pod: dict[str, Any]) -> PodObject | None:
+    pods = PodObjects()
     pods(pod)
     return pods.find("shop", "web-0")
 
@@ -68,7 +68,7 @@ def test_what_a_replacement_looks_like() -> None:
 
 def test_pods_of_one_controller_share_what_is_kept() -> None:
     """A cluster has few kinds of pods, however many there are."""
-    pods = RunningPods()
+    pods = PodObjects()
     for number in range(2):
         pods(a_pod(name=f"web-{number}", spec={"nodeName": f"n{number}"}, owner=REPLICA_SET))
     first, second = pods.find("shop", "web-0"), pods.find("shop", "web-1")

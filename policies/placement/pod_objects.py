@@ -28,7 +28,7 @@ _CONTAINER_FIELDS: Final = ("image", "name", "ports", "resources", "restartPolic
 _VOLUME_FIELDS: Final = ("ephemeral", "image", "persistentVolumeClaim")
 
 
-class RunningPod(NamedTuple):
+class PodObject(NamedTuple):
     """A pod of the cluster, as its replacement is made of it.
 
     Attributes:
@@ -68,11 +68,11 @@ class RunningPod(NamedTuple):
         return pod
 
 
-class RunningPods:
+class PodObjects:
     """The pods among the objects of a cluster, each of which is shown once."""
 
     def __init__(self) -> None:
-        self._pods: dict[tuple[str, str], RunningPod] = {}
+        self._pods: dict[tuple[str, str], PodObject] = {}
         self._manifests: dict[bytes, bytes] = {}
 
     def __call__(self, obj: Mapping[str, Any]) -> None:
@@ -91,7 +91,7 @@ class RunningPods:
             manifest = orjson.dumps(_manifest(metadata, spec, namespace))
         except TypeError:
             return  # A number that no API has; such a pod counts as unknown.
-        self._pods[namespace, text_member(metadata, "name")] = RunningPod(
+        self._pods[namespace, text_member(metadata, "name")] = PodObject(
             manifest=self._manifests.setdefault(manifest, manifest),
             owner=owner,
             priority=priority if type(priority) is int else 0,
@@ -99,7 +99,7 @@ class RunningPods:
             static=static,
         )
 
-    def find(self, namespace: str, name: str) -> RunningPod | None:
+    def find(self, namespace: str, name: str) -> PodObject | None:
         """Return a pod, or None if it was not shown."""
         return self._pods.get((namespace, name))
 
