@@ -100,6 +100,15 @@ class PodTable:
         selected = self._selected(selector)
         return [name for name, slot in self._slots.items() if selected[slot]]
 
+    def selected(self, selector: LabelSelector) -> list[tuple[str, int, frozenset[tuple[str, str]]]]:
+        """Return name, node slot and labels of the selected pods that are not being deleted."""
+        selected, labels = self._selected(selector), self._label_set.data
+        return [
+            (name, int(self._node.data[slot]), self.label_sets.labels(int(labels[slot])))
+            for name, slot in self._slots.items()
+            if selected[slot]
+        ]
+
     def terminating(self) -> list[tuple[int, int]]:
         """Return the node slot and the number of the holding of each pod that is being deleted."""
         held = self._terminating.view() & (self._node.view() != NOWHERE)
