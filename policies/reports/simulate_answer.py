@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NotRequired, TypedDict
 
 from policies.config.type_schema import Count
+from policies.reports.rollout_answer import RolloutFields
 from policies.reports.score_answer import AppliedFields, UsedRevision
 
 
@@ -146,6 +147,8 @@ class SimulateAnswer(TypedDict):
         domains: Of each constraint in force.
         allDomains: Whether ``domains`` are those of all pods; of many different only some are.
         runs: What became of the pods every time; the rest is of the first. Null without runs.
+        rollout: How the workload was rolled out or scaled, the rest being of the likely course; null if
+            neither was requested.
         notModeled: What else a scheduler looks at in these pods, which may refuse more nodes.
         notLookedAt: What may happen in a real cluster meanwhile.
     """
@@ -162,5 +165,6 @@ class SimulateAnswer(TypedDict):
     domains: list[SimulatedDomains]
     allDomains: bool
     runs: SimulationRuns | None
+    rollout: RolloutFields | None
     notModeled: list[str]
     notLookedAt: list[str]
