@@ -75,8 +75,17 @@ class PlacementAnswer(NamedTuple, Generic[_Found]):
     entry: ManifestObject
 
 
-def evaluate_object(options: PlacementOptions, judge: Evaluator[_Found]) -> PlacementAnswer[_Found]:
+def evaluate_object(
+    options: PlacementOptions,
+    judge: Evaluator[_Found],
+    seen: Callable[[dict[str, Any]], None] = lambda _obj: None,
+) -> PlacementAnswer[_Found]:
     """Return what is to be found out of the object in a file, or in the cluster.
+
+    Args:
+        options: The options.
+        judge: Finds it out.
+        seen: Shown every object of the snapshot file, before.
 
     Raises:
         OSError: A file cannot be opened.
@@ -90,7 +99,13 @@ def evaluate_object(options: PlacementOptions, judge: Evaluator[_Found]) -> Plac
     finder = None
     if target is not None and not options.live:
         finder = Finder(target, options.namespace or DEFAULT_NAMESPACE)
-    context = read_context(options) if finder is None else read_context(options, finder)
+
+    def show_all(obj: dict[str, Any]) -> None:
+        seen(obj)
+        if finder is not None:
+            finder(obj)
+
+    context = read_context(options, show_all)
     entry, along = _object(options, context, finder)
     if options.live:
         from webhook.cli.live_placement import in_context  # noqa: PLC0415
