@@ -106,7 +106,7 @@ def simulate(
         stop: Whether to schedule no more pods; asked before each.
     """
     counted, all_counted = _different(queue)
-    before = [_domains(entry.request, cluster) for entry in counted]
+    before = [domain_counts(entry.request, cluster) for entry in counted]
     steps = []
     for entry in queue:
         if stop():
@@ -114,7 +114,7 @@ def simulate(
         step = schedule(entry.request, cluster, entry.name, choose, sampler)
         steps.append(step)
         on_step(step)
-    after = [_domains(entry.request, cluster) for entry in counted]
+    after = [domain_counts(entry.request, cluster) for entry in counted]
     return Simulation(
         steps=tuple(steps),
         queued=len(queue),
@@ -169,7 +169,7 @@ def _different(queue: Iterable[QueuedPod]) -> tuple[list[QueuedPod], bool]:
     return list(found.values()), True
 
 
-def _domains(request: SchedulingRequest, cluster: ClusterIndex) -> list[dict[str, int]]:
+def domain_counts(request: SchedulingRequest, cluster: ClusterIndex) -> list[dict[str, int]]:
     """Return the matching pods by domain, for each constraint in force."""
     return [_counts(result.domains) for result in evaluate(request, cluster).results]
 
