@@ -78,6 +78,9 @@ RULES, RULE_TESTS = Path("policies/rules"), Path("tests/policies/rules/test_manu
 #: Modules without tests of their own, and the tests that use them up.
 TESTED_ELSEWHERE = {
     "webhook/cli/cluster_workloads.py": "tests/webhook/cli/test_audit.py",
+    "webhook/cli/manifest_options.py": "tests/webhook/cli/test_lint.py",
+    "webhook/cli/plan_from.py": "tests/webhook/cli/test_plan.py",
+    "webhook/lint/plan_sets.py": "tests/webhook/cli/test_plan.py",
     "webhook/cli/placement_options.py": "tests/webhook/cli/test_placement.py",
     "policies/config/build_document.py": "tests/policies/config/test_loader.py",
     "policies/config/context_loader.py": "tests/webhook/admission/test_context.py",

@@ -15,7 +15,7 @@ from policies.config.lint_config import FailOn, LintConfig
 from policies.lint.baseline import Baseline, read_baseline
 from policies.manifests.errors import UsageError
 from policies.manifests.findings import Finding, Severity
-from policies.manifests.skipped import FailOnSkipped, Skipped
+from policies.manifests.skipped import Skipped
 from policies.reports import lint_text
 from policies.reports.lint_run import LintRun, plural
 from policies.reports.lint_text import Details
@@ -59,12 +59,6 @@ evenkeel lint --write-baseline evenkeel-baseline.json
     "--fail-on", type=click.Choice([str(level) for level in FailOn]),
     help="Exit 1 if there are findings of this severity or worse; never: findings do not fail the run."
     "  [default: error]",
-)  # fmt: skip
-@click.option(
-    "--fail-on-skipped", type=click.Choice([str(level) for level in FailOnSkipped]),
-    help="Exit 2 if a path that is named here or in evenkeel.yaml is skipped, or no workload is left to check"
-    " (named), if anything is skipped (any), or never."
-    "  [default: named]",
 )  # fmt: skip
 @click.option(
     "--min-severity", type=click.Choice([str(severity) for severity in Severity]),

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import click
 
+from policies.manifests.skipped import FailOnSkipped
 from policies.model.version import KNOWN_VERSION
 from webhook.cli.completing import complete_policies, complete_rules
 
@@ -35,6 +36,12 @@ _RULES: Final = (
 )  # fmt: skip
 
 _MANIFESTS: Final = (
+    click.option(
+        "--fail-on-skipped", type=click.Choice([str(level) for level in FailOnSkipped]),
+        help="Exit 2 if a path that is named here or in evenkeel.yaml is skipped, or no workload is left to"
+        " check (named), if anything is skipped (any), or never."
+        "  [default: named]",
+    ),
     click.option(
         "--policy", "policies", multiple=True, metavar="FILE", shell_complete=complete_policies,
         help="SpreadPolicy file or builtin:NAME with severities, parameters, scope and domains; may be"
