@@ -18,7 +18,7 @@ from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
 from prometheus_client.multiprocess import mark_process_dead
 
-from webhook.gunicorn.worker import Worker
+from webhook.gunicorn.worker import END_SIGNALS, Worker
 from webhook.settings import LogLevel, Settings
 from webhook.telemetry.logs import LOGGER
 
@@ -57,11 +57,24 @@ class GunicornLog(Logger):  # type: ignore[misc]  # gunicorn has no types
 
 
 class _Arbiter(Arbiter):  # type: ignore[misc]  # gunicorn has no types
-    """gunicorn's arbiter, which would make all workers anew on some signals and do nothing else meanwhile.
+    """gunicorn's arbiter, which obeys some signals no more and whose workers lose none.
 
-    They would read nothing else than those before them, and a SIGTERM would wait until each of these signals
-    had its turn, a drain each.
+    On SIGHUP and SIGUSR2 it would start all workers again and do nothing else meanwhile. They would read
+    nothing else than those before them, and a SIGTERM would wait until each of these signals had its turn, a
+    drain each.
     """
+
+    def spawn_worker(self) -> Any:  # gunicorn's process id
+        """Start a worker; a signal that ends it waits until the worker handles it.
+
+        Until then the worker has the handlers of this process, which note the signal for the arbiter's own
+        main loop.
+        """
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, END_SIGNALS)
+        try:
+            return super().spawn_worker()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def handle_hup(self) -> None:
         """Ignore a signal that asks to read the configuration again."""
