@@ -34,7 +34,8 @@ from typing import Any, Final
 from gunicorn.asgi.protocol import ASGIProtocol
 from gunicorn.workers.gasgi import ASGIWorker
 
-from webhook.gunicorn.protocol import BufferedReader, Connection, Stage, raw_answer, shown_address
+from webhook.gunicorn.protocol import Connection, Stage, raw_answer, shown_address
+from webhook.gunicorn.tls_reader import BufferedReader
 from webhook.telemetry.logs import LOGGER
 
 #: Seconds between two looks at the deadlines of connections; also of heartbeats.
