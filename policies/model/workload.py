@@ -39,8 +39,7 @@ _LABELS = _METADATA.child("labels")
 _ANNOTATIONS = _METADATA.child("annotations")
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(NamedTuple):
     """The controller that an object belongs to."""
 
     api_version: str

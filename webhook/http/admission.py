@@ -244,7 +244,7 @@ def _fields(reply: Reply, phase: Phase, seconds: float) -> dict[str, Value]:
     """Return what the log line of a review tells, leaving out what is empty."""
     fields: dict[str, Value] = {
         "uid": reply.uid,
-        "phase": phase.value,
+        "phase": str(phase),
         "op": reply.operation,
         "kind": reply.kind,
         "ns": reply.namespace,
@@ -260,12 +260,13 @@ def _fields(reply: Reply, phase: Phase, seconds: float) -> dict[str, Value]:
         fields["injected"] = reply.injected
     if reply.dry_run:
         fields["dry_run"] = True
-    return fields | _cluster_fields(reply) | {"ms": round(seconds * 1000, 3)}
+    _add_cluster_fields(fields, reply)
+    fields["ms"] = round(seconds * 1000, 3)
+    return fields
 
 
-def _cluster_fields(reply: Reply) -> dict[str, Value]:
-    """Return what the log line of a review tells of what the cluster had to do with it."""
-    fields: dict[str, Value] = {}
+def _add_cluster_fields(fields: dict[str, Value], reply: Reply) -> None:
+    """Add what the log line of a review tells of what the cluster had to do with it."""
     if reply.missed:
         fields["cluster"] = "not-cached"
     if reply.waited_s is not None:
@@ -278,4 +279,3 @@ def _cluster_fields(reply: Reply) -> dict[str, Value]:
         fields["node_rules"] = "skipped"
     elif reply.rules_s is not None:
         fields["node_rules_ms"] = round(reply.rules_s * 1000, 3)
-    return fields
