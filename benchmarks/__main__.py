@@ -10,6 +10,7 @@ from benchmarks import (
     lint,
     memory,
     review,
+    rollout,
     serving,
     shapes,
     simulate,
@@ -20,6 +21,7 @@ from benchmarks import (
 if __name__ == "__main__":
     engine.run()
     simulate.run()
+    rollout.run()
     snapshot.run()
     following.run()
     lint.run()

@@ -1,8 +1,9 @@
-"""The folder of one server: keys and metrics, for nobody else to read, gone when the server is.
+"""A folder of one process that nobody else can read, gone when the process is.
 
-One that is killed (SIGKILL, a lost node, no memory left) cannot clean up, so the next one does: a living
-server and its workers hold a lock on their folder, and what nobody holds is left over. In a pod the folder
-for temporary files outlives its containers.
+A server keeps keys and metrics there, a plan the files of a revision. A process that is killed (SIGKILL, a
+lost node, no memory left) cannot clean up, so the next one does: a living process and its workers hold a
+lock on their folder, and what nobody holds is left over. In a pod the folder for temporary files outlives
+its containers.
 """
 
 from __future__ import annotations
@@ -16,19 +17,23 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-#: How the folders of servers begin; nothing else may.
-_PREFIX: Final = "evenkeel-serve-"
+#: How the folders of servers begin, and those of revisions; nothing else may.
+SERVER: Final = "evenkeel-serve-"
+REVISION: Final = "evenkeel-revision-"
 
 
 @contextmanager
-def private_folder() -> Iterator[Path]:
+def private_folder(prefix: str) -> Iterator[Path]:
     """Give a folder that nobody else can read and that ends with this process.
+
+    Args:
+        prefix: How the folders of this purpose begin; those that are left over are removed.
 
     Raises:
         OSError: It cannot be made.
     """
-    _remove_left_over()
-    folder, lock = _make()
+    _remove_left_over(prefix)
+    folder, lock = _make(prefix)
     owner = os.getpid()
     try:
         yield folder
@@ -39,10 +44,10 @@ def private_folder() -> Iterator[Path]:
             os.close(lock)
 
 
-def _make() -> tuple[Path, int]:
+def _make(prefix: str) -> tuple[Path, int]:
     """Make a folder, and return it with the descriptor that holds its lock."""
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        folder = Path(tempfile.mkdtemp(prefix=prefix))
         # One that starts at the same moment may take it for left over until it is locked.
         with suppress(FileNotFoundError):
             lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -52,9 +57,9 @@ def _make() -> tuple[Path, int]:
             os.close(lock)
 
 
-def _remove_left_over() -> None:
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        # Another user's, or one that another server removes at the same moment.
+def _remove_left_over(prefix: str) -> None:
+    for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        # Another user's, or one that another process removes at the same moment.
         with suppress(OSError):
             _remove_if_left_over(folder)
 

@@ -87,6 +87,7 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
     app = HttpApplication(state)
     served = Served(
         asgi=app,
+        at_once=app.at_once,
         listener=listener,
         ssl_context=certificates.context,
         error_body=problem,

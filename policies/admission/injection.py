@@ -114,11 +114,11 @@ def _told(plan: Injection) -> AdmissionWarning:
 
 
 def _describe(plan: Injection) -> str:
-    constraints = ", ".join(
+    constraints = [
         f"{constraint.topology_key} {constraint.when_unsatisfiable} maxSkew {constraint.max_skew}"
         for constraint in plan.constraints
-    )
-    return f"topologySpreadConstraints ({constraints})"
+    ]
+    return f"topologySpreadConstraints ({', '.join(constraints)})"
 
 
 def remnants(workload: Workload, old: Workload | None) -> Iterator[AdmissionWarning]:

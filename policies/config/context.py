@@ -84,6 +84,7 @@ class AdmissionContext:
         judged_as: What that release does, in place of what the table of releases says; None for the table.
         kinds: The kinds of workload that are looked at.
         release: What that release does with the fields of constraints.
+        snapshot: The cluster's services, namespaces and owners; None if none is connected.
     """
 
     policies: tuple[SpreadPolicy, ...]
@@ -95,6 +96,7 @@ class AdmissionContext:
     judged_as: Behavior | None = None
     kinds: WorkloadKinds = field(default_factory=WorkloadKinds)
     release: ReleaseFields = field(init=False, repr=False, compare=False)
+    snapshot: Snapshot | None = field(init=False, repr=False, compare=False)
     _derived: _Derived = field(default_factory=_Derived, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -102,6 +104,7 @@ class AdmissionContext:
         if self.judged_as is not None:
             fields = fields._replace(dropped=frozenset(self.judged_as.dropped))
         object.__setattr__(self, "release", fields)
+        object.__setattr__(self, "snapshot", None if self.cluster is None else self.cluster.snapshot)
 
     def without_cluster(self, why: str) -> AdmissionContext:
         """Return the same without the cache of the cluster, for a reason that is reported."""
@@ -110,11 +113,6 @@ class AdmissionContext:
     def reading(self) -> AbstractContextManager[object]:
         """Keep events away while something is decided, so that all of it is of one state of the cluster."""
         return nullcontext() if self.cluster is None else self.cluster.reading()
-
-    @property
-    def snapshot(self) -> Snapshot | None:
-        """The cluster's services, namespaces and owners; None if none is connected."""
-        return None if self.cluster is None else self.cluster.snapshot
 
     @property
     def behavior(self) -> Behavior:

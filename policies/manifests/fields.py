@@ -255,6 +255,9 @@ def is_cut(errors: Collection[FieldError]) -> bool:
     return bool(cut_rules(errors))
 
 
+_ONLY_TEXTS = {str}
+
+
 @dataclass(slots=True)
 class ErrorList:
     """Collects errors while a document is read, so that all are reported at once.
@@ -351,7 +354,7 @@ class ErrorList:
     def labels(self, raw: object, path: FieldPath) -> dict[str, str]:
         """Return a mapping of strings, leaving out and recording what is none."""
         mapping = self.mapping(raw, path)
-        if all(type(value) is str for value in mapping.values()):
+        if set(map(type, mapping.values())) <= _ONLY_TEXTS:
             return mapping
         labels = {}
         for key, value in mapping.items():

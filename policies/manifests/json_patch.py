@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, TypedDict
 
 
@@ -36,4 +37,8 @@ def segments_of(path: str) -> tuple[str, ...]:
 
 def add(segments: Iterable[str | int], value: object) -> AddOperation:
     """Return the operation that adds a value at a path."""
-    return {"op": "add", "path": pointer(segments), "value": value}
+    return {"op": "add", "path": _known_pointer(tuple(segments)), "value": value}
+
+
+#: Admission adds at the same few paths again and again.
+_known_pointer = lru_cache(maxsize=64)(pointer)

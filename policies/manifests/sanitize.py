@@ -29,7 +29,7 @@ def printable_lines(text: str) -> str:
     a
     b\x1b[31m\u202e
     """
-    return "\n".join(map(_escaped, text.split("\n")))
+    return text if text.isprintable() else "\n".join(map(_escaped, text.split("\n")))
 
 
 def cut(text: str, limit: int) -> str:

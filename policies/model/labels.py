@@ -6,6 +6,7 @@ Kubernetes 1.36.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -279,12 +280,14 @@ def label_selector_errors(raw: object, path: FieldPath) -> list[FieldError]:
     return found.errors
 
 
-def is_usual_selector(raw: object) -> bool:
-    """Tell whether a selector is valid and has the form of nearly all: ``matchLabels`` alone.
+def is_usual_selector(raw: object, *, most: float = math.inf) -> bool:
+    """Tell whether a selector is valid and has the form of nearly all: at most so many ``matchLabels`` alone.
 
     Answers without building a path for anything, which is most of what ``check_label_selector`` costs.
     """
     if not isinstance(raw, dict) or len(raw) != 1 or not isinstance(labels := raw.get("matchLabels"), dict):
+        return False
+    if len(labels) > most:
         return False
     for key, value in labels.items():
         if not isinstance(value, str) or label_key_problems(key) or label_value_problems(value):

@@ -62,7 +62,7 @@ def read_revision(obj: Mapping[str, Any]) -> Revision | None:
     """Return the revision that a ReplicaSet or StatefulSet of the cluster holds; None if it has none."""
     metadata, spec = member(obj, "metadata"), member(obj, "spec")
     template, name = member(spec, "template"), _text(metadata.get("name"))
-    key = _stored_key(metadata, template)
+    key = stored_template_key(metadata, template)
     if not key.digest:
         return None
     if obj.get("kind") == _STATEFUL_SET.kind:
@@ -124,19 +124,25 @@ def find_revision(workload: Workload, revisions: Collection[Revision]) -> Revisi
     return min(equal, key=lambda revision: (revision.created, revision.name), default=None)
 
 
-def written_digest(obj: Mapping[str, Any]) -> dict[str, str]:
-    """Return the annotation for an object of a snapshot file, which keeps only parts of its template."""
-    key = _stored_key(member(obj, "metadata"), member(member(obj, "spec"), "template"))
-    return {TEMPLATE_DIGEST_ANNOTATION: key.digest.hex()} if key.digest else {}
+def stored_template_key(metadata: Mapping[str, Any], template: Mapping[str, Any]) -> TemplateKey:
+    """Return by what the template of an object is compared, which a snapshot file may have cut.
 
-
-def _stored_key(metadata: Mapping[str, Any], template: Mapping[str, Any]) -> TemplateKey:
+    Args:
+        metadata: Of the object that holds the template.
+        template: The template.
+    """
     key = template_key(template, injected=_is_injected(metadata))
     written = _text(member(metadata, "annotations").get(TEMPLATE_DIGEST_ANNOTATION))
     try:
         return key._replace(digest=bytes.fromhex(written)) if written else key
     except ValueError:
         return key
+
+
+def written_digest(obj: Mapping[str, Any]) -> dict[str, str]:
+    """Return the annotation for an object of a snapshot file, which keeps only parts of its template."""
+    key = stored_template_key(member(obj, "metadata"), member(member(obj, "spec"), "template"))
+    return {TEMPLATE_DIGEST_ANNOTATION: key.digest.hex()} if key.digest else {}
 
 
 def _is_injected(metadata: Mapping[str, Any]) -> bool:

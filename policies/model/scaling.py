@@ -202,17 +202,17 @@ def rolling_update(workload: Workload, replicas: int) -> RollingUpdate | None:
     limits = strategy.get("rollingUpdate") or {}
     if not isinstance(limits, dict):
         return None
-    unavailable = _resolved(limits.get("maxUnavailable"), replicas, up=False)
-    surge = _resolved(limits.get("maxSurge"), replicas, up=True)
+    unavailable = resolve_share(limits.get("maxUnavailable"), replicas, up=False)
+    surge = resolve_share(limits.get("maxSurge"), replicas, up=True)
     if unavailable is None or surge is None:
         return None
     return RollingUpdate(unavailable or int(surge == 0), surge)
 
 
-def _resolved(value: object, replicas: int, *, up: bool) -> int | None:
-    """Return a number of pods, or a share of the replicas rounded up or down.
+def resolve_share(value: object, replicas: int, *, up: bool) -> int | None:
+    """Return a number of pods, or a share of the replicas rounded up or down; None for anything else.
 
-    >>> _resolved("25%", 3, up=False), _resolved("25%", 3, up=True), _resolved(2, 3, up=True)
+    >>> resolve_share("25%", 3, up=False), resolve_share("25%", 3, up=True), resolve_share(2, 3, up=True)
     (0, 1, 2)
     """
     if value is None:

@@ -39,8 +39,7 @@ _LABELS = _METADATA.child("labels")
 _ANNOTATIONS = _METADATA.child("annotations")
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(NamedTuple):
     """The controller that an object belongs to."""
 
     api_version: str
@@ -186,7 +185,7 @@ class Workload:
             return self.kind.only_itself
         kinds = {self.kind.kind, self.owner.kind}
         if self.owner.kind == "ReplicaSet":
-            kinds.update(kind for label, kind in REVISION_OWNERS.items() if label in self.template.labels)
+            kinds.update([kind for label, kind in REVISION_OWNERS.items() if label in self.template.labels])
         return frozenset(kinds)
 
     @cached_property

@@ -50,11 +50,13 @@ class ClusterWorkloads:
         kinds: The kinds that make pods.
         namespace: The only namespace that is looked at; empty for all.
         selector: What selects workloads by their labels; None for all.
+        every_kind: Whether workloads without a number of replicas are looked at, too.
     """
 
     kinds: WorkloadKinds
     namespace: str = ""
     selector: LabelSelector | None = None
+    every_kind: bool = False
     _texts: dict[_Key, tuple[WorkloadKind, bytes]] = field(default_factory=dict)
     _owners: dict[_Key, _Key] = field(default_factory=dict)
     _pending: Counter[_Key] = field(default_factory=Counter)
@@ -76,7 +78,7 @@ class ClusterWorkloads:
         if kind.is_pod:
             if owner_key is not None and _waits(obj, metadata):
                 self._pending[owner_key] += 1
-        elif kind.replicas is not None:
+        elif kind.replicas is not None or self.every_kind:
             key = _Key(namespace, kind.kind, title)
             self._texts[key] = kind, orjson.dumps(obj)
             if owner_key is not None:

@@ -21,7 +21,7 @@ MOST_OTHERS: Final = 10_000
 PREEMPTION: Final = "preemption"
 
 
-class Outcome(StrEnum):
+class PodOutcome(StrEnum):
     """What becomes of a pod that lost its node."""
 
     RECOVERED = "recovered"
@@ -55,11 +55,11 @@ class DisplacedPod:
     step: Step | None = None
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> PodOutcome:
         """What became of it."""
         if self.step is not None:
-            return Outcome.PENDING if self.step.node is None else Outcome.RECOVERED
-        return Outcome.NOT_RECREATED if self.final else Outcome.NOT_TRIED
+            return PodOutcome.PENDING if self.step.node is None else PodOutcome.RECOVERED
+        return PodOutcome.NOT_RECREATED if self.final else PodOutcome.NOT_TRIED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ class Recovery:
     complete: bool
     unmodeled: tuple[str, ...] = ()
 
-    def count(self, outcome: Outcome) -> int:
+    def count(self, outcome: PodOutcome) -> int:
         """Return how many pods have an outcome."""
         return sum(pod.outcome is outcome for pod in self.displaced)
 

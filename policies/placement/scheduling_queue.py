@@ -29,7 +29,7 @@ from policies.placement.placement import (
     read_workload,
 )
 from policies.placement.pod_objects import PodObjects
-from policies.placement.recovery import MOST_OTHERS, Outcome
+from policies.placement.recovery import MOST_OTHERS, PodOutcome
 from policies.placement.replicas import Replicas, running_replicas
 from policies.placement.simulate import NOT_LOOKED_AT, QueuedPod, Simulation, replicas_of, simulate
 from policies.placement.what_if import WhatIf, what_if
@@ -134,7 +134,7 @@ class SimulatedQueue:
     def pending(self) -> int:
         """The most pods that stayed pending any time, with those that actions displaced the first time."""
         ends = self.distribution.pending if self.distribution is not None else ()
-        displaced = 0 if self.what_if is None else self.what_if.recovery.count(Outcome.PENDING)
+        displaced = 0 if self.what_if is None else self.what_if.recovery.count(PodOutcome.PENDING)
         return max(ends, default=self.simulation.pending) + displaced
 
     @property

@@ -170,7 +170,7 @@ def _different(queue: Iterable[QueuedPod]) -> tuple[list[QueuedPod], bool]:
 
 
 def domain_counts(request: SchedulingRequest, cluster: ClusterIndex) -> list[dict[str, int]]:
-    """Return the matching pods of each domain that an eligible node has, for each constraint in force."""
+    """Return the matching pods by domain, for each constraint in force."""
     return [_counts(result.domains) for result in evaluate(request, cluster).results]
 
 

@@ -15,7 +15,7 @@ from policies.placement.loss import Loss, OtherPods, WorkloadLoss
 from policies.placement.placement import DAEMON_SET, PreparedPod, prepare
 from policies.placement.pod_facts import PodFacts
 from policies.placement.pod_objects import PodObjects
-from policies.placement.recovery import MOST_OTHERS, Outcome, Recovery, recover
+from policies.placement.recovery import MOST_OTHERS, PodOutcome, Recovery, recover
 from policies.placement.replicas import revision_selector
 from policies.placement.simulate import replicas_of
 from policies.scheduler.binding import Step, schedule
@@ -259,8 +259,8 @@ class Survival:
             workloads=workloads,
             others=OtherPods(
                 displaced=len(others),
-                pending=sum(pod.outcome is Outcome.PENDING for pod in others),
-                untried=sum(pod.outcome is Outcome.NOT_TRIED for pod in others),
+                pending=sum(pod.outcome is PodOutcome.PENDING for pod in others),
+                untried=sum(pod.outcome is PodOutcome.NOT_TRIED for pod in others),
             ),
             unmodeled=recovery.unmodeled,
         )

@@ -189,7 +189,7 @@ def suggestion_fields(
     """
     return {
         "kinds": [change.what for change in suggestion.changes],
-        "edits": list(map(_edit, suggestion.edits)),
+        "edits": list(map(edit_fields, suggestion.edits)),
         "elsewhere": list(map(_elsewhere, suggestion.elsewhere)),
         "inCluster": _in_cluster(suggestion.in_cluster),
         "feasibleNodes": suggestion.feasible,
@@ -215,7 +215,8 @@ def _in_cluster(change: ClusterChange | None) -> suggestion_answer.SuggestedClus
     }
 
 
-def _edit(edit: Edit) -> suggestion_answer.FieldEdit:
+def edit_fields(edit: Edit) -> suggestion_answer.FieldEdit:
+    """Return an edit of a manifest."""
     return {
         "field": str(edit.path),
         "path": list(edit.path.segments),

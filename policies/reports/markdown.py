@@ -37,15 +37,13 @@ def render(run: LintRun) -> str:
     if len(rows) < len(findings):
         parts.append(f"and {len(findings) - len(rows):,} more\n")
     parts += _skipped(run)
-    parts += [f"{_text(line)}\n" for line in asides(run)]
+    parts += [f"{text(line)}\n" for line in asides(run)]
     return "\n".join(parts)
 
 
 def _skipped(run: LintRun) -> Iterator[str]:
     """Yield a list of what was skipped, as far as a comment holds it."""
-    items = [
-        f"- {severity}: {_code(places)}: {_text(why)}\n" for severity, places, why in skipped_groups(run)
-    ]
+    items = [f"- {severity}: {code(places)}: {text(why)}\n" for severity, places, why in skipped_groups(run)]
     if items:
         yield "".join(items[:MAX_SKIPPED])
     if len(items) > MAX_SKIPPED:
@@ -64,29 +62,29 @@ def _rows(findings: list[Finding]) -> Iterator[str]:
 
 
 def _row(finding: Finding) -> str:
-    what = [_text(message(finding))]
+    what = [text(message(finding))]
     if finding.path.segments:
-        what.insert(0, _code(str(finding.path)))
+        what.insert(0, code(str(finding.path)))
     if finding.title:
-        what.insert(0, f"**{_text(finding.title)}**")
-    cells = (str(finding.severity), _code(str(finding.location)), _code(finding.rule), " ".join(what))
+        what.insert(0, f"**{text(finding.title)}**")
+    cells = (str(finding.severity), code(str(finding.location)), code(finding.rule), " ".join(what))
     return f"| {' | '.join(cells)} |\n"
 
 
-def _text(text: str) -> str:
+def text(text: str) -> str:
     r"""Return text that reads as itself.
 
-    >>> print(_text("a|b <i> *c*"))
+    >>> print(text("a|b <i> *c*"))
     a\|b &lt;i&gt; \*c\*
     """
     marked = _MARKUP.sub(r"\\\g<0>", one_line(text, MAX_CELL))
     return "".join(_ENTITIES.get(char, char) for char in marked).replace("@", _AT)
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     r"""Return text as code, which has no markup but the end of it and the end of a cell.
 
-    >>> print(_code("a|`b`"))
+    >>> print(code("a|`b`"))
     `` a\|`b` ``
     """
     line = one_line(text, MAX_CELL).replace("|", r"\|")

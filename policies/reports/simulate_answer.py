@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NotRequired, TypedDict
 
 from policies.config.type_schema import Count
+from policies.reports.rollout_answer import RolloutFields
 from policies.reports.score_answer import AppliedFields, UsedRevision
 from policies.reports.what_if_answer import WhatIfAnswer
 
@@ -148,6 +149,8 @@ class SimulateAnswer(TypedDict):
         allDomains: Whether ``domains`` are those of all pods; of many different only some are.
         runs: What became of the pods every time; the rest is of the first. Null without runs.
         whatIf: What the actions change, the first time; null without any.
+        rollout: How the workload was rolled out or scaled, the rest being of the likely course; null if
+            neither was requested.
         notModeled: What else a scheduler looks at in these pods, which may refuse more nodes.
         notLookedAt: What may happen in a real cluster meanwhile.
     """
@@ -165,5 +168,6 @@ class SimulateAnswer(TypedDict):
     allDomains: bool
     runs: SimulationRuns | None
     whatIf: WhatIfAnswer | None
+    rollout: RolloutFields | None
     notModeled: list[str]
     notLookedAt: list[str]

@@ -26,10 +26,11 @@ def render(simulated: SimulatedQueue) -> bytes:
         "steps": [step_fields(step) for step in simulation.steps],
         "complete": simulation.complete,
         "pending": simulation.pending,
-        "domains": [_domain_fields(change) for change in simulation.domains],
+        "domains": [domain_fields(change) for change in simulation.domains],
         "allDomains": simulation.all_counted,
         "runs": _run_fields(simulated),
         "whatIf": None if happened is None else what_if_fields(happened),
+        "rollout": None,
         "notModeled": list(simulated.unmodeled),
         "notLookedAt": list(simulated.not_looked_at),
     }
@@ -62,7 +63,8 @@ def step_fields(step: Step) -> simulate_answer.BoundStep | simulate_answer.Pendi
     return bound
 
 
-def _domain_fields(change: DomainChange) -> simulate_answer.SimulatedDomains:
+def domain_fields(change: DomainChange) -> simulate_answer.SimulatedDomains:
+    """Return the domains of a constraint before and after."""
     return {
         "pod": change.pod,
         "constraint": change.constraint,

@@ -88,7 +88,7 @@ def numbered_suggestion(
         placement: Of the pod that it makes fit.
         outcome: What comes of it, a line each.
     """
-    lines = [*map(_edit, remedy.edits)]
+    lines = [*map(edit_text, remedy.edits)]
     lines += (_elsewhere(entry, placement) for entry in remedy.elsewhere)
     lines += [in_cluster(remedy.in_cluster)] if remedy.in_cluster else []
     head, *more = (Text(line, "bold" if number == 1 else "") for line in lines)
@@ -138,7 +138,8 @@ def in_cluster(change: ClusterChange) -> str:
     return f"add a node like {names}{f' with {key} {value}' if key else ''}{without}"
 
 
-def _edit(edit: Edit) -> str:
+def edit_text(edit: Edit) -> str:
+    """Return an edit of a manifest as a person would make it."""
     path = one_line(str(edit.path))
     if edit.new is None:
         old = _flow(edit.old)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NotRequired, TypedDict
 
 from policies.config.type_schema import Count
-from policies.placement.recovery import Outcome
+from policies.placement.recovery import PodOutcome
 from policies.reports.score_answer import AppliedFields
 
 
@@ -35,7 +35,7 @@ class DisplacedPodFields(TypedDict):
     own: bool
     owner: str
     priority: int
-    outcome: Outcome
+    outcome: PodOutcome
     node: NotRequired[str]
     feasible: NotRequired[Count]
     tied: NotRequired[list[str]]

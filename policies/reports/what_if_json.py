@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policies.placement.recovery import DisplacedPod, Outcome
+from policies.placement.recovery import DisplacedPod, PodOutcome
 from policies.placement.what_if import DomainStages, WhatIf
 from policies.reports import what_if_answer
 from policies.reports.score_json import constraint_fields
@@ -17,10 +17,10 @@ def what_if_fields(happened: WhatIf) -> what_if_answer.WhatIfAnswer:
         "addedNodes": recovery.disruption.added,
         "stayed": happened.stayed,
         "ownStayed": happened.own_stayed,
-        "recovered": recovery.count(Outcome.RECOVERED),
-        "pending": recovery.count(Outcome.PENDING),
-        "notRecreated": recovery.count(Outcome.NOT_RECREATED),
-        "notTried": recovery.count(Outcome.NOT_TRIED),
+        "recovered": recovery.count(PodOutcome.RECOVERED),
+        "pending": recovery.count(PodOutcome.PENDING),
+        "notRecreated": recovery.count(PodOutcome.NOT_RECREATED),
+        "notTried": recovery.count(PodOutcome.NOT_TRIED),
         "podsKnown": recovery.complete,
         "displaced": list(map(_displaced_fields, recovery.displaced)),
         "domains": list(map(_domain_fields, happened.domains)),

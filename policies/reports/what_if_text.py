@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
-from policies.placement.recovery import DisplacedPod, Outcome
+from policies.placement.recovery import DisplacedPod, PodOutcome
 from policies.placement.what_if import DomainStages, WhatIf
 from policies.reports.wording import constraint_title, item, listed, nodes, section, sentence
 
@@ -32,12 +32,12 @@ def what_if_text(happened: WhatIf, policy: str | None) -> Iterator[RenderableTyp
         yield ""
         yield item(stages.constraint + 1, constraint_title(stages.applied, policy))
         yield Padding(_domains(stages), (0, 0, 0, 3))
-    recovered = [entry for entry in recovery.displaced if entry.outcome is Outcome.RECOVERED]
+    recovered = [entry for entry in recovery.displaced if entry.outcome is PodOutcome.RECOVERED]
     if recovered:
         yield from section("What gets a node again, in this order", [_moves(recovered)])
-    yield from _groups(recovery.displaced, Outcome.PENDING, "What stays pending", _message, sentence)
-    yield from _groups(recovery.displaced, Outcome.NOT_RECREATED, "What nothing recreates", _why, Text)
-    yield from _groups(recovery.displaced, Outcome.NOT_TRIED, "What was not scheduled again", _why, Text)
+    yield from _groups(recovery.displaced, PodOutcome.PENDING, "What stays pending", _message, sentence)
+    yield from _groups(recovery.displaced, PodOutcome.NOT_RECREATED, "What nothing recreates", _why, Text)
+    yield from _groups(recovery.displaced, PodOutcome.NOT_TRIED, "What was not scheduled again", _why, Text)
     if not recovery.complete:
         text = (
             "The objects of some pods are not known: they are not scheduled again and take no room; a drain "
@@ -69,7 +69,7 @@ def _summary(happened: WhatIf) -> Iterator[RenderableType]:
 
 def _counts(displaced: list[DisplacedPod]) -> Iterator[str]:
     yield f"{len(displaced):,}"
-    for outcome in Outcome:
+    for outcome in PodOutcome:
         yield f"{sum(entry.outcome is outcome for entry in displaced):,}"
 
 
@@ -109,7 +109,7 @@ def _moves(recovered: list[DisplacedPod]) -> Table:
 
 def _groups(
     displaced: Iterable[DisplacedPod],
-    outcome: Outcome,
+    outcome: PodOutcome,
     title: str,
     reason: Callable[[DisplacedPod], str],
     show: Callable[[str], Text],

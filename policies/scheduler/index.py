@@ -29,6 +29,14 @@ POD: Final = ("v1", "Pod")
 INDEXED_KINDS: Final = SNAPSHOT_KINDS | {NODE, POD}
 
 
+class SelectedPod(NamedTuple):
+    """A pod that a selector selects: its name, its node, and its labels."""
+
+    name: str
+    node: str
+    labels: frozenset[tuple[str, str]]
+
+
 class ClusterIndex:
     """The nodes, pods, services and owners of a cluster, as the scheduler's plugins need them.
 
@@ -148,6 +156,13 @@ class ClusterIndex:
             return 0
         pods = table.count_by_node(selector, slots=self.nodes.slots)
         return int(np.count_nonzero(pods[self.nodes.order()]))
+
+    def selected_pods(self, namespace: str, selector: LabelSelector) -> list[SelectedPod]:
+        """Return the selected pods of a namespace that are bound and not being deleted, by name."""
+        table = self._pods.get(namespace)
+        with self._lock:
+            found = [] if table is None else table.selected(selector)
+            return sorted(SelectedPod(name, self.nodes.name_of(slot), labels) for name, slot, labels in found)
 
     def unbind(self, namespace: str, selector: LabelSelector) -> None:
         """Remove the selected pods of a namespace; of a fork, the namespace that it was made for."""

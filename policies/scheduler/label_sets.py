@@ -61,6 +61,10 @@ class LabelSets:
         if not self._used[number]:
             self.unused += 1
 
+    def labels(self, number: int) -> frozenset[tuple[str, str]]:
+        """Return the labels of a number."""
+        return self._sets[number]
+
     @property
     def wasteful(self) -> bool:
         """Whether most sets are unused, and worth being numbered anew."""

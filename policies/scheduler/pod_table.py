@@ -112,6 +112,15 @@ class PodTable:
         node, terminating = self._node.view().tolist(), self._terminating.view().tolist()
         return [(name, node[slot], terminating[slot]) for name, slot in self._slots.items() if chosen[slot]]
 
+    def selected(self, selector: LabelSelector) -> list[tuple[str, int, frozenset[tuple[str, str]]]]:
+        """Return name, node slot and labels of the selected pods that are not being deleted."""
+        selected, labels = self._selected(selector), self._label_set.data
+        return [
+            (name, int(self._node.data[slot]), self.label_sets.labels(int(labels[slot])))
+            for name, slot in self._slots.items()
+            if selected[slot]
+        ]
+
     def terminating(self) -> list[tuple[int, int]]:
         """Return the node slot and the number of the holding of each pod that is being deleted."""
         held = self._terminating.view() & (self._node.view() != NOWHERE)

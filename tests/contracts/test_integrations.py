@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -15,6 +16,7 @@ import click
 import pytest
 import yaml
 
+from policies.reports.plan_markdown import MARK
 from webhook.cli.main import command
 
 ROOT = Path(__file__).parents[2]
@@ -117,7 +119,7 @@ def test_no_expression_stands_in_a_script() -> None:
     """The runner pastes expressions into scripts: an input there could be a command."""
     scripts = [step["run"] for step in STEPS.values() if "run" in step]
 
-    assert 2 == len(scripts)
+    assert 4 == len(scripts)
     assert not [script for script in scripts if "${{" in script]
 
 
@@ -152,22 +154,26 @@ def lint(tmp_path: Path) -> Lint:
     (work / "bad.yaml").write_text(BAD)
 
     def run(**inputs: str) -> subprocess.CompletedProcess[str]:
-        values = {name: each["default"] for name, each in ACTION["inputs"].items()} | inputs
-        files = {name: str(tmp_path / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
-        step = STEPS["Lint"]
-        environment = {
-            name: re.sub(r"\$\{\{ inputs\.([a-z-]+) }}", lambda found: values[found[1]], text)
-            for name, text in step["env"].items()
-        } | {
-            "EVENKEEL": str(Path(sys.executable).with_name("evenkeel")),
-            "SUMMARY": str(temporary / "summary.md"),
-        }
-        return subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-            cwd=work, env={**os.environ, **files, **environment}, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        return _run_step("Lint", work, {"SUMMARY": str(temporary / "summary.md")}, inputs)
 
     return run
+
+
+def _run_step(
+    name: str, work: Path, environment: dict[str, str], inputs: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Run a step of the action as the runner does; its outputs and summary go beside the working folder."""
+    values = {name: each["default"] for name, each in ACTION["inputs"].items()} | inputs
+    files = {name: str(work.parent / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+    step = STEPS[name]
+    given = {
+        name: re.sub(r"\$\{\{ inputs\.([a-z-]+) }}", lambda found: values[found[1]], text)
+        for name, text in step["env"].items()
+    } | {"EVENKEEL": str(Path(sys.executable).with_name("evenkeel")), **environment}
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+        cwd=work, env={**os.environ, **files, **given}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
 
 
 def test_the_action_tells_findings_and_fails(lint: Lint, tmp_path: Path) -> None:
@@ -198,6 +204,69 @@ def test_inputs_are_no_commands(lint: Lint, tmp_path: Path) -> None:
     assert 2 == done.returncode
     assert 5 == done.stdout.count("::error file=")
     assert not (tmp_path / "pwned").exists()
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A folder with a manifest, another one of the same workload, and a cluster."""
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "before.yaml").write_text(GOOD)
+    (work / "after.yaml").write_text(GOOD.replace("replicas: 3", "replicas: 4"))
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
+    (work / "nodes.json").write_text(json.dumps({"kind": "List", "items": [node]}))
+    return work
+
+
+def test_the_action_plans(work: Path, tmp_path: Path) -> None:
+    """The plan is in the log and in the summary, and fails the step as it fails the command."""
+    given = {"plan-from": "before.yaml", "paths": "after.yaml", "cluster": "nodes.json"}
+    done = _run_step("Plan", work, {"PLAN": str(tmp_path / "plan.md")}, given)
+    outputs = (tmp_path / "GITHUB_OUTPUT").read_text().split()
+
+    assert (1, ["exit-code=1", "has-plan=true"]) == (done.returncode, outputs)
+    assert "Plan: 0 to add, 1 to change" in done.stdout
+    assert (tmp_path / "GITHUB_STEP_SUMMARY").read_text() == (tmp_path / "plan.md").read_text()
+
+
+def test_inputs_of_the_plan_are_no_commands(work: Path, tmp_path: Path) -> None:
+    """Whatever an input holds, it is a path or a value."""
+    given = {"plan-from": "$(touch ../pwned)", "paths": "`touch ../pwned`\n--live", "cluster": "nodes.json"}
+    done = _run_step("Plan", work, {"PLAN": str(tmp_path / "plan.md")}, given)
+
+    assert 2 == done.returncode
+    assert not (tmp_path / "pwned").exists()
+
+
+@pytest.mark.parametrize(
+    ("comments", "expected"),
+    [
+        pytest.param("", "--method POST repos/o/r/issues/7/comments", id="the first"),
+        pytest.param("11\n12\n", "--method PATCH repos/o/r/issues/comments/11", id="a later one"),
+    ],
+)
+def test_the_action_comments(work: Path, tmp_path: Path, comments: str, expected: str) -> None:
+    """One comment is written, and replaced by later runs."""
+    (tmp_path / "comments").write_text(comments)
+    (tmp_path / "gh").write_text(
+        '#!/bin/sh\necho "$*" >> ../calls\ncase "$*" in *--paginate*) cat ../comments;; esac\n'
+    )
+    (tmp_path / "gh").chmod(0o755)
+    environment = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "PLAN": "plan.md",
+        "NUMBER": "7",
+        "GITHUB_REPOSITORY": "o/r",
+    }
+    done = _run_step("Comment", work, environment, {"token": "t"})
+    _, written = (tmp_path / "calls").read_text().splitlines()
+
+    assert (0, f"api --silent {expected} --field body=@plan.md") == (done.returncode, written)
+
+
+def test_the_comment_is_found_by_its_first_line() -> None:
+    """It is the one with which the report begins."""
+    assert f'startswith("{MARK}")' in STEPS["Comment"]["run"]
 
 
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.yaml")), ids=lambda file: file.name)

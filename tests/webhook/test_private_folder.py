@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from webhook.private_folder import private_folder
+from webhook.private_folder import SERVER, private_folder
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def _names(folder: Path) -> set[str]:
 
 def test_it_is_private_and_ends(temporary: Path) -> None:
     """Nobody else can read it, and nothing stays."""
-    with private_folder() as folder:
+    with private_folder(SERVER) as folder:
         (folder / "tls.key").write_text("key")
 
         assert 0o700 == folder.stat().st_mode & 0o777
@@ -38,7 +38,7 @@ def test_what_is_held_stays(temporary: Path) -> None:
     (temporary / "evenkeel-serve-link").symlink_to(temporary / "elsewhere")
     (temporary / "evenkeel-serve-file").touch()
     others = _names(temporary)
-    with private_folder() as first, private_folder() as second:
+    with private_folder(SERVER) as first, private_folder(SERVER) as second:
         assert others | {first.name, second.name} == _names(temporary)
 
 
@@ -46,11 +46,11 @@ def test_what_a_killed_server_left_is_removed(temporary: Path) -> None:
     """Its key does not outlive the start of the next one."""
     child = os.fork()
     if not child:
-        with private_folder() as folder:
+        with private_folder(SERVER) as folder:
             (folder / "tls.key").write_text("key")
             os._exit(0)
     os.waitpid(child, 0)
     (left,) = _names(temporary)
-    with private_folder() as folder:
+    with private_folder(SERVER) as folder:
         assert {folder.name} == _names(temporary)
         assert left != folder.name

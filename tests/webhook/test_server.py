@@ -11,7 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -168,40 +168,49 @@ class _Client(threading.Thread):
         self.failures: list[str] = []
 
     def run(self) -> None:
-        connection = self.server.connect()
-        while not self.stop.is_set():
-            try:
+        try:
+            while not self.stop.is_set():
+                self._ask_until_closed()
+        except (OSError, http.client.HTTPException) as error:
+            self.failures.append(repr(error))
+
+    def _ask_until_closed(self) -> None:
+        with closing(self.server.connect()) as connection:
+            last = False
+            while not last and not self.stop.is_set():
                 answer = ask(connection, "POST", "/validate", body=REVIEW, content_type="application/json")
-            except (OSError, http.client.HTTPException) as error:
-                self.failures.append(repr(error))
-                return
-            self.answers.append(answer)
-            if answer.headers.get("connection") == "close":
-                connection.close()
-                connection = self.server.connect()
-        connection.close()
+                self.answers.append(answer)
+                last = answer.headers.get("connection") == "close"
+
+
+@contextmanager
+def _asking(server: Server, clients: int) -> Iterator[list[_Client]]:
+    """Keep clients asking until the block ends, also where it fails."""
+    asking = [_Client(server) for _ in range(clients)]
+    for client in asking:
+        client.start()
+    try:
+        yield asking
+    finally:
+        for client in asking:
+            client.stop.set()
+        for client in asking:
+            client.join(PATIENCE_S)
 
 
 def test_sigterm_under_load_loses_nothing(tmp_path: Path) -> None:
     """While clients keep asking, the server drains: not one request fails, and every answer says goodbye."""
     with serving(tmp_path, "--workers=2", "--drain-s=2") as server:
-        clients = [_Client(server) for _ in range(6)]
-        idle = server.connect()
-        ask(idle, "GET", "/livez")
-        for client in clients:
-            client.start()
-        eventually(lambda: all(len(client.answers) > 20 for client in clients))
-        server.process.send_signal(signal.SIGTERM)
-        eventually(lambda: len(server.lines("draining")) == 2)
-        readiness = server.ask("GET", "/readyz")
-        kept = ask(idle, "GET", "/livez")
-        counts = [len(client.answers) for client in clients]
-        idle.close()
-        eventually(lambda: all(len(c.answers) > n + 5 for c, n in zip(clients, counts, strict=True)))
-        for client in clients:
-            client.stop.set()
-        for client in clients:
-            client.join(PATIENCE_S)
+        with closing(server.connect()) as idle, _asking(server, 6) as clients:
+            ask(idle, "GET", "/livez")
+            eventually(lambda: all(len(client.answers) > 20 for client in clients))
+            server.process.send_signal(signal.SIGTERM)
+            eventually(lambda: len(server.lines("draining")) == 2)
+            readiness = server.ask("GET", "/readyz")
+            kept = ask(idle, "GET", "/livez")
+            counts = [len(client.answers) for client in clients]
+            idle.close()
+            eventually(lambda: all(len(c.answers) > n + 5 for c, n in zip(clients, counts, strict=True)))
         code = server.process.wait(PATIENCE_S)
 
     assert [] == [failure for client in clients for failure in client.failures]

@@ -66,6 +66,8 @@ class Budget:
         spent_s: Seconds that the verdict took; None if none was begun.
     """
 
+    __slots__ = ("_clock", "_pace", "_query", "_started", "spent_s")
+
     def __init__(
         self, pace: Pace, *, query: str, started: float, clock: Callable[[], float] = time.monotonic
     ) -> None:

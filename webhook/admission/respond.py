@@ -134,6 +134,7 @@ def respond(
         "kind": "AdmissionReview",
         "response": _response(review, phase, decision, name),
     }
+    skipped = {rule for entry in decision.skipped for rule in entry.rules}
     return Reply(
         body=orjson.dumps(answer),
         verdict=decision.verdict,
@@ -148,9 +149,9 @@ def respond(
         rules=decision.rules,
         exempted=decision.exempted,
         forecast_s=budget.spent_s if budget else None,
-        forecast_skipped=any(UNSCHEDULABLE in entry.rules for entry in decision.skipped),
+        forecast_skipped=UNSCHEDULABLE in skipped,
         rules_s=rules_budget.spent_s if rules_budget else None,
-        rules_skipped=any({*entry.rules} - {UNSCHEDULABLE} for entry in decision.skipped),
+        rules_skipped=bool(skipped - {UNSCHEDULABLE}),
         missed=decision.miss is not None,
     )
 

@@ -5,6 +5,7 @@ Source: ``k8s.io/api/admission/v1``, Kubernetes 1.36.
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import Any, NamedTuple
 
 import orjson
@@ -105,8 +106,12 @@ def _well_formed(document: Any) -> Review | None:
     return review if good else None
 
 
+#: An object, or none: checked in half the time that ``dict | None`` takes.
+_OBJECT = (dict, NoneType)
 #: The types of the fields of ``Review``, in their order.
-_TYPES = (str, str, str, str, str, str, str, dict | None, dict | None, bool, str)
+_TYPES: tuple[type | tuple[type, ...], ...] = (
+    *(str,) * 7, _OBJECT, _OBJECT, bool, str,
+)  # fmt: skip
 #: What stands for userInfo where there is none.
 _NOBODY: dict[str, str] = {}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import click
 from click.shell_completion import CompletionItem
@@ -39,13 +39,33 @@ def complete_rules(
 def complete_formats(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Return the report formats that start so; the file after them is the user's."""
+    """Return the report formats of lint that start so; the file after them is the user's."""
     from webhook.lint.reports import FORMATS  # noqa: PLC0415
 
+    return _formats(FORMATS, incomplete)
+
+
+def complete_plan_formats(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the report formats of plans that start so; the file after them is the user's."""
+    from policies.reports.plan_run import FORMATS  # noqa: PLC0415
+
+    return _formats(FORMATS, incomplete)
+
+
+def complete_from(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return ``cluster`` if it starts so, and let the shell complete files."""
+    return [CompletionItem(incomplete, type=_FILE), *_starting(("cluster",), incomplete)]
+
+
+def _formats(formats: Collection[str], incomplete: str) -> list[CompletionItem]:
     form, equals, file = incomplete.partition("=")
-    if equals and form in FORMATS:
+    if equals and form in formats:
         return [CompletionItem(file, type=_FILE)]
-    return list(_starting(FORMATS, incomplete))
+    return list(_starting(formats, incomplete))
 
 
 def complete_policies(

@@ -15,14 +15,14 @@ from policies.config.lint_config import FailOn, LintConfig
 from policies.lint.baseline import Baseline, read_baseline
 from policies.manifests.errors import UsageError
 from policies.manifests.findings import Finding, Severity
-from policies.manifests.skipped import FailOnSkipped, Skipped
-from policies.model.version import KNOWN_VERSION
+from policies.manifests.skipped import Skipped
 from policies.reports import lint_text
 from policies.reports.lint_run import LintRun, plural
 from policies.reports.lint_text import Details
-from webhook.cli.completing import complete_formats, complete_policies, complete_rules
+from webhook.cli.completing import complete_formats
 from webhook.cli.lint_progress import lint_progress, uncollected
 from webhook.cli.live import api_server, check_cluster, context_option
+from webhook.cli.manifest_options import manifest_options, rule_options
 from webhook.cli.rule import print_rules
 from webhook.lint.files import STDIN, read_text, shown_file
 from webhook.lint.inputs import Texts, gather_texts
@@ -54,27 +54,11 @@ evenkeel lint --write-baseline evenkeel-baseline.json
     help=f"Report format ({', '.join(FORMATS)}), optionally with a file to write it to; may be repeated."
     "  [default: text]",
 )  # fmt: skip
-@click.option(
-    "--select", multiple=True, metavar="RULES", shell_complete=complete_rules,
-    help="Run only these rules (comma-separated).",
-)  # fmt: skip
-@click.option(
-    "--ignore", multiple=True, metavar="RULES", shell_complete=complete_rules, help="Do not run these rules."
-)
-@click.option(
-    "--enable", multiple=True, metavar="RULES", shell_complete=complete_rules,
-    help="Also run these opt-in rules.",
-)  # fmt: skip
+@rule_options
 @click.option(
     "--fail-on", type=click.Choice([str(level) for level in FailOn]),
     help="Exit 1 if there are findings of this severity or worse; never: findings do not fail the run."
     "  [default: error]",
-)  # fmt: skip
-@click.option(
-    "--fail-on-skipped", type=click.Choice([str(level) for level in FailOnSkipped]),
-    help="Exit 2 if a path that is named here or in evenkeel.yaml is skipped, or no workload is left to check"
-    " (named), if anything is skipped (any), or never."
-    "  [default: named]",
 )  # fmt: skip
 @click.option(
     "--min-severity", type=click.Choice([str(severity) for severity in Severity]),
@@ -84,10 +68,6 @@ evenkeel lint --write-baseline evenkeel-baseline.json
 @click.option("-v", "--verbose", is_flag=True, help="List the rules that did not run.")
 @click.option("--statistics", is_flag=True, help="Add the number of findings of each rule to the summary.")
 @click.option(
-    "--policy", "policies", multiple=True, metavar="FILE", shell_complete=complete_policies,
-    help="SpreadPolicy file or builtin:NAME with severities, parameters, scope and domains; may be repeated.",
-)  # fmt: skip
-@click.option(
     "--cluster", metavar="FILE",
     help="File with the cluster's nodes (`kubectl get nodes -o json`), for the rules that need them.",
 )  # fmt: skip
@@ -95,42 +75,9 @@ evenkeel lint --write-baseline evenkeel-baseline.json
     "--live", is_flag=True, help="Read the nodes and the Kubernetes version from the live cluster instead."
 )
 @context_option("live_context")
-@click.option(
-    "--kubernetes-version", metavar="VERSION",
-    help=f"Kubernetes version of the cluster.  [default: {KNOWN_VERSION}]",
-)  # fmt: skip
-@click.option(
-    "--workload-kind", "workload_kinds", multiple=True, metavar="KIND",
-    help="Custom resource with a pod template: GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]]; may be repeated.",
-)  # fmt: skip
-@click.option("--scheduler-config", metavar="FILE", help="KubeSchedulerConfiguration of the cluster.")
 @click.option("--baseline", metavar="FILE", help="Do not report the findings in this file.")
 @click.option("--write-baseline", metavar="FILE", help="Write all findings to a baseline file and exit.")
-@click.option(
-    "--config", "config_file", metavar="FILE",
-    help="LintConfig file.  [default: the nearest evenkeel.yaml in or above the paths]",
-)  # fmt: skip
-@click.option("--no-config", is_flag=True, help="Ignore evenkeel.yaml files.")
-@click.option(
-    "--values", multiple=True, metavar="FILE", help="Values file for the charts in PATH; may be repeated."
-)
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Value for the charts in PATH; may be repeated.",
-)
-@click.option(
-    "--helm",
-    type=click.Choice(["auto", "off"]),
-    help="Render Helm charts; auto: if helm is installed.  [default: auto]",
-)
-@click.option(
-    "--kustomize",
-    type=click.Choice(["auto", "off"]),
-    help="Build kustomizations; auto: if kustomize or kubectl is installed.  [default: auto]",
-)
+@manifest_options
 @click.option("--list-rules", is_flag=True, help="List the rules and exit; see also `evenkeel rule ID`.")
 @click.pass_context
 def command(

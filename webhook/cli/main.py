@@ -32,6 +32,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "explain": "Explain where a pod would be scheduled, or why it is unschedulable and what would help.",
     "fix": "Fix lint findings in manifests where it is safe.",
     "lint": "Check manifests for invalid, ineffective or unsatisfiable constraints.",
+    "plan": "Show what a change of manifests does to where pods go.",
     "policy": "Check, show and test SpreadPolicy and KubeSchedulerConfiguration documents.",
     "rule": "Show a rule's documentation.",
     "score": "Show on which nodes a pod fits, and their scores.",

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from webhook.cli.completing import complete_policies
-from webhook.private_folder import private_folder
+from webhook.private_folder import SERVER, private_folder
 from webhook.settings import Option, Settings, options
 
 
@@ -71,7 +71,7 @@ def command(**values: Any) -> None:  # every option of the settings
     connections, and what is in flight then gets --graceful-timeout-s to end. Ctrl-C ends at once.
     """
     settings = Settings(**values)
-    with private_folder() as folder:
+    with private_folder(SERVER) as folder:
         # Read by prometheus-client when it is imported, so before anything that imports it.
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder / "metrics")
         (folder / "metrics").mkdir()

@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from functools import partial
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import click
 
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import DocumentError, UsageError
 from policies.placement.pod_objects import PodObjects
+from policies.placement.rollout import MOST_REPLICAS, RolloutSettings
+from policies.placement.rollout_suggestions import SimulatedRollout, roll_out
 from policies.placement.scheduling_queue import (
     MOST_PODS,
     PLAIN,
@@ -22,7 +24,6 @@ from policies.placement.scheduling_queue import (
     queue_replicas,
     simulate_queue,
 )
-from policies.reports import simulate_json, simulate_text
 from policies.scheduler.node_sampling import ADAPTIVE
 from webhook.cli.action_options import Happening, OrderedCommand, action_options
 from webhook.cli.answers import (
@@ -34,7 +35,8 @@ from webhook.cli.answers import (
     answer_lines,
     answer_printer,
 )
-from webhook.cli.placement import evaluate_object, read_context
+from webhook.cli.known_pods import KnownPods
+from webhook.cli.placement import PlacementAnswer, evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options, show
 from webhook.cli.progress import interruptible, progress
 from webhook.http.scoring.simulate_request import (
@@ -45,6 +47,7 @@ from webhook.http.scoring.simulate_request import (
     simulate_request,
     tie_breaker,
 )
+from webhook.http.scoring.simulated import render_json, render_text
 
 #: Pods times nodes from which the progress is shown: about a second.
 LONG: Final = 2_500_000
@@ -57,6 +60,8 @@ evenkeel simulate deploy/web -n shop
 evenkeel simulate -f web.yaml --live --replicas 20
 evenkeel simulate -f web.yaml --cluster cluster.json --runs 100
 evenkeel simulate deploy/web -n shop --lose zone=a --add 3 like n1
+evenkeel simulate -f web.yaml --live --rollout
+evenkeel simulate deploy/web -n shop --scale 3
 kubectl get nodes,pods,services,rc,rs,sts,ns -A -o json > cluster.json
 evenkeel simulate -f web.yaml --cluster cluster.json -o json
 evenkeel simulate --jsonl --cluster cluster.json < requests.jsonl > answers.jsonl
@@ -69,6 +74,33 @@ def _read_percentage(_context: click.Context, _parameter: click.Parameter, value
     if not (value.isascii() and value.isdecimal() and 1 <= int(value[:4]) <= 100):
         raise click.BadParameter("must be adaptive, or a whole number from 1 to 100")
     return int(value)
+
+
+class _Asked(NamedTuple):
+    """What is to be simulated."""
+
+    settings: SimulationSettings = PLAIN
+    replicas: int | None = None
+    is_rollout: bool = False
+    scale: int | None = None
+
+    def check(self, happening: Happening) -> None:
+        """Check that the options go together.
+
+        Raises:
+            UsageError: They do not.
+        """
+        given = {
+            "--rollout": self.is_rollout or None,
+            "--scale": self.scale,
+            "--replicas": self.replicas,
+            "--runs": self.settings.runs,
+            "--nodes-to-score": self.settings.percentage,
+            "what happens to nodes": happening.actions or None,
+        }
+        names = [name for name, value in given.items() if value is not None]
+        if len(names) > 1 and names[0] in {"--rollout", "--scale"}:
+            raise UsageError(f"{names[0]} and {names[1]} exclude each other")
 
 
 @click.command(cls=OrderedCommand, epilog=_EXAMPLES)
@@ -103,6 +135,18 @@ def _read_percentage(_context: click.Context, _parameter: click.Parameter, value
     "looking when it has found enough feasible nodes.  [default: look at all nodes]",
 )
 @click.option(
+    "--rollout",
+    "is_rollout",
+    is_flag=True,
+    help="Roll the object out as the new revision of what runs, step by step as its controller does.",
+)
+@click.option(
+    "--scale",
+    type=click.IntRange(0, MOST_REPLICAS),
+    metavar="M",
+    help="Scale the workload to M replicas, from those that run, or that it wants where none runs.",
+)
+@click.option(
     "-o",
     "--format",
     "form",
@@ -125,6 +169,8 @@ def command(
     seed: int | None,
     runs: int | None,
     percentage: int | None,
+    is_rollout: bool,
+    scale: int | None,
     **values: Any,
 ) -> None:  # the common options
     """Schedule the replicas of a workload one after another, as kube-scheduler would.
@@ -139,6 +185,10 @@ def command(
     KIND/NAME is an object of the cluster, such as deploy/web, read with your own permissions or from the
     snapshot. A file has a workload, or a Pod. Services and Namespaces in it are added to the cluster.
 
+    With --rollout a Deployment or StatefulSet is rolled out: every step, the domains before, at the worst
+    moment and after, whether it deadlocks, and what would make it complete. With --scale the number of
+    replicas changes; a Deployment's pods are deleted in the order of the ReplicaSet's controller.
+
     With --jsonl each line of stdin is a simulate request, as for POST /v1/simulate, and gets one line on
     stdout, in order: the answer, or {"error", "details"} for an invalid (or empty) line. A request without
     "cluster" uses --cluster, or the live cluster as read once at the start.
@@ -150,16 +200,18 @@ def command(
     happening = Happening.read(context, values)
     options = PlacementOptions(**values).with_default_cluster()
     settings = SimulationSettings(seed=seed, runs=runs, percentage=percentage)
+    asked = _Asked(settings, replicas, is_rollout, scale)
+    asked.check(happening)
     if jsonl:
         options.check_lines()
-        if replicas is not None or settings != PLAIN or happening.actions:
-            fields = "replicas, seed, runs, nodesToScore and actions"
+        if asked != _Asked() or happening.actions:
+            fields = "replicas, seed, runs, nodesToScore, rollout, scale and actions"
             raise UsageError(f"--jsonl: {fields} are fields of each request")
         running = PodObjects()
         answer = partial(_answer, server=read_context(options, running), running=running)
         context.exit(answer_lines(sys.stdin.buffer, answer))
     try:
-        code = _report(context, options, settings, happening, replicas=replicas, tell=answer_printer(form))
+        code = _report(context, options, asked, happening, tell=answer_printer(form))
     except DocumentError as error:
         click.echo("\n".join(error.problems), err=True)
         context.exit(BAD_INPUT)
@@ -169,35 +221,44 @@ def command(
 def _report(
     context: click.Context,
     options: PlacementOptions,
-    settings: SimulationSettings,
+    asked: _Asked,
     happening: Happening,
     *,
-    replicas: int | None,
     tell: Printer | None,
 ) -> int:
-    """Print what becomes of the replicas; return the exit code."""
+    """Print what becomes of the replicas or the workload; return the exit code."""
     if options.live and not happening.actions:
         # Only who asks for a live cluster waits for what talks to it.
         from webhook.cli.live_placement import show_remote  # noqa: PLC0415
 
-        asked = partial(as_request, settings=settings, replicas=replicas)
-        fits = show_remote(context, options, "/v1/simulate", piped=PIPED, tell=tell, as_request=asked)
+        request = partial(as_request, **asked._asdict())
+        fits = show_remote(context, options, "/v1/simulate", piped=PIPED, tell=tell, as_request=request)
         if fits is not None:
             return FITS if fits else FITS_NOWHERE
-    judge = partial(queue_replicas, count=replicas)
-    queue, entry, placed_by = evaluate_object(options, judge, happening.seen)
-    simulated = _simulate(queue, settings, happening.planned(placed_by))
+    simulated: SimulatedQueue | SimulatedRollout
+    if asked.is_rollout or asked.scale is not None:
+        simulated, entry, _ = _roll_out(options, asked)
+    else:
+        judge = partial(queue_replicas, count=asked.replicas)
+        queue, entry, placed_by = evaluate_object(options, judge, happening.seen)
+        simulated = _simulate(queue, asked.settings, happening.planned(placed_by))
     if tell is not None:
-        tell(simulate_json.render(simulated), entry)
+        tell(render_json(simulated), entry)
     else:
         show(
             context,
-            lambda width, color: simulate_text.render(simulated, width=width, color=color),
+            lambda width, color: render_text(simulated, width=width, color=color),
             piped=PIPED,
         )
-    if not simulated.complete:
+    if isinstance(simulated, SimulatedQueue) and not simulated.complete:
         return INTERRUPTED
     return FITS_NOWHERE if simulated.pending else FITS
+
+
+def _roll_out(options: PlacementOptions, asked: _Asked) -> PlacementAnswer[SimulatedRollout]:
+    known, seed = KnownPods(), asked.settings.seed
+    settings = RolloutSettings(scale=asked.scale, known=known, choose=tie_breaker(seed), seed=seed)
+    return evaluate_object(options, partial(roll_out, settings=settings), known)
 
 
 def _simulate(
@@ -221,4 +282,4 @@ def _simulate(
 
 def _answer(line: bytes, server: AdmissionContext, running: PodObjects) -> tuple[bytes, bool]:
     simulated = simulate_request(line, server, running)
-    return simulate_json.render(simulated), not simulated.pending
+    return render_json(simulated), not simulated.pending

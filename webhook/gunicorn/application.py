@@ -9,7 +9,7 @@ import signal
 import socket
 import ssl
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,7 +18,8 @@ from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
 from prometheus_client.multiprocess import mark_process_dead
 
-from webhook.gunicorn.worker import Worker
+from webhook.gunicorn.protocol import AtOnce
+from webhook.gunicorn.worker import END_SIGNALS, Worker
 from webhook.settings import LogLevel, Settings
 from webhook.telemetry.logs import LOGGER
 
@@ -57,11 +58,24 @@ class GunicornLog(Logger):  # type: ignore[misc]  # gunicorn has no types
 
 
 class _Arbiter(Arbiter):  # type: ignore[misc]  # gunicorn has no types
-    """gunicorn's arbiter, which would make all workers anew on some signals and do nothing else meanwhile.
+    """gunicorn's arbiter, which obeys some signals no more and whose workers lose none.
 
-    They would read nothing else than those before them, and a SIGTERM would wait until each of these signals
-    had its turn, a drain each.
+    On SIGHUP and SIGUSR2 it would start all workers again and do nothing else meanwhile. They would read
+    nothing else than those before them, and a SIGTERM would wait until each of these signals had its turn, a
+    drain each.
     """
+
+    def spawn_worker(self) -> Any:  # gunicorn's process id
+        """Start a worker; a signal that ends it waits until the worker handles it.
+
+        Until then the worker has the handlers of this process, which note the signal for the arbiter's own
+        main loop.
+        """
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, END_SIGNALS)
+        try:
+            return super().spawn_worker()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def handle_hup(self) -> None:
         """Ignore a signal that asks to read the configuration again."""
@@ -87,6 +101,7 @@ class Served:
 
     Attributes:
         asgi: The callable that answers requests.
+        at_once: By path, what may answer a small request as soon as it has come.
         listener: The bound socket.
         ssl_context: Returns the context for the next connection.
         error_body: Returns the body of an error; JSON.
@@ -102,6 +117,7 @@ class Served:
     listener: socket.socket
     ssl_context: Callable[[], ssl.SSLContext]
     error_body: Callable[[str], bytes]
+    at_once: Mapping[bytes, AtOnce] = field(default_factory=dict)
     begin_drain: Callable[[], None] = _nothing
     when_ready: Callable[[], None] = _nothing
     tick: Callable[[], None] = _nothing
@@ -117,6 +133,7 @@ class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
         self.settings = settings
         self._served = served
         self.ssl_context, self.error_body = served.ssl_context, served.error_body
+        self.at_once = served.at_once
         self.begin_drain, self.tick, self.prepared = served.begin_drain, served.tick, served.prepared
         # Kept open: gunicorn reads its configuration again on SIGHUP.
         self._descriptor = served.listener.detach()

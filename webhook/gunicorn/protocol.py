@@ -6,6 +6,8 @@ gives a body a new 30 s with every byte. What is overridden, and the promise tha
 - ``data_received``, ``_on_headers_complete``, ``_on_message_complete``, ``_send_response_start``,
   ``_arm_keepalive_timer``: they note what the connection waits for and until when. ``Worker`` looks at the
   deadlines of all connections now and then, which costs a request no timer.
+- ``_on_headers_complete``, ``_on_body``, ``_on_message_complete``, again: a small review is answered as soon
+  as its last byte is read. gunicorn's way to an ASGI application and back takes longer than most reviews.
 - ``_build_http_scope``: the application knows when a request came, and which certificate the client showed.
 - ``_will_close``: while the worker drains, and where a body was not read, the answer says that it is the last
   one of its connection. Only a connection of which that was said is closed: gunicorn, when told to end,
@@ -20,11 +22,13 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections.abc import Callable
 from enum import Enum
 from http import HTTPStatus
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
-from gunicorn.asgi.protocol import ASGIProtocol
+from gunicorn.asgi.parser import RFC9112_TARGET_INVALID
+from gunicorn.asgi.protocol import ASGIProtocol, _get_cached_date_header
 
 from webhook.telemetry.logs import LOGGER
 
@@ -34,12 +38,19 @@ _JSON: Final = "application/json"
 _TOO_SLOW: Final = "the request did not arrive in time"
 #: Of an error of ours a client reads only that it is one.
 _INTERNAL: Final = "internal error, see the log"
-
-
-#: Bytes of a TLS record at most, and some: of so many perhaps none can be decrypted before the rest comes.
-_LARGEST_RECORD: Final = 17 * 1024
-#: Bytes that a client may send for each byte that it says, beyond that; with a byte in each record it is 23.
-_MOST_OVERHEAD: Final = 4
+#: Bytes of a body up to which a request is answered at once. The reviews of a real API server had 1 to 12 KB.
+_SMALL: Final = 64 * 1024
+#: What changes how a request is read or answered; gunicorn knows how.
+_UNUSUAL: Final = frozenset({b"connection", b"expect", b"transfer-encoding", b"upgrade"})
+#: Returns the body of an answer of JSON to the body of a request; None where the ASGI application answers.
+AnswerAtOnce: TypeAlias = Callable[[bytes], bytes | None]
+#: Returns what answers a request whose head has come, given what an ASGI scope has of it; None likewise.
+AtOnce: TypeAlias = Callable[[dict[str, Any]], AnswerAtOnce | None]
+#: The head of such an answer: as gunicorn writes it.
+_HEAD: Final = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
+    b"Server: gunicorn/asgi\r\n%b\r\n"
+)
 
 
 class Stage(Enum):
@@ -57,7 +68,7 @@ class ConnectionOwner(Protocol):
     """What a connection needs of its worker.
 
     Attributes:
-        app: gunicorn's application, which writes the bodies of errors.
+        app: gunicorn's application, which writes the bodies of errors and answers at once.
         connections: Every connection of the worker.
         draining: Whether the worker must end, so that every answer closes its connection.
         read_timeout_s: Seconds for a handshake, for a whole request, and for the reading of an answer.
@@ -81,6 +92,8 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         opening: The task that does the TLS handshake; None once there is a transport.
     """
 
+    _callback_parser: Any
+
     def __init__(self, worker: ConnectionOwner) -> None:
         super().__init__(worker)
         self.stage = Stage.HANDSHAKE
@@ -88,6 +101,10 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         self.deadline = self.arrived + worker.read_timeout_s
         self.opening: asyncio.Task[None] | None = None
         self._extensions: dict[str, Any] = {}
+        # While a request comes that may be answered at once: what does that, and the parts of its body.
+        self._at_once: AnswerAtOnce | None = None
+        self._parts: list[bytes] = []
+        self._answered = False
 
     def connection_made(self, transport: Any) -> None:  # a transport of uvloop
         """Wait for the first request: the handshake is done."""
@@ -100,17 +117,19 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
 
     def data_received(self, data: bytes) -> None:
         """Take bytes of a request."""
-        if self.stage is Stage.IDLE:
-            self._begin_request()
-        elif self.stage is not Stage.RECEIVING:
-            # The next request comes before this one is answered; gunicorn reads on when it is.
-            self._pause_reading()
-        try:
-            super().data_received(data)
-        except ValueError:
-            # Of gunicorn's parser in Python: a length with more digits than Python reads.
-            self._send_error_response(HTTPStatus.BAD_REQUEST, "invalid Content-Length")
-            self._close_transport()
+        while data:
+            if self.stage is Stage.IDLE:
+                self._begin_request()
+            elif self.stage is not Stage.RECEIVING:
+                # The next request comes before this one is answered; gunicorn reads on when it is.
+                self._pause_reading()
+            try:
+                super().data_received(data)
+            except ValueError:
+                # Of gunicorn's parser in Python: a length with more digits than Python reads.
+                self._send_error_response(HTTPStatus.BAD_REQUEST, "invalid Content-Length")
+                self._close_transport()
+            data = self._next_request() if self._answered else b""
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
@@ -156,13 +175,83 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         if self.stage is not Stage.RECEIVING:
             # It came together with the request before it.
             self._begin_request()
-        return super()._on_headers_complete()
+        else:
+            self._at_once = self._answer_to_head()
+        return False if self._at_once else super()._on_headers_complete()
+
+    def _on_body(self, chunk: bytes) -> None:
+        if self._at_once is None:
+            super()._on_body(chunk)
+        else:
+            self._parts.append(chunk)
 
     def _on_message_complete(self) -> None:
+        if (answer_at_once := self._at_once) is not None:
+            self._at_once = None
+            body = b"".join(self._parts)
+            self._parts.clear()
+            if self._answer(answer_at_once, body):
+                return
+            # From the beginning, as if the body had come a moment later.
+            super()._on_headers_complete()
+            super()._on_body(body)
         if self.stage is Stage.RECEIVING:
             self.stage = Stage.ANSWERING
             self.deadline = math.inf
         super()._on_message_complete()
+
+    def _answer_to_head(self) -> AnswerAtOnce | None:
+        """Return what may answer a request at once whose head has come."""
+        parser = self._callback_parser
+        path, _, query = parser.path.partition(b"?")
+        at_once: AtOnce | None = self.worker.app.at_once.get(path)
+        if at_once is None:
+            return None
+        headers = getattr(parser, "asgi_headers", None) or parser.headers
+        if (
+            parser.method != b"POST"
+            or parser.http_version != (1, 1)
+            or not 0 < (parser.content_length or 0) <= _SMALL
+            or not _UNUSUAL.isdisjoint([name for name, _ in headers])
+            or RFC9112_TARGET_INVALID.search(query)
+        ):
+            return None
+        scope = {
+            "method": "POST",
+            "query_string": query,
+            "headers": headers,
+            "extensions": self._extensions,
+            "evenkeel.arrived": self.arrived,
+        }
+        return at_once(scope)
+
+    def _answer(self, answer_at_once: AnswerAtOnce, body: bytes) -> bool:
+        """Answer a request that has come if that can be done without waiting; return whether it was."""
+        if self.worker.draining or self._flow_control.write_paused:
+            return False
+        answer = answer_at_once(body)
+        if answer is None:
+            return False
+        self._safe_write(_HEAD % (len(answer), _get_cached_date_header()) + answer)
+        self._answered = True
+        return True
+
+    def _next_request(self) -> bytes:
+        """Wait for the next request after one that was answered at once; return what came of it already."""
+        self._answered = False
+        self._arm_keepalive_timer()
+        if self._flow_control.write_paused:
+            self.deadline = time.monotonic() + self.worker.read_timeout_s
+        parser = self._callback_parser
+        if parser is None or self._closed:
+            return b""
+        if getattr(parser, "remaining_truncated", False):
+            # Of more than the parser keeps, the rest is lost.
+            self._close_transport()
+            return b""
+        rest: bytes = parser.remaining()
+        parser.reset()
+        return rest
 
     def _will_close(self, *arguments: Any) -> bool:
         unread = self.stage is Stage.RECEIVING
@@ -198,48 +287,6 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         LOGGER.info("request_refused", extra={"fields": fields})
         self.stage = Stage.SENDING
         self._safe_write(raw_answer(found, self.worker.app.error_body(message)))
-
-
-class BufferedReader(asyncio.BufferedProtocol):
-    """Stands between uvloop's TLS and a connection, so that a client pays for TLS records of a byte each.
-
-    For another protocol uvloop allocates 256 KiB to read a record, and reads all records that have come
-    before anyone else has a turn. Into a buffer of the protocol's own it reads as much as fits there; and a
-    client that sends many times as much to be decrypted as there is in it is gone after one turn.
-
-    Args:
-        connection: Gets everything.
-        buffer: Where bytes are read to; one does for all connections, since they are passed on at once.
-    """
-
-    def __init__(self, connection: Connection, buffer: bytearray) -> None:
-        self._connection = connection
-        self._buffer = buffer
-        self._pending = 0
-        # As methods of this class, each would be called through another one.
-        self.connection_made = connection.connection_made  # type: ignore[method-assign]
-        self.pause_writing = connection.pause_writing  # type: ignore[method-assign]
-        self.resume_writing = connection.resume_writing  # type: ignore[method-assign]
-        self.eof_received = connection.eof_received  # type: ignore[method-assign]
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Release the connection: uvloop keeps methods of this object, and both keep the buffers of TLS."""
-        connection = self._connection
-        vars(self).clear()
-        connection.connection_lost(exc)
-
-    def get_buffer(self, sizehint: int) -> bytearray:
-        """Return where to read to."""
-        # uvloop's hint is how much has come that is not decrypted yet.
-        self._pending = sizehint
-        return self._buffer
-
-    def buffer_updated(self, nbytes: int) -> None:
-        """Pass on what was read."""
-        if self._pending - _LARGEST_RECORD > _MOST_OVERHEAD * nbytes and nbytes < len(self._buffer):
-            self._connection.abort()
-            return
-        self._connection.data_received(bytes(memoryview(self._buffer)[:nbytes]))
 
 
 def raw_answer(status: HTTPStatus, body: bytes) -> bytes:

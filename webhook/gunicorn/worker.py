@@ -7,6 +7,8 @@ What is overridden (gunicorn 27, ``workers/gasgi.py``), and the promise that eac
   HTTP gets an answer. It also ends what is overdue, and waits a moment until a new worker knows the cluster.
 - ``_shutdown``: after SIGTERM the worker goes on accepting for a while, then takes what the kernel accepted
   for it, and finishes what was begun. gunicorn stops listening at once and resets what waits there.
+- ``init_signals``: a signal that comes while the worker starts is handled as soon as its event loop runs;
+  uvloop's own handlers would lose it. The arbiter blocks signals for the time from the fork until here.
 - ``handle_exit_signal``: readiness says so, and the main loop need not wait for its next turn.
 - ``handle_quit_signal``: Ctrl-C ends the process even while a thread waits for the API server.
 """
@@ -18,17 +20,22 @@ import errno
 import math
 import os
 import resource
+import signal
 import socket
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final
 
 from gunicorn.asgi.protocol import ASGIProtocol
 from gunicorn.workers.gasgi import ASGIWorker
 
-from webhook.gunicorn.protocol import BufferedReader, Connection, Stage, raw_answer, shown_address
+from webhook.gunicorn.protocol import Connection, Stage, raw_answer, shown_address
+from webhook.gunicorn.tls_reader import BufferedReader
 from webhook.telemetry.logs import LOGGER
 
 #: Seconds between two looks at the deadlines of connections; also of heartbeats.
@@ -53,6 +60,8 @@ _SHORTAGES: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.
 _READ_BYTES: Final = 16 * 1024
 #: First byte of a TLS connection: a record of type handshake (RFC 8446, section 5.1).
 _TLS_HANDSHAKE: Final = b"\x16"
+#: The signals that end a worker. They are blocked from before the fork until the worker handles them.
+END_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 #: What a client is told that does not speak TLS.
 _PLAIN_TEXT: Final = "this port speaks HTTPS only"
 
@@ -141,6 +150,28 @@ class Worker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
                     connection.deadline = min(connection.deadline, self._idle_deadline)
             self._sweep()
             await asyncio.sleep(_SHORT_TURN_S)
+
+    def init_signals(self) -> None:
+        """Handle signals in the event loop, from its first turn on."""
+        handlers = {
+            signal.SIGTERM: self.handle_exit_signal,
+            signal.SIGINT: self.handle_quit_signal,
+            signal.SIGQUIT: self.handle_quit_signal,
+            signal.SIGABRT: self.handle_abort_signal,
+            signal.SIGUSR1: self.handle_usr1_signal,
+            signal.SIGWINCH: self.handle_winch_signal,
+        }
+        for number in self.SIGNALS:
+            handler = handlers.get(number)
+            signal.signal(number, partial(self._handle_soon, handler) if handler else signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)
+
+    def _handle_soon(self, handler: Callable[[], None], number: int, _frame: FrameType | None) -> None:
+        if not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(handler)
+        elif number in (signal.SIGINT, signal.SIGQUIT):
+            # All was served already, and Ctrl-C does not wait for the rest.
+            os._exit(0)
 
     def handle_exit_signal(self) -> None:
         """Begin to drain (SIGTERM): from now on every answer closes its connection."""

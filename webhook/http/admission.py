@@ -2,7 +2,8 @@
 
 What is decided, and its JSON, is ``webhook.admission.respond``'s; this module only reads the request, waits
 for what the cache of the cluster does not have yet, tells log and metrics, and writes the answer. A review
-is computed in the event loop: it is short, and handing it to a thread costs more than it takes.
+is computed in the event loop: it is short, and handing it to a thread costs more than it takes. Most reviews
+are small and wait for nothing: ``at_once`` answers those without ASGI, and leaves the others to ``__call__``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -21,7 +23,16 @@ from policies.admission.admission_rules import rules_at_admission
 from webhook.admission.budget import Budget, Pace, usable_s
 from webhook.admission.respond import NotCachedError, Phase, Reply, respond
 from webhook.admission.review import ReviewError
-from webhook.http.body import BodyReader, ClientGoneError, Headers, Receive, RefusalError, Scope, Send
+from webhook.http.body import (
+    BodyReader,
+    ClientGoneError,
+    Headers,
+    Receive,
+    RefusalError,
+    Scope,
+    Send,
+    check_headers,
+)
 from webhook.http.problems import JSON, problem
 from webhook.telemetry.logs import LOGGER, Value
 
@@ -94,6 +105,22 @@ class AdmissionRoutes:
             await send(start)
             await send({"type": "http.response.body", "body": reply.body})
 
+    def at_once(self, phase: Phase, scope: Scope) -> Callable[[bytes], bytes | None] | None:
+        """Return what answers a review when its body has come; None where ``__call__`` must refuse it."""
+        try:
+            check_headers(self._checked(scope), self._limit)
+        except RefusalError:
+            return None
+        return partial(self._answer_at_once, phase, scope)
+
+    def _answer_at_once(self, phase: Phase, scope: Scope, body: bytes) -> bytes | None:
+        """Return the answer to a review; None where it must wait, or is none of 200."""
+        query, started = scope["query_string"].decode("latin-1"), scope["evenkeel.arrived"]
+        try:
+            return self._decided(_Request(body, phase, query, started), may_wait=True).body
+        except Exception:  # noqa: BLE001  # whatever it is, __call__ meets it again and says it
+            return None
+
     def _checked(self, scope: Scope) -> Headers:
         """Return the headers of a request that may be answered.
 
@@ -134,12 +161,7 @@ class AdmissionRoutes:
         return self._review(request, waited=True)
 
     def _review(self, request: _Request, *, may_wait: bool = False, waited: bool = False) -> Reply:
-        """Return the answer to a review, and note it for ``settle``.
-
-        Args:
-            request: What is asked.
-            may_wait: Whether the answer may come later.
-            waited: Whether it does.
+        """Return the answer to a review; the arguments are those of ``_decided``.
 
         Raises:
             NotCachedError: The answer may come later, and should.
@@ -147,24 +169,34 @@ class AdmissionRoutes:
                 Retry-After: the API server would repeat the call until its timeout instead of applying
                 failurePolicy.
         """
-        body, phase, query, started = request
-        began = time.perf_counter()
         try:
-            context = self._state.usable_context()
-            budget = rules_budget = None
-            if phase is Phase.VALIDATE and context.cluster is not None:
-                budget = Budget(self._pace, query=query, started=started)
-                rules_budget = Budget(self._rules_pace, query=query, started=started)
-            reply = respond(body, phase, context, budget=budget, rules_budget=rules_budget, may_wait=may_wait)
+            return self._decided(request, may_wait=may_wait, waited=waited)
         except NotCachedError:
             raise
         except ReviewError as error:
             raise RefusalError(HTTPStatus.BAD_REQUEST, error.message, errors=error.errors) from error
         except Exception as error:
             # Whatever a hostile body found: this review fails, the worker goes on.
-            fields = {"uid": _uid(body), "phase": phase.value, "bytes": len(body)}
+            fields = {"uid": _uid(request.body), "phase": request.phase.value, "bytes": len(request.body)}
             LOGGER.exception("review_failed", extra={"fields": fields})
             raise RefusalError(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error, see the log") from error
+
+    def _decided(self, request: _Request, *, may_wait: bool, waited: bool = False) -> Reply:
+        """Return the answer to a review, and note it for ``settle``.
+
+        Args:
+            request: What is asked.
+            may_wait: Whether the answer may come later.
+            waited: Whether it does.
+        """
+        body, phase, query, started = request
+        began = time.perf_counter()
+        context = self._state.usable_context()
+        budget = rules_budget = None
+        if phase is Phase.VALIDATE and context.cluster is not None:
+            budget = Budget(self._pace, query=query, started=started)
+            rules_budget = Budget(self._rules_pace, query=query, started=started)
+        reply = respond(body, phase, context, budget=budget, rules_budget=rules_budget, may_wait=may_wait)
         seconds = time.perf_counter() - began
         if waited:
             reply = reply._replace(waited_s=time.monotonic() - started - seconds)
@@ -212,7 +244,7 @@ def _fields(reply: Reply, phase: Phase, seconds: float) -> dict[str, Value]:
     """Return what the log line of a review tells, leaving out what is empty."""
     fields: dict[str, Value] = {
         "uid": reply.uid,
-        "phase": phase.value,
+        "phase": str(phase),
         "op": reply.operation,
         "kind": reply.kind,
         "ns": reply.namespace,
@@ -228,12 +260,13 @@ def _fields(reply: Reply, phase: Phase, seconds: float) -> dict[str, Value]:
         fields["injected"] = reply.injected
     if reply.dry_run:
         fields["dry_run"] = True
-    return fields | _cluster_fields(reply) | {"ms": round(seconds * 1000, 3)}
+    _add_cluster_fields(fields, reply)
+    fields["ms"] = round(seconds * 1000, 3)
+    return fields
 
 
-def _cluster_fields(reply: Reply) -> dict[str, Value]:
-    """Return what the log line of a review tells of what the cluster had to do with it."""
-    fields: dict[str, Value] = {}
+def _add_cluster_fields(fields: dict[str, Value], reply: Reply) -> None:
+    """Add what the log line of a review tells of what the cluster had to do with it."""
     if reply.missed:
         fields["cluster"] = "not-cached"
     if reply.waited_s is not None:
@@ -246,4 +279,3 @@ def _cluster_fields(reply: Reply) -> dict[str, Value]:
         fields["node_rules"] = "skipped"
     elif reply.rules_s is not None:
         fields["node_rules_ms"] = round(reply.rules_s * 1000, 3)
-    return fields

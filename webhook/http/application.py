@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from functools import partial
 
 from webhook.http.admission import PHASES, AdmissionRoutes
 from webhook.http.body import Receive, Scope, Send
@@ -19,6 +20,10 @@ class HttpApplication:
         self._admission = AdmissionRoutes(state)
         self._pages = Pages(state, create_app(state))
         self._routes = dict.fromkeys(PHASES, self._admission)
+        #: By path, what may answer a review as soon as it has come.
+        self.at_once = {
+            path.encode(): partial(self._admission.at_once, phase) for path, phase in PHASES.items()
+        }
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Answer one request."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -37,8 +37,12 @@ class Output:
     file: str = ""
 
 
-def parse_outputs(texts: Iterable[str]) -> tuple[Output, ...]:
+def parse_outputs(texts: Iterable[str], formats: Collection[str] = FORMATS) -> tuple[Output, ...]:
     """Read ``FORMAT`` and ``FORMAT=FILE``; without any, text is printed.
+
+    Args:
+        texts: As the command line has them.
+        formats: The formats that there are.
 
     Raises:
         UsageError: An unknown format, a file twice, or two formats for standard output.
@@ -50,9 +54,9 @@ def parse_outputs(texts: Iterable[str]) -> tuple[Output, ...]:
     for text in texts:
         form, _, file = text.partition("=")
         outputs.append(output := Output(form, file))
-        if output.form not in FORMATS:
+        if output.form not in formats:
             raise UsageError(
-                f"--format: Unsupported value: {shown(output.form)}: supported values: {', '.join(FORMATS)}"
+                f"--format: Unsupported value: {shown(output.form)}: supported values: {', '.join(formats)}"
             )
         if text.endswith("="):
             raise UsageError(

@@ -57,9 +57,11 @@ class LintOutcome:
         result: The findings.
         skipped: What was skipped and why.
         problems: What cannot be read.
+        loaded: The objects that were read.
     """
 
     result: LintResult = field(default_factory=LintResult)
+    loaded: LoadedManifests = field(default_factory=LoadedManifests)
     skipped: list[Skipped] = field(default_factory=list)
     problems: list[Finding] = field(default_factory=list)
 
@@ -73,7 +75,7 @@ def lint_texts(texts: Iterable[Text], job: LintJob, show: Callable[[float], None
         show: Called now and then with the share of the work that is done, from 0 to 1.
     """
     outcome = LintOutcome()
-    loaded = _read([part for text in texts for part in pieces(text)], job, outcome, show)
+    loaded = outcome.loaded = _read([part for text in texts for part in pieces(text)], job, outcome, show)
     outcome.result = lint_loaded(
         loaded,
         loaded.repository,

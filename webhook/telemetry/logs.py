@@ -181,12 +181,14 @@ def set_up(events: EventLog, level: LogLevel) -> None:
 def _text_line(now: float, level: str, event: str, fields: dict[str, Value]) -> bytes:
     line = f"{_timestamp(now)} {level} {event}"
     for key, value in fields.items():
-        if isinstance(value, str) and not _PLAIN(value):
+        if not isinstance(value, str):
+            line += f" {key}={str(value).lower() if isinstance(value, bool) else value}"
+        elif _PLAIN(value):
+            line += f" {key}={value}"
+        else:
             quoted = json.dumps(_shortened(key, value))
             # DEL is the one control character that JSON leaves as it is.
             line += f" {key}=" + quoted.replace("\x7f", "\\u007f")
-        else:
-            line += f" {key}={str(value).lower() if isinstance(value, bool) else value}"
     return f"{line}\n".encode("ascii")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from policies.placement.recovery import Outcome
+from policies.placement.recovery import PodOutcome
 from tests.builders import a_constraint
 from tests.policies.placement.what_ifs import (
     LOSE_A,
@@ -48,7 +48,7 @@ def test_what_nothing_replaces() -> None:
     ]
     result, cluster = try_out(objects, LOSE_A)
 
-    assert (3, 0) == (result.recovery.count(Outcome.NOT_RECREATED), cluster.pod_count)
+    assert (3, 0) == (result.recovery.count(PodOutcome.NOT_RECREATED), cluster.pod_count)
 
 
 def test_a_pod_that_nothing_can_prepare() -> None:
@@ -57,7 +57,7 @@ def test_a_pod_that_nothing_can_prepare() -> None:
     broken["spec"]["topologySpreadConstraints"] = [a_constraint(maxSkew=0)]
     result, _ = try_out([*NODES, broken], LOSE_A)
 
-    assert [Outcome.NOT_TRIED] == [entry.outcome for entry in result.recovery.displaced]
+    assert [PodOutcome.NOT_TRIED] == [entry.outcome for entry in result.recovery.displaced]
 
 
 def test_more_others_than_are_tried() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from policies.model.taints import Taint
 from policies.placement.actions import Action, AddNodes, CordonNode, DrainNode, LoseDomain, TaintNode
-from policies.placement.recovery import Outcome
+from policies.placement.recovery import PodOutcome
 from policies.placement.what_if import ActionError
 from tests.builders import a_constraint
 from tests.policies.placement.clusters import ZONE_KEY, a_node
@@ -127,6 +127,6 @@ def test_whatever_happens(
     assert {pod[:3] for pod in after - (before - moved)} == placed
     assert not {node for *_, node in placed} & closed
     assert all(entry.workload is not None or known for entry in displaced if entry.step)
-    counts = {outcome: recovery.count(outcome) for outcome in Outcome}
+    counts = {outcome: recovery.count(outcome) for outcome in PodOutcome}
     assert sum(counts.values()) == len(displaced)
     assert sorted(displaced, key=lambda entry: -entry.priority) == list(displaced)

@@ -14,8 +14,10 @@ import pytest
 import yaml
 
 from policies.config.context import AdmissionContext
+from policies.model.deletion_facts import DELETION_COST_ANNOTATION
 from policies.placement.scheduling_queue import PLAIN, queue_replicas
 from tests.builders import a_constraint, a_pod, a_workload
+from tests.policies.placement.rollouts import running
 from tests.policies.reports.verdicts import a_node, on
 from tests.policies.scheduler.clusters import an_index
 from webhook.cli import simulate
@@ -37,7 +39,9 @@ def folder(tmp_path: Path) -> Path:
     }
     (tmp_path / "cluster.json").write_text(json.dumps(cluster))
     (tmp_path / "empty.json").write_text(json.dumps({"kind": "List", "items": nodes}))
-    for name, obj in (("web", web), ("broken", broken), ("pod", POD)):
+    roll = a_workload(spec={"topologySpreadConstraints": [a_constraint()]})
+    roll["spec"]["replicas"] = 2
+    for name, obj in (("web", web), ("broken", broken), ("pod", POD), ("roll", roll)):
         (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(obj))
     return tmp_path
 
@@ -70,6 +74,17 @@ def _simulate(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.C
         pytest.param(["-f", "web.yaml", "--lose", "zone"], 2, "", "--lose", id="2: no domain"),
         pytest.param(["--jsonl", "--cordon", "n1"], 2, "", "--jsonl", id="2: an action and a stream"),
         pytest.param([], 2, "", "--file", id="2: nothing"),
+        pytest.param(
+            ["-f", "roll.yaml", "--rollout", "--cluster", "empty.json"], 1, "deadlocks", "", id="1: deadlock"
+        ),
+        pytest.param(
+            ["-f", "web.yaml", "--scale", "1", "--cluster", "empty.json"], 0, "from 2 to 1", "", id="0: scale"
+        ),
+        pytest.param(["-f", "web.yaml", "--scale", "9"], 1, "pending", "", id="1: a scale too far"),
+        pytest.param(["-f", "pod.yaml", "--rollout"], 2, "", "pod.yaml:2: kind", id="2: a Pod"),
+        pytest.param(["-f", "web.yaml", "--rollout", "--scale", "1"], 2, "", "--scale", id="2: both"),
+        pytest.param(["-f", "web.yaml", "--scale", "1", "--runs", "2"], 2, "", "--runs", id="2: runs"),
+        pytest.param(["-f", "web.yaml", "--scale", "2001"], 2, "", "--scale", id="2: too many"),
     ],
 )
 def test_exit_codes(folder: Path, arguments: list[str], code: int, stdout: str, stderr: str) -> None:
@@ -119,6 +134,21 @@ def test_lines(folder: Path, lines: list[object], code: int, expected: list[list
         [step.get("node") for step in answer["steps"]] if "steps" in answer else None for answer in answers
     ]
     assert all({"error", "details"} == answer.keys() for answer in answers if "steps" not in answer)
+
+
+def test_deletion_costs(folder: Path) -> None:
+    """What a snapshot says of pods decides which goes, by name of the object, too."""
+    cluster = json.loads((folder / "empty.json").read_text())
+    pods = running("r1", n1=1, n2=1)
+    pods[0]["metadata"]["annotations"] = {DELETION_COST_ANNOTATION: "1"}
+    cluster["items"] += [*pods, a_workload()]
+    (folder / "costs.json").write_text(json.dumps(cluster))
+    done = _simulate(
+        folder, "deploy/web", "-n", "shop", "--cluster", "costs.json", "--scale", "1", "-o", "json"
+    )
+    likely = json.loads(done.stdout)["rollout"]["likely"]
+
+    assert ["web-r1-n2-0"] == [step["pod"] for step in likely["trace"]]
 
 
 def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:

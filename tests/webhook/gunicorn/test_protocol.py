@@ -19,6 +19,11 @@ THREADS = 2
 READ_TIMEOUT_S = 1.0
 
 HEAD = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+LENGTH = b"Content-Length: %d\r\n\r\n" % len(REVIEW)
+#: A review that is answered as soon as it has come, one that gunicorn gives to the application, and none.
+WHOLE = HEAD + LENGTH + REVIEW
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(REVIEW), REVIEW)
+BROKEN = HEAD + b"Content-Length: 2\r\n\r\n{}"
 
 
 @pytest.fixture(scope="module")
@@ -237,6 +242,57 @@ def test_pipelined_requests(server: Server) -> None:
         answer = read_all(sock)
 
     assert 3 == answer.count(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param([WHOLE], id="in one piece"),
+        pytest.param([WHOLE[:30], WHOLE[30:]], id="in 2 pieces of the head"),
+        pytest.param([WHOLE[:-50], WHOLE[-50:-1], WHOLE[-1:]], id="in 3 pieces of the body"),
+        pytest.param([WHOLE + WHOLE[:30], WHOLE[30:]], id="before a half of the next one"),
+        pytest.param([WHOLE, CHUNKED, WHOLE], id="before and after one that gunicorn answers"),
+        pytest.param([WHOLE + CHUNKED + WHOLE], id="together with one that gunicorn answers"),
+        pytest.param([WHOLE, BROKEN, WHOLE], id="before and after one that is refused"),
+        pytest.param([WHOLE + BROKEN + WHOLE], id="together with one that is refused"),
+    ],
+)
+def test_reviews_are_answered_in_order(parsing: Server, parts: list[bytes]) -> None:
+    """However a review comes, and whoever answers it, its answer is the same and comes in its turn."""
+    sent = b"".join(parts)
+    with parsing.tls() as sock:
+        for part in parts:
+            sock.sendall(part)
+            time.sleep(0.05)
+        sock.sendall(b"GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n")
+        received = read_all(sock)
+    answers = [answer.partition(b"\r\n\r\n") for answer in received.split(b"HTTP/1.1 ")[1:]]
+
+    kinds = sorted((WHOLE, CHUNKED, BROKEN), key=len)
+    expected = []
+    while sent:
+        kind = next(kind for kind in kinds if sent.startswith(kind))
+        expected.append(b"400" if kind is BROKEN else b"200")
+        sent = sent[len(kind) :]
+    assert [*expected, b"200"] == [head[:3] for head, _, _ in answers]
+    assert 1 == len({body for head, _, body in answers[:-1] if head.startswith(b"200")})
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        pytest.param(HEAD.replace(b"/1.1", b"/1.0"), id="HTTP/1.0"),
+        pytest.param(HEAD + b"Connection: close\r\n", id="Connection: close"),
+    ],
+)
+def test_reviews_of_clients_that_want_no_connection(parsing: Server, head: bytes) -> None:
+    """A client that says so gets the answer, and the end of the connection with it."""
+    with parsing.tls() as sock:
+        sock.sendall(head + LENGTH + REVIEW)
+        answer = read_all(sock)
+
+    assert answer.startswith((b"HTTP/1.1 200 ", b"HTTP/1.0 200 "))
+    assert b"\r\nConnection: close\r\n" in answer
 
 
 def test_plain_http_gets_a_readable_answer(server: Server) -> None:

@@ -1,4 +1,4 @@
-"""Workers share connections, and one that is stuck is ended."""
+"""Workers share connections, obey signals from their first moment on, and end when they are stuck."""
 
 from __future__ import annotations
 
@@ -9,7 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.webhook.running import eventually, serving
+from tests.webhook.running import PATIENCE_S, eventually, serving
+
+#: Sends SIGTERM to each new worker in the moment in which it is forked.
+_AT_FORK = """
+import os, signal
+os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.SIGTERM))
+"""
+
+#: Sends SIGTERM to each new worker just before its event loop runs.
+_AT_BEGIN = """
+import os, signal
+from webhook.http.state import ServerState
+ServerState.begin = lambda state: os.kill(os.getpid(), signal.SIGTERM)
+"""
+
+_RUN = "from webhook.cli.main import run; run()"
 
 
 def sockets(process: int) -> int:
@@ -37,10 +52,36 @@ def test_connections_that_come_at_once_are_shared(tmp_path: Path) -> None:
 def test_a_stuck_worker_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker whose main loop gives no sign of life is killed, and another takes its place."""
     patient = "import webhook.gunicorn.application as application; application._HEARTBEAT_S = 2; "
-    monkeypatch.setattr("tests.webhook.running._RUN", patient + "from webhook.cli.main import run; run()")
+    monkeypatch.setattr("tests.webhook.running._RUN", patient + _RUN)
     with serving(tmp_path) as server:
         (stuck,) = server.workers()
         os.kill(stuck, signal.SIGSTOP)
         eventually(lambda: server.workers() and stuck not in server.workers())
 
         assert 200 == server.review().status
+
+
+@pytest.mark.parametrize("early", [_AT_FORK, _AT_BEGIN], ids=["at the fork", "before the loop runs"])
+def test_sigterm_while_a_worker_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, early: str) -> None:
+    """A worker drains also if SIGTERM comes before it serves."""
+    monkeypatch.setattr("tests.webhook.running._RUN", early + _RUN)
+    with serving(tmp_path, "--drain-s=1") as server:
+        eventually(lambda: server.lines("draining"))
+
+
+def test_no_signal_stays_blocked(tmp_path: Path) -> None:
+    """Threads of the server and of its workers get signals, so what they start gets them, too."""
+    with serving(tmp_path) as server:
+        blocked = {pid: _blocked(pid) for pid in (server.process.pid, *server.workers())}
+        server.process.send_signal(signal.SIGTERM)
+        code = server.process.wait(PATIENCE_S)
+
+    assert {0} == set().union(*blocked.values())
+    assert len(blocked) == 2
+    assert code == 0
+
+
+def _blocked(process: int) -> set[int]:
+    """Return the masks of blocked signals of all threads of a process."""
+    texts = [path.read_text() for path in Path(f"/proc/{process}/task").glob("*/status")]
+    return {int(line.split()[1], 16) for text in texts for line in text.splitlines() if "SigBlk" in line}

@@ -21,6 +21,7 @@ from tests.certs.builders import CA
 from tests.policies.config.contexts import a_context, defaults
 from tests.policies.placement.clusters import two_full_zones
 from tests.webhook.running import REVIEW, review_of
+from webhook.admission.respond import Phase
 from webhook.http.admission import LONGEST_WAIT_S, MOST_WAITING, AdmissionRoutes
 from webhook.http.state import ServerState
 from webhook.settings import LogFormat, LogLevel, Settings
@@ -62,18 +63,31 @@ class Caller:
         """Answer one request, whose body comes in parts."""
         return asyncio.run(self.answer(*parts, path=path, **scope))
 
-    async def answer(self, *parts: bytes, path: str = "/validate", **scope: Any) -> Any:
+    def at_once(self, body: bytes, phase: Phase = Phase.VALIDATE, **scope: Any) -> bytes | None:
+        """Answer one review as the server does first; None if it must ask in the other way."""
+
+        async def answer() -> bytes | None:
+            found = self.routes.at_once(phase, self._scope(body, **scope))
+            answered = found(body) if found else None
+            await asyncio.sleep(0)
+            return answered
+
+        return asyncio.run(answer())
+
+    @staticmethod
+    def _scope(*parts: bytes, **scope: Any) -> dict[str, Any]:
         headers = {"content-type": "application/json", "content-length": str(len(b"".join(parts)))}
         headers |= scope.pop("headers", {})
-        whole = {
+        return {
             "method": "POST",
-            "path": path,
             "query_string": b"",
             "extensions": {},
             "evenkeel.arrived": time.monotonic(),
             **scope,
             "headers": [(name.encode(), value.encode()) for name, value in headers.items() if value],
         }
+
+    async def answer(self, *parts: bytes, path: str = "/validate", **scope: Any) -> Any:
         sent: list[dict[str, Any]] = []
         coming = list(parts)
 
@@ -85,7 +99,7 @@ class Caller:
         async def send(message: dict[str, Any]) -> None:
             sent.append(message)
 
-        await self.routes(whole, receive, send)
+        await self.routes(self._scope(*parts, path=path, **scope), receive, send)
         # The event loop counts and logs reviews after its turn.
         await asyncio.sleep(0)
         if not sent:
@@ -200,6 +214,33 @@ def test_a_review_is_counted_and_logged(caller: Caller) -> None:
     )
 
 
+def test_a_review_is_answered_at_once(caller: Caller) -> None:
+    """What needs no waiting is answered without ASGI: the same, counted and logged once."""
+    answer = caller.at_once(REVIEW)
+    [line] = caller.log()
+
+    assert answer is not None
+    assert caller.call(REVIEW) == json.loads(answer)
+    assert " info review_ignored uid=6b1f phase=validate " in line
+    labels = {"phase": "validate", "verdict": "ignored"}
+    assert 2 == caller.registry.get_sample_value("evenkeel_admission_requests_total", labels)
+
+
+@pytest.mark.parametrize(
+    ("body", "scope"),
+    [
+        pytest.param(b"{}", {}, id="no review"),
+        pytest.param(REVIEW, {"headers": {"content-type": "text/plain"}}, id="text"),
+        pytest.param(REVIEW + b" " * LIMIT, {}, id="above the limit"),
+    ],
+)
+def test_errors_are_left_to_asgi(caller: Caller, body: bytes, scope: dict[str, Any]) -> None:
+    """What is no answer is neither counted nor logged before it is one."""
+    assert caller.at_once(body, **scope) is None
+    caller.call(REVIEW)
+    assert 1 == len(caller.log())
+
+
 @pytest.fixture
 def foresighted() -> Iterator[Caller]:
     """An app that knows a cluster on which ``UNFIT`` does not fit."""
@@ -268,6 +309,15 @@ def following() -> Iterator[tuple[Caller, ClusterIndex]]:
     made.close()
 
 
+def test_waiting_is_left_to_asgi(following: tuple[Caller, ClusterIndex]) -> None:
+    """A review that needs what is not there yet is not answered at once."""
+    caller, cluster = following
+
+    assert caller.at_once(FIRST_POD, Phase.MUTATE) is None
+    cluster.apply(REPLICA_SET)
+    assert caller.at_once(FIRST_POD, Phase.MUTATE) is not None
+
+
 def test_a_review_waits_for_the_cache(following: tuple[Caller, ClusterIndex]) -> None:
     """It is answered when the ReplicaSet is there, and the log says how long it took; others go first."""
     caller, cluster = following
@@ -314,5 +364,7 @@ def test_client_certificate(caller: Caller, extensions: dict[str, Any], status: 
     """With --client-ca, who shows no certificate gets no review."""
     caller.routes._needs_certificate = True
     caller.call(REVIEW, extensions=extensions)
+    answer = caller.at_once(REVIEW, extensions=extensions)
 
     assert status == caller.status
+    assert (status == 200) is (answer is not None)

@@ -14,6 +14,7 @@ from werkzeug.test import TestResponse
 
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
 from tests.policies.config.contexts import a_context, defaults
+from tests.policies.placement.rollouts import a_deployment
 from tests.policies.reports.explanations import UNEVEN
 from tests.policies.reports.verdicts import HOSTNAME, a_node, on
 from tests.webhook.http.client import a_client
@@ -114,6 +115,8 @@ SIMULATED = [
         },
         id="actions",
     ),
+    pytest.param({"workload": a_deployment(2, a_constraint(minDomains=9)), "rollout": True}, id="a rollout"),
+    pytest.param({"workload": a_deployment(2), "scale": 9, "rollout": None, "seed": 1}, id="a scale"),
 ]
 #: A request that each route refuses.
 REFUSED: dict[str, Any] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
@@ -14,13 +15,17 @@ from policies.manifests.fields import (
     FieldPath,
     forbidden,
     invalid_value,
+    object_items,
     unsupported_value,
     wrong_type,
 )
+from policies.model.deletion_facts import read_known_pod
 from policies.placement.actions import Action
 from policies.placement.placement import PlacementError
 from policies.placement.pod_objects import PodObjects
 from policies.placement.recovery import MOST_OTHERS
+from policies.placement.rollout import MOST_REPLICAS, RolloutSettings
+from policies.placement.rollout_suggestions import SimulatedRollout, roll_out
 from policies.placement.scheduling_queue import (
     MOST_PODS,
     PlannedActions,
@@ -52,6 +57,8 @@ MOST_SEED: Final = 2**53 - 1
 #: some seconds on a machine that does nothing else, which is less than the timeout of a request.
 MOST_WORK: Final = 10_000_000
 POD_COST: Final = 1_000
+#: How often each replica of a rollout is scheduled as a rule: of the old revision, and in three courses.
+COURSES: Final = 4
 
 #: The rule that a request breaks with a number that is too small or too large.
 NUMBER_OUT_OF_RANGE: Final = "number-out-of-range"
@@ -67,6 +74,8 @@ _SEED = FieldPath(("seed",))
 _RUNS = FieldPath(("runs",))
 _ACTIONS = FieldPath(("actions",))
 _NODES_TO_SCORE = FieldPath(("nodesToScore",))
+_ROLLOUT = FieldPath(("rollout",))
+_SCALE = FieldPath(("scale",))
 
 
 class SimulateBody(ContextBody, TypedDict):
@@ -84,6 +93,8 @@ class SimulateBody(ContextBody, TypedDict):
             left out, all nodes are looked at.
         actions: What happens to nodes first, in this order. Displaced pods are then scheduled again, the
             highest priority first, and after them the pods of the request.
+        rollout: Whether the workload is rolled out, as the new revision of what runs in the cluster.
+        scale: To how many replicas the workload is scaled, from those that run.
     """
 
     queue: NotRequired[Annotated[list[dict[str, Any]], Keywords(maxItems=MOST_PODS)] | None]
@@ -93,6 +104,8 @@ class SimulateBody(ContextBody, TypedDict):
     runs: NotRequired[Annotated[int, Keywords(minimum=1, maximum=MOST_WORK)] | None]
     nodesToScore: NotRequired[Literal["adaptive"] | Annotated[int, Keywords(minimum=1, maximum=100)] | None]
     actions: NotRequired[Annotated[list[ActionBody], Keywords(maxItems=MOST_ACTIONS)] | None]
+    rollout: NotRequired[bool | None]
+    scale: NotRequired[Annotated[int, Keywords(minimum=0, maximum=MOST_REPLICAS)] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +119,7 @@ class SimulateRequest:
         settings: How they are scheduled.
         actions: What happens to nodes first.
         running: The pods of the request's cluster, where actions may displace them; None for the server's.
+        rollout: How the workload is rolled out or scaled; None if replicas are scheduled.
         context: What the pods are placed by.
         errors: What is wrong with the request, except for the pods and the workload.
     """
@@ -116,6 +130,7 @@ class SimulateRequest:
     settings: SimulationSettings
     actions: tuple[Action, ...] = ()
     running: PodObjects | None = None
+    rollout: RolloutSettings | None = None
     context: RequestContext
     errors: tuple[FieldError, ...] = ()
 
@@ -143,17 +158,19 @@ class SimulateRequest:
             found.add(
                 invalid_value(_QUEUE, len(queue), f"must have at most {MOST_PODS} pods", NUMBER_OUT_OF_RANGE)
             )
+        seed = _number(request.get("seed"), _SEED, found, most=MOST_SEED)
         return cls(
             queue=None if raw_queue is None else queue,
             workload=filled_in(found.mapping(raw_workload, _WORKLOAD)),
             replicas=_number(request.get("replicas"), _REPLICAS, found, most=MOST_PODS),
             settings=SimulationSettings(
-                seed=_number(request.get("seed"), _SEED, found, most=MOST_SEED),
+                seed=seed,
                 runs=_number(request.get("runs"), _RUNS, found, least=1, most=MOST_WORK),
                 percentage=_percentage(request.get("nodesToScore"), found),
             ),
             actions=read_actions(request.get("actions"), _ACTIONS, found),
             running=None if request.get("cluster") is None else running,
+            rollout=_rollout(request, seed, found),
             context=RequestContext.read(request, found, running if has_actions else lambda _obj: None),
             errors=tuple(found.errors),
         )
@@ -212,6 +229,30 @@ class SimulateRequest:
         """Return how many pods may be scheduled each time."""
         return MOST_WORK // (nodes + POD_COST) // (self.settings.runs or 1)
 
+    def roll_out(self, server: AdmissionContext, settings: RolloutSettings) -> SimulatedRollout:
+        """Return what becomes of the workload.
+
+        Args:
+            server: What holds where the request leaves something out.
+            settings: How it is rolled out or scaled.
+
+        Raises:
+            RequestError: The request cannot be answered; holds every error.
+        """
+        errors = [*self.errors, *self.context.missing(server)]
+        context = self.context.over(server)
+        nodes = 0 if context.cluster is None else context.cluster.node_count
+        most = min(MOST_WORK // (nodes + POD_COST) // COURSES, MOST_REPLICAS)
+        if (settings.scale or 0) > most:
+            text = f"must be from 0 to {most:,} with {nodes:,} nodes"
+            errors.append(invalid_value(_SCALE, settings.scale, text, NUMBER_OUT_OF_RANGE))
+        if not errors:
+            try:
+                return roll_out(self.workload, context, replace(settings, most=most), tolerated=SCORED_RULES)
+            except PlacementError as error:
+                errors += (replace(entry, path=_WORKLOAD + entry.path) for entry in error.errors)
+        raise RequestError(tuple(errors))
+
     def _work_errors(self, pods: int, nodes: int) -> list[FieldError]:
         """Return what keeps a request from being answered in bounded time."""
         runs, most = self.settings.runs or 1, self._most_pods(nodes)
@@ -224,23 +265,31 @@ class SimulateRequest:
 
 
 def as_request(
-    workload: dict[str, Any], *, settings: SimulationSettings, replicas: int | None
+    workload: dict[str, Any],
+    *,
+    settings: SimulationSettings,
+    replicas: int | None,
+    is_rollout: bool = False,
+    scale: int | None = None,
 ) -> dict[str, Any]:
-    """Return the request for replicas of a workload, by which ``SimulateRequest`` reads the same."""
+    """Return the request about a workload, by which ``SimulateRequest`` reads the same."""
     percentage = ADAPTIVE_NODES if settings.percentage == ADAPTIVE else settings.percentage
+    # A server that does not know these fields yet takes requests without them.
+    rollout = {"rollout": True} if is_rollout else {} if scale is None else {"scale": scale}
     return {
         "workload": workload,
         "replicas": replicas,
         "seed": settings.seed,
         "runs": settings.runs,
         "nodesToScore": percentage,
+        **rollout,
     }
 
 
 def simulate_request(
     body: bytes, server: AdmissionContext, running: PodObjects | None = None
-) -> SimulatedQueue:
-    """Return what becomes of the pods of a request.
+) -> SimulatedQueue | SimulatedRollout:
+    """Return what becomes of the pods of a request, or of its workload.
 
     Args:
         body: The request, JSON.
@@ -251,6 +300,8 @@ def simulate_request(
         RequestError: The request cannot be answered; holds every error.
     """
     request = SimulateRequest.parse(body)
+    if request.rollout is not None:
+        return request.roll_out(server, request.rollout)
     queue, settings = request.prepare(server), request.settings
     planned, choose = request.planned(queue, server, running), tie_breaker(settings.used_seed)
     try:
@@ -262,6 +313,33 @@ def simulate_request(
 def tie_breaker(seed: int | None) -> TieBreaker:
     """Return what chooses among nodes with the same total: at random, or the first without a seed."""
     return first_by_name if seed is None else random.Random(seed).choice  # noqa: S311  # no secret
+
+
+def _rollout(request: dict[str, Any], seed: int | None, found: ErrorList) -> RolloutSettings | None:
+    """Read how a workload is rolled out or scaled; None if neither is requested."""
+    scale = _number(request.get("scale"), _SCALE, found, most=MOST_REPLICAS)
+    is_rollout = request.get("rollout")
+    if not isinstance(is_rollout, bool | None):
+        found.add(wrong_type(_ROLLOUT, "a boolean", is_rollout))
+        is_rollout = None
+    if not is_rollout and request.get("scale") is None:
+        return None
+    name = "rollout" if is_rollout else "scale"
+    others = ("queue", "replicas", "runs", "nodesToScore", "actions", *(("scale",) if is_rollout else ()))
+    found.extend(
+        forbidden(FieldPath((other,)), f"must not be set together with {name}", FIELDS_EXCLUDE)
+        for other in others
+        if request.get(other) is not None
+    )
+    cluster = request.get("cluster")
+    pods = dict(map(read_known_pod, _raw_pods(cluster))) if isinstance(cluster, dict) else {}
+    return RolloutSettings(scale=scale, known=pods, choose=tie_breaker(seed), seed=seed)
+
+
+def _raw_pods(cluster: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the pods of a request's cluster: its list of pods, or those among its items."""
+    yield from object_items(cluster.get("pods"))
+    yield from (obj for obj in object_items(cluster.get("items")) if obj.get("kind") == "Pod")
 
 
 def _percentage(raw: object, found: ErrorList) -> int | None:

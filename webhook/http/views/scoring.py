@@ -12,11 +12,10 @@ from policies.reports import (
     explain_text,
     score_json,
     score_table,
-    simulate_json,
-    simulate_text,
 )
 from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
 from webhook.http.api import ApiCall, ApiReply
+from webhook.http.scoring import simulated
 from webhook.http.scoring.place import judge_request, place_for_scores
 from webhook.http.scoring.screen import FEASIBLE_NODES, PENDING_PODS
 from webhook.http.scoring.simulate_request import simulate_request
@@ -37,13 +36,13 @@ def explain(call: ApiCall) -> ApiReply:
 
 
 def simulate(call: ApiCall) -> ApiReply:
-    """Schedule pods one after another, each bound before the next."""
+    """Schedule pods one after another, each bound before the next; or roll a workload out, or scale it."""
     found, screen = simulate_request(call.body, call.context), call.screen
     return ApiReply(
-        simulate_json.render(found)
+        simulated.render_json(found)
         if screen is None
-        else simulate_text.render(found, width=screen.columns, color=screen.color),
-        {"nodes": found.queue.cluster.node_count, "pods": len(found.queue.pods), "pending": found.pending},
+        else simulated.render_text(found, width=screen.columns, color=screen.color),
+        simulated.counts(found),
         {PENDING_PODS: str(found.pending)},
     )
 

@@ -8,13 +8,23 @@ import orjson
 import pytest
 
 from policies.config.context import AdmissionContext
+from policies.model.deletion_facts import DELETION_COST_ANNOTATION
+from policies.placement.rollout import MOST_REPLICAS
 from policies.placement.scheduling_queue import MOST_PODS, SimulationSettings
-from policies.reports import simulate_json
 from policies.scheduler.node_sampling import ADAPTIVE
 from tests.builders import a_pod, a_workload
+from tests.policies.placement.rollouts import a_deployment, running
 from tests.policies.reports.verdicts import a_node, an_index
 from tests.recorded import recorded_sequences
-from webhook.http.scoring.simulate_request import SimulateRequest, as_request, simulate_request
+from webhook.http.scoring import simulated
+from webhook.http.scoring.simulate_request import (
+    COURSES,
+    MOST_WORK,
+    POD_COST,
+    SimulateRequest,
+    as_request,
+    simulate_request,
+)
 from webhook.json_request import RequestError
 
 #: A server without anything.
@@ -33,7 +43,7 @@ LISTS: Final = (
 
 def _answer(request: dict[str, Any], server: AdmissionContext = SERVER) -> dict[str, Any]:
     answer: dict[str, Any] = orjson.loads(
-        simulate_json.render(simulate_request(orjson.dumps(request), server))
+        simulated.render_json(simulate_request(orjson.dumps(request), server))
     )
     return answer
 
@@ -86,6 +96,19 @@ CLUSTER: Final = {"nodes": [a_node("n1", "a"), a_node("n2", "b")]}
             ["actions[0].lose.value", "actions[1].add.like", "actions[2].drain"],
             id="what the cluster does not have",
         ),
+        pytest.param({"queue": [], "rollout": True}, ["queue"], id="a queue that is rolled out"),
+        pytest.param(
+            {"workload": a_workload(), "rollout": True, "scale": 1, "runs": 2, "replicas": 1},
+            ["replicas", "runs", "scale"],
+            id="fields that a rollout excludes",
+        ),
+        pytest.param({"workload": a_workload(), "rollout": 1, "scale": -1}, ["scale", "rollout"], id="types"),
+        pytest.param({"workload": a_workload("Job", "batch"), "scale": 1}, ["workload.kind"], id="a Job"),
+        pytest.param(
+            {"workload": a_deployment(MOST_REPLICAS + 1), "rollout": True},
+            ["workload.spec.replicas"],
+            id="too many to roll out",
+        ),
         pytest.param(
             {"queue": [], "cluster": {"nodes": [{}]}}, ["cluster.nodes[0].metadata.name"], id="cluster"
         ),
@@ -132,6 +155,41 @@ def test_nodes_to_score() -> None:
         sum("percentageOfNodesToScore" in entry for entry in answer["notLookedAt"])
         for answer in (every, some, half)
     ]
+
+
+def test_rollout() -> None:
+    """What a request says of pods decides which goes first; the fields of a simulation are there, too."""
+    old = running("old", n1=1, n2=1)
+    old[0]["metadata"]["annotations"] = {DELETION_COST_ANNOTATION: "9"}
+    cluster = CLUSTER | {"pods": old}
+    request = {"workload": a_deployment(2, unavailable=1, surge=0), "rollout": True}
+    listed = {"kind": "List", "items": [*CLUSTER["nodes"], *old]}
+    for given in (cluster, listed):
+        answer = _answer(request | {"cluster": given})
+        deleted = [step["pod"] for step in answer["rollout"]["likely"]["trace"] if not step["new"]]
+
+        assert ["web-old-n2-0", "web-old-n1-0"] == deleted
+        assert (2, 0, True) == (len(answer["steps"]), answer["pending"], answer["complete"])
+
+
+def test_too_many_for_the_nodes() -> None:
+    """How many replicas a rollout may have depends on the nodes."""
+    nodes = {"nodes": [a_node(f"n{number:04}", "a") for number in range(1_000)]}
+    most = MOST_WORK // (1_000 + POD_COST) // COURSES
+    with pytest.raises(RequestError) as caught:
+        _answer({"workload": a_deployment(1), "scale": most + 1, "cluster": nodes})
+
+    assert ["scale"] == [str(error.path) for error in caught.value.errors]
+    assert str(f"{most:,}") in str(caught.value)
+
+
+def test_scale() -> None:
+    """A scale is answered in the same fields; a seed makes the choices."""
+    request = {"workload": a_deployment(2), "scale": 9, "cluster": CLUSTER, "seed": 3}
+    first, second = _answer(request), _answer(request)
+
+    assert first == second
+    assert ("scale", 3, 7) == (first["rollout"]["kind"], first["seed"], len(first["steps"]))
 
 
 def test_runs() -> None:
@@ -186,6 +244,22 @@ def test_actions_within_the_work_of_a_request(monkeypatch: pytest.MonkeyPatch) -
     answer = _answer({"queue": [], "cluster": CLUSTER | {"pods": pods}, "actions": [{"drain": "n1"}]})
 
     assert (1, 1) == (answer["whatIf"]["recovered"], answer["whatIf"]["notTried"])
+
+
+@pytest.mark.parametrize(("is_rollout", "scale"), [(True, None), (False, 0), (False, 3)])
+def test_request_of_a_rollout(is_rollout: bool, scale: int | None) -> None:  # noqa: FBT001
+    """The same of a rollout or a scale."""
+    asked = as_request(
+        _two_replicas(),
+        settings=SimulationSettings(seed=1),
+        replicas=None,
+        is_rollout=is_rollout,
+        scale=scale,
+    )
+    request = SimulateRequest.parse(orjson.dumps(asked))
+
+    assert request.rollout is not None
+    assert ((), scale, 1) == (request.errors, request.rollout.scale, request.rollout.seed)
 
 
 def _two_replicas() -> dict[str, Any]:

@@ -1,0 +1,112 @@
+"""What a ReplicaSet's controller compares pods by when it deletes some, besides the nodes that they are on.
+
+Sources, Kubernetes 1.36: ``ActivePodsWithRanks`` (``pkg/controller/controller_utils.go``) and
+``GetDeletionCostFromPodAnnotations`` (``pkg/apis/core/helper/helpers.go``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+from policies.manifests.fields import member, object_items, text_member
+from policies.model.workload import DEFAULT_NAMESPACE
+
+#: The annotation with which a pod says how dear its deletion is.
+DELETION_COST_ANNOTATION: Final = "controller.kubernetes.io/pod-deletion-cost"
+#: What the annotation may hold, but for its size; anything else counts as 0.
+_COST: Final = re.compile(r"-\d{1,10}|0|[1-9]\d{0,9}", re.ASCII)
+#: The bounds of the annotation's value.
+_COSTS: Final = range(-(2**31), 2**31)
+#: The phases, those whose pods are deleted first in front.
+PHASES: Final = ("Pending", "Unknown", "Running")
+
+
+class DeletionFacts(NamedTuple):
+    """What is known of a pod of the cluster.
+
+    Attributes:
+        phase: The position of its phase in ``PHASES``.
+        ready: Whether its condition Ready is true.
+        cost: Its deletion cost.
+        ready_since: When it became ready, in seconds since 1970; 0 if it is not ready or does not say.
+        restarts: The most restarts of one of its containers, then of one of its sidecars.
+        created: When it was created, in seconds since 1970; 0 if it does not say.
+        uid: Its uid.
+    """
+
+    phase: int
+    ready: bool
+    cost: int
+    ready_since: float
+    restarts: tuple[int, int]
+    created: float
+    uid: str
+
+
+def read_deletion_facts(pod: Mapping[str, Any]) -> DeletionFacts:
+    """Read a pod of any shape; what is of the wrong type is read as absent."""
+    metadata, status = member(pod, "metadata"), member(pod, "status")
+    conditions = object_items(status.get("conditions"))
+    # A pod that was written by hand says nothing of it.
+    phase = text_member(status, "phase") or ("" if conditions else "Running")
+    ready = next((entry for entry in conditions if entry.get("type") == "Ready"), {})
+    is_ready = ready.get("status") == "True" if conditions else phase == "Running"
+    return DeletionFacts(
+        phase=PHASES.index(phase) if phase in PHASES else 0,
+        ready=is_ready,
+        cost=_cost(text_member(member(metadata, "annotations"), DELETION_COST_ANNOTATION)),
+        ready_since=_seconds(ready.get("lastTransitionTime")) if is_ready else 0.0,
+        restarts=_restarts(pod, status),
+        created=_seconds(metadata.get("creationTimestamp")),
+        uid=text_member(metadata, "uid"),
+    )
+
+
+def read_known_pod(obj: Mapping[str, Any]) -> tuple[tuple[str, str], DeletionFacts]:
+    """Return the namespace and name of a pod of any shape, and what is known of it."""
+    metadata = member(obj, "metadata")
+    name = text_member(metadata, "namespace") or DEFAULT_NAMESPACE, text_member(metadata, "name")
+    return name, read_deletion_facts(obj)
+
+
+def _cost(text: str) -> int:
+    """Return a deletion cost as Kubernetes reads it.
+
+    >>> [_cost(text) for text in ("-5", "0", "007", "+1", "5000000000")]
+    [-5, 0, 0, 0, 0]
+    """
+    cost = int(text) if _COST.fullmatch(text) else 0
+    return cost if cost in _COSTS else 0
+
+
+def _restarts(pod: Mapping[str, Any], status: Mapping[str, Any]) -> tuple[int, int]:
+    containers = object_items(member(pod, "spec").get("initContainers"))
+    sidecars = {entry.get("name") for entry in containers if entry.get("restartPolicy") == "Always"}
+    regular = max(_counts(status.get("containerStatuses")), default=(0, None))[0]
+    of_sidecars = (count for count, name in _counts(status.get("initContainerStatuses")) if name in sidecars)
+    return regular, max(of_sidecars, default=0)
+
+
+def _counts(statuses: object) -> Iterator[tuple[int, str]]:
+    for entry in object_items(statuses):
+        count = entry.get("restartCount")
+        if type(count) is int:
+            yield count, text_member(entry, "name")
+
+
+def _seconds(value: object) -> float:
+    """Return a time of the API in seconds since 1970; 0 for what is none.
+
+    >>> _seconds("1970-01-02T00:00:00Z"), _seconds("yesterday")
+    (86400.0, 0.0)
+    """
+    if not isinstance(value, str):
+        return 0.0
+    try:
+        when = datetime.fromisoformat(value)
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0

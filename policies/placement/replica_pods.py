@@ -1,0 +1,218 @@
+"""The pods of one workload while its controller creates and deletes them: what happens to each, in order.
+
+A deleted pod is gone at once, and a bound pod becomes ready when its controller has nothing else to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from policies.model.controller_labels import PLACEHOLDER
+from policies.placement.choices import Choices
+from policies.placement.victims import Replica, find_victims
+from policies.scheduler.binding import Step, schedule
+from policies.scheduler.domain_tally import DomainTally
+from policies.scheduler.index import POD, ClusterIndex
+from policies.scheduler.request import SchedulingRequest
+
+
+class PodAction(StrEnum):
+    """What happens to a pod."""
+
+    CREATED = "created"
+    SCHEDULED = "scheduled"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutStep:
+    """What happens to one pod.
+
+    Attributes:
+        action: What happens.
+        pod: The pod's name.
+        new: Whether it is of the new revision.
+        node: The node that it was bound to, or deleted from; None while it is pending.
+        decision: What the scheduler decides; None for a deletion.
+    """
+
+    action: PodAction
+    pod: str
+    new: bool
+    node: str | None = None
+    decision: Step | None = None
+
+
+class ReplicaPods:
+    """The pods of a workload, and the cluster that they are in.
+
+    Attributes:
+        cluster: A fork, which is changed.
+        tally: What the constraints of the new revision count.
+        steps: What has happened.
+        before: The pods of each domain at the start, for each constraint.
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterIndex,
+        requests: Mapping[str, SchedulingRequest],
+        new: str,
+        choices: Choices,
+        *,
+        running: Iterable[Replica] = (),
+        now: float = 0.0,
+    ) -> None:
+        """Start with the pods that run.
+
+        Args:
+            cluster: A fork.
+            requests: The pod of each revision that may be created.
+            new: The new revision.
+            choices: Makes the choices of scheduler and controllers.
+            running: The pods that there are; they are changed.
+            now: The time in seconds since 1970; 0 if unknown.
+        """
+        self.cluster, self.tally = cluster, DomainTally(requests[new], cluster)
+        self.steps: list[RolloutStep] = []
+        self._requests, self._new, self._choices, self._now = requests, new, choices, now
+        self._pods = {pod.name: pod for pod in running}
+        self._pending = {pod.name: pod for pod in self if pod.node is None}
+        # A pod of an old revision that is not ready is not expected to become it.
+        self._starting = {
+            pod.name: pod for pod in self if pod.node is not None and not pod.ready and pod.revision == new
+        }
+        #: Why the next pod of a revision would stay pending, until something changes.
+        self._stuck: dict[str, Step] = {}
+        self._numbers: dict[str, int] = {}
+        self._are_named = False
+        self.before = self.tally.counts()
+        #: Of each constraint its largest skew, after how many steps it was reached, and the counts then.
+        self.peaks = [(skew, 0, counts) for skew, counts in zip(self.tally.skews(), self.before, strict=True)]
+        choices.begin(self)
+
+    def __iter__(self) -> Iterator[Replica]:
+        return iter(self._pods.values())
+
+    def named(self, name: str) -> Replica | None:
+        """Return the pod of a name."""
+        return self._pods.get(name)
+
+    @property
+    def pending(self) -> list[Replica]:
+        """The pods without a node, oldest first."""
+        return list(self._pending.values())
+
+    @property
+    def message(self) -> str:
+        """Why the oldest pending pod has no node, as its PodScheduled condition says; empty without one."""
+        for pod in self._pending.values():
+            if pod.revision in self._stuck:
+                return self._stuck[pod.revision].condition
+        return ""
+
+    @property
+    def state(self) -> Hashable:
+        """What decides how the course goes on; names do where pods are replaced by their names."""
+        found: dict[Hashable, int] = {}
+        for pod in self._pods.values():
+            name = pod.name if self._are_named else ""
+            key = (pod.revision, pod.node, pod.ready, pod.facts, pod.labels, name)
+            found[key] = found.get(key, 0) + 1
+        return frozenset(found.items())
+
+    def of(self, revision: str) -> list[Replica]:
+        """Return the pods of a revision."""
+        return [pod for pod in self._pods.values() if pod.revision == revision]
+
+    def create(self, revision: str, count: int, name: str = "") -> None:
+        """Create pods, under names that no pod has or, one of them, under a given name; schedule them."""
+        request = self._requests[revision]
+        self._are_named = self._are_named or bool(name)
+        labels = frozenset(request.pod.labels.items())
+        for _ in range(count):
+            pod = Replica(name or self._free_name(revision), revision, labels)
+            self._pods[pod.name] = self._pending[pod.name] = pod
+            step = self._stuck.get(revision) or self._schedule(pod)
+            self._record(PodAction.CREATED, pod, step)
+        self.retry()
+
+    def delete(self, pods: Sequence[Replica]) -> None:
+        """Delete pods; then schedule those for which there is room now."""
+        for pod in pods:
+            del self._pods[pod.name]
+            self._pending.pop(pod.name, None)
+            self._starting.pop(pod.name, None)
+            if pod.node is not None:
+                self.cluster.remove(*POD, self._namespace, pod.name)
+                self.tally.add(pod.node, pod.labels, -1)
+            self._stuck.clear()
+            self._record(PodAction.DELETED, pod)
+        self.retry()
+
+    def scale_down(self, pods: Sequence[Replica], count: int) -> list[Replica]:
+        """Return the pods that the controller of a ReplicaSet with these pods deletes."""
+        victims = find_victims(pods, count, self, self._now)
+        chosen = self._choices.victims(victims.tied, victims.picks) if victims.picks else []
+        return victims.certain + chosen
+
+    def retry(self) -> None:
+        """Schedule the pods that wait, oldest first, until none fits."""
+        progress = True
+        while progress:
+            progress = False
+            for pod in self.pending:
+                if pod.revision in self._stuck:
+                    continue
+                step = self._schedule(pod)
+                if step.node is not None:
+                    progress = True
+                    self._record(PodAction.SCHEDULED, pod, step)
+
+    def start_next(self) -> bool:
+        """Let the pod that was bound first become ready; return whether there was one."""
+        if not self._starting:
+            return False
+        name = next(iter(self._starting))
+        self._starting.pop(name).ready = True
+        return True
+
+    @property
+    def _namespace(self) -> str:
+        return self._requests[self._new].pod.namespace
+
+    def _free_name(self, revision: str) -> str:
+        """Return a name as the ReplicaSet of a revision gives, with a number for the random suffix."""
+        base = self._requests[revision].pod.name.removesuffix(PLACEHOLDER) + (revision or PLACEHOLDER)
+        table = self.cluster.pods_of(self._namespace)
+        taken = frozenset() if table is None else table.names()
+        while True:
+            number = self._numbers[revision] = self._numbers.get(revision, 0) + 1
+            name = f"{base}-{number}"
+            if name not in taken and name not in self._pods:
+                return name
+
+    def _schedule(self, pod: Replica) -> Step:
+        step = schedule(self._requests[pod.revision], self.cluster, pod.name, self._choices.node)
+        if step.node is None:
+            self._stuck[pod.revision] = step
+            return step
+        pod.node = step.node
+        del self._pending[pod.name]
+        self._starting[pod.name] = pod
+        self._stuck.clear()
+        self.tally.add(step.node, pod.labels, 1)
+        return step
+
+    def _record(self, action: PodAction, pod: Replica, step: Step | None = None) -> None:
+        # A pod like one that has just found no node is not tried.
+        decision = None if step is None else replace(step, name=pod.name)
+        is_new = pod.revision == self._new
+        self.steps.append(
+            RolloutStep(action=action, pod=pod.name, new=is_new, node=pod.node, decision=decision)
+        )
+        for position, skew in enumerate(self.tally.skews()):
+            if skew > self.peaks[position][0]:
+                self.peaks[position] = (skew, len(self.steps), self.tally.counts()[position])

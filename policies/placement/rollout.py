@@ -1,0 +1,256 @@
+"""How a new revision of a workload is rolled out, or how a workload is scaled, in a cluster as it is now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from policies.config.context import AdmissionContext
+from policies.manifests.fields import (
+    FieldPath,
+    invalid_value,
+    member,
+    unsupported_value,
+)
+from policies.model.scaling import RollingUpdate, rolling_update
+from policies.model.workload import Workload
+from policies.placement.courses import Courses, Outcome
+from policies.placement.placement import PlacementError, PreparedPod, prepare, read_workload
+from policies.placement.rollout_plan import RolloutPlan, scaled_first, take_courses
+from policies.placement.running_pods import PREVIOUS, KnownPods, RunningPods, find_running, prepare_revision
+from policies.placement.stateful_set_controller import StatefulUpdate, stateful_update
+from policies.placement.victims import latest
+from policies.scheduler.binding import TieBreaker, first_by_name
+
+#: Pods of one workload that are rolled out or scaled: each is scheduled, which takes some milliseconds where
+#: nodes are thousands, and compared with the others.
+MOST_REPLICAS: Final = 2_000
+#: The rule that an object breaks which cannot be rolled out or scaled.
+NOT_ROLLED_OUT: Final = "not-rolled-out"
+
+_KIND, _REPLICAS = FieldPath(("kind",)), FieldPath(("spec", "replicas"))
+_STRATEGY = FieldPath(("spec", "strategy"))
+_DEPLOYMENT: Final = "Deployment"
+_ROLLED_OUT: Final = (_DEPLOYMENT, "StatefulSet")
+_SCALED: Final = (*_ROLLED_OUT, "ReplicaSet", "ReplicationController")
+_GROUPS: Final = frozenset({"", "apps"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollout:
+    """A rollout, or a scale, of a workload.
+
+    Attributes:
+        prepared: The workload, and the pod that is created.
+        replicas: How many pods there are to be.
+        scaled: Whether the number of pods is changed, and nothing else.
+        running: How many pods of the workload run in the cluster.
+        placed: How many pods were placed, and how many deleted, before the course begins: the old revision
+            has as many as the workload wants then.
+        in_progress: How many of the pods that run are of the new revision already.
+        restarted: Whether the template is the one that runs, so that it is rolled out as by a restart.
+        update: The limits of a Deployment's rolling update; None for other kinds and Recreate.
+        stateful: How a StatefulSet replaces its pods; None for other kinds.
+        seed: What the likely course's choices were made of; None for the first by name.
+        courses: How it can go.
+    """
+
+    prepared: PreparedPod
+    replicas: int
+    scaled: bool
+    running: int
+    placed: int = 0
+    in_progress: int = 0
+    restarted: bool = False
+    update: RollingUpdate | None = None
+    stateful: StatefulUpdate | None = None
+    seed: int | None = None
+    courses: Courses
+
+    @property
+    def outcome(self) -> Outcome:
+        """How it ends where it ends worst."""
+        return self.courses.worst.outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutSettings:
+    """How an object is rolled out.
+
+    Attributes:
+        scale: The number of replicas that the workload is scaled to, and nothing else; None for a rollout.
+        known: What is known of pods of the cluster.
+        choose: Makes the choices of the likely course.
+        seed: What it was made of; None for the first by name.
+        most: The most replicas.
+    """
+
+    scale: int | None = None
+    known: KnownPods = field(default_factory=dict)
+    choose: TieBreaker = first_by_name
+    seed: int | None = None
+    most: int = MOST_REPLICAS
+
+
+#: A rollout with the first choices by name, in a cluster of whose pods nothing else is known.
+PLAIN_ROLLOUT: Final = RolloutSettings()
+
+
+def simulate_rollout(
+    obj: Mapping[str, Any],
+    context: AdmissionContext,
+    settings: RolloutSettings = PLAIN_ROLLOUT,
+    *,
+    namespace: str = "",
+    tolerated: frozenset[str] = frozenset(),
+) -> Rollout:
+    """Roll out an object as the new revision of what runs in the cluster, or scale it.
+
+    Args:
+        obj: A Deployment or StatefulSet, or to be scaled a ReplicaSet or ReplicationController, of any shape.
+        context: What its pods are placed by; its cluster must be there.
+        settings: How it is rolled out.
+        namespace: Where the object goes if it names no namespace itself.
+        tolerated: Rules of the API server that the object may break.
+
+    Raises:
+        PlacementError: Kubernetes would refuse the object or its pods, or it is not rolled out; holds every
+            error.
+    """
+    workload = _read(obj, context, namespace, _ROLLED_OUT if settings.scale is None else _SCALED)
+    for replicas in (workload.replicas, settings.scale or 0):
+        _check_replicas(replicas, settings.most)
+    if settings.scale is None:
+        _check_strategy(workload)
+        return _roll_out(workload, context, settings, tolerated)
+    return _scale(workload, context, settings, settings.scale, tolerated)
+
+
+def _roll_out(
+    workload: Workload, context: AdmissionContext, settings: RolloutSettings, tolerated: frozenset[str]
+) -> Rollout:
+    replicas = workload.replicas or 0
+    with context.reading():
+        prepared = prepare(workload, context, tolerated=tolerated)
+        running = find_running(prepared, settings.known)
+        marked = None if prepared.revision is None else prepared.revision.hash
+        if restarted := running.revisions == [marked]:
+            prepared = prepare_revision(workload, context, None, tolerated)
+        new = _mark(prepared, running)
+        old = _oldest_first(prepared, running, new) or (PREVIOUS,)
+        previous = prepare_revision(workload, context, old[0], tolerated).request
+        plan = RolloutPlan(
+            workload=workload,
+            cluster=prepared.cluster.fork(workload.namespace),
+            pods=running.pods,
+            requests={**dict.fromkeys(old, previous), new: prepared.request},
+            new=new,
+            old=old,
+            replicas=replicas,
+            scaled=False,
+            now=_now(running),
+        )
+    in_progress = sum(pod.revision == new for pod in running.pods)
+    placed = 0
+    if not running.pods or (_is_deployment(workload) and len(old) == 1 and not in_progress):
+        # A Deployment is scaled before it is rolled out: isScalingEvent, pkg/controller/deployment/sync.go.
+        plan, placed = scaled_first(plan, old[0], replicas)
+    return Rollout(
+        prepared=prepared,
+        replicas=replicas,
+        scaled=False,
+        running=len(running.pods),
+        placed=placed,
+        in_progress=in_progress,
+        restarted=restarted,
+        update=rolling_update(workload, replicas),
+        stateful=None if _is_deployment(workload) else stateful_update(workload, replicas),
+        seed=settings.seed,
+        courses=take_courses(plan, settings.choose),
+    )
+
+
+def _scale(
+    workload: Workload,
+    context: AdmissionContext,
+    settings: RolloutSettings,
+    replicas: int,
+    tolerated: frozenset[str],
+) -> Rollout:
+    """Scale a workload; the pods that run are all taken for pods of one ReplicaSet."""
+    with context.reading():
+        prepared = prepare(workload, context, tolerated=tolerated)
+        running = find_running(prepared, settings.known)
+        if running.revisions:
+            prepared = prepare_revision(workload, context, running.revisions[0], tolerated)
+        new = _mark(prepared, running)
+        plan = RolloutPlan(
+            workload=workload,
+            cluster=prepared.cluster.fork(workload.namespace),
+            pods=tuple(replace(pod, revision=new) for pod in running.pods),
+            requests={new: prepared.request},
+            new=new,
+            old=(),
+            replicas=replicas,
+            scaled=True,
+            now=_now(running),
+        )
+    plan, placed = (plan, 0) if plan.pods else scaled_first(plan, new, workload.replicas or 0)
+    return Rollout(
+        prepared=prepared,
+        replicas=replicas,
+        scaled=True,
+        running=len(running.pods),
+        placed=placed,
+        seed=settings.seed,
+        courses=take_courses(plan, settings.choose),
+    )
+
+
+def _read(
+    obj: Mapping[str, Any], context: AdmissionContext, namespace: str, kinds: tuple[str, ...]
+) -> Workload:
+    workload = read_workload(obj, context, namespace=namespace)
+    kind = workload.kind
+    if kind.kind not in kinds or kind.group not in _GROUPS:
+        raise PlacementError((unsupported_value(_KIND, kind.name, kinds, NOT_ROLLED_OUT),))
+    return workload
+
+
+def _check_replicas(replicas: int | None, most: int) -> None:
+    if replicas is None or not 0 <= replicas <= most:
+        text = f"must be from 0 to {most:,} for a rollout or a scale"
+        raise PlacementError((invalid_value(_REPLICAS, replicas, text, NOT_ROLLED_OUT),))
+
+
+def _check_strategy(workload: Workload) -> None:
+    strategy = member(member(workload.obj, "spec"), "strategy")
+    if not _is_deployment(workload) or strategy.get("type") == "Recreate":
+        return
+    update = rolling_update(workload, workload.replicas or 0)
+    if update is None or min(update) < 0:
+        text = "must be Recreate, or RollingUpdate with numbers or percentages that are not negative"
+        raise PlacementError((invalid_value(_STRATEGY, strategy, text, NOT_ROLLED_OUT),))
+
+
+def _is_deployment(workload: Workload) -> bool:
+    return workload.kind.kind == _DEPLOYMENT
+
+
+def _mark(prepared: PreparedPod, running: RunningPods) -> str:
+    """Return the value of the label that marks the revision of the pod that is created."""
+    return "" if running.label is None else prepared.pod.template.labels.get(running.label, "")
+
+
+def _oldest_first(prepared: PreparedPod, running: RunningPods, new: str) -> tuple[str, ...]:
+    """Return the old revisions that run, by the age of their ReplicaSets where the cluster has these."""
+    workload = prepared.workload
+    stored = prepared.cluster.snapshot.revisions(workload.kind.name, workload.namespace, workload.name)
+    created = {revision.hash: revision.created for revision in stored}
+    old = (revision for revision in running.revisions if revision != new)
+    return tuple(sorted(old, key=lambda revision: (created.get(revision, ""), revision)))
+
+
+def _now(running: RunningPods) -> float:
+    return latest([pod.facts for pod in running.pods if pod.facts is not None])

@@ -1,0 +1,233 @@
+"""The smallest changes with which a stuck rollout would complete, each verified by rolling it out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from typing import Any, Final
+
+from policies.config.context import AdmissionContext
+from policies.manifests.edits import Edit, apply_edits
+from policies.manifests.fields import FieldPath, member
+from policies.model.workload import Workload
+from policies.placement.constraint_candidates import constraint_candidates
+from policies.placement.courses import Outcome
+from policies.placement.placement import Placement, PlacementError, PreparedPod
+from policies.placement.rollout import PLAIN_ROLLOUT, Rollout, RolloutSettings, simulate_rollout
+from policies.placement.suggestion_edits import edits_of
+from policies.scheduler.binding import first_by_name
+from policies.scheduler.candidates import find_candidates, max_skew_change
+from policies.scheduler.changes import Change, ChangeKind
+from policies.scheduler.evaluate import evaluate
+from policies.scheduler.result import FilterResult
+
+#: Changes that are rolled out at most, and those that work after which the search ends.
+MOST_TRIED: Final = 16
+MOST_FOUND: Final = 3
+#: After how many steps, each as dear as the nodes that there are and some more, no other change is tried: two
+#: or three seconds.
+MOST_COST: Final = 6_000_000
+#: By how much more than lets one pod in ``maxSkew`` is tried to be raised: a rollout has more pods to place.
+WIDER: Final = 2
+
+_ROLLING: Final = FieldPath(("spec", "strategy", "rollingUpdate"))
+
+
+class StrategyChange(StrEnum):
+    """A change of a Deployment's rolling update."""
+
+    UNAVAILABLE = "one pod may be unavailable"
+    NO_SURGE = "old pods are deleted before new ones are created"
+    SURGE = "a pod may be created before an old one is deleted"
+
+
+#: The last of the changes of the template that are tried before the strategy.
+_LAST_BEFORE_STRATEGY: Final = Change(what=ChangeKind.MATCH_LABEL_KEYS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutSuggestion:
+    """A change with which the rollout completes.
+
+    Attributes:
+        change: The change.
+        edits: How to edit the manifest.
+        placement: Of the pod that was stuck, before the change.
+        worst_skews: The largest skew at the end of the rollout with it, for each constraint.
+        exact: Whether every way to choose was taken; else the likely one and some more.
+    """
+
+    change: Change | StrategyChange
+    edits: tuple[Edit, ...]
+    placement: Placement
+    worst_skews: tuple[int, ...]
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutSuggestions:
+    """What a search found.
+
+    Attributes:
+        found: The changes, the one that gives up least first.
+        tried: How many were rolled out.
+        complete: Whether all were that looked promising, or enough were found.
+    """
+
+    found: tuple[RolloutSuggestion, ...] = ()
+    tried: int = 0
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedRollout:
+    """A rollout or a scale, and what would make it complete."""
+
+    rollout: Rollout
+    suggestions: RolloutSuggestions
+
+    @property
+    def pending(self) -> int:
+        """The most pods that stay pending in any course."""
+        return max(len(self.rollout.courses.likely.pending), len(self.rollout.courses.worst.pending))
+
+
+def roll_out(
+    obj: Mapping[str, Any],
+    context: AdmissionContext,
+    settings: RolloutSettings = PLAIN_ROLLOUT,
+    *,
+    namespace: str = "",
+    tolerated: frozenset[str] = frozenset(),
+) -> SimulatedRollout:
+    """Roll out or scale an object; find what would make a rollout complete that does not.
+
+    Arguments and errors are those of ``simulate_rollout``.
+    """
+    # Later events must not change what suggestions are verified on.
+    frozen = context if context.cluster is None else replace(context, cluster=context.cluster.fork(namespace))
+    rollout = simulate_rollout(obj, frozen, settings, namespace=namespace, tolerated=tolerated)
+    return SimulatedRollout(
+        rollout=rollout,
+        suggestions=find_rollout_suggestions(rollout, frozen, settings, tolerated=tolerated),
+    )
+
+
+def find_rollout_suggestions(
+    rollout: Rollout,
+    context: AdmissionContext,
+    settings: RolloutSettings = PLAIN_ROLLOUT,
+    *,
+    tolerated: frozenset[str] = frozenset(),
+) -> RolloutSuggestions:
+    """Return what would make a rollout complete; nothing for one that completes, and for a scale.
+
+    Args:
+        rollout: The rollout.
+        context: What it was simulated in; its cluster must not have changed since.
+        settings: How it was simulated.
+        tolerated: Rules of the API server that the object may break.
+    """
+    if rollout.outcome is Outcome.COMPLETE or rollout.scaled:
+        return RolloutSuggestions()
+    placement, tried, cost = _stuck(rollout), 0, 0
+    settings = replace(settings, choose=first_by_name)
+    found: list[RolloutSuggestion] = []
+    for change, edits in _candidates(rollout, placement):
+        if tried == MOST_TRIED or cost > MOST_COST:
+            return RolloutSuggestions(found=tuple(found), tried=tried, complete=False)
+        if any(_is_gentler(each.change, change) for each in found):
+            continue
+        tried += 1
+        after = _rolled_out(rollout.prepared.workload, edits, context, settings, tolerated)
+        if after is None:
+            continue
+        cost += after.courses.cost
+        if after.outcome is Outcome.COMPLETE:
+            found.append(
+                RolloutSuggestion(
+                    change=change,
+                    edits=edits,
+                    placement=placement,
+                    worst_skews=after.courses.worst_skews,
+                    exact=after.courses.exact,
+                )
+            )
+            if len(found) == MOST_FOUND:
+                break
+    return RolloutSuggestions(found=tuple(found), tried=tried)
+
+
+def _is_gentler(found: Change | StrategyChange, change: Change | StrategyChange) -> bool:
+    """Return whether a change does less of the same as another."""
+    if isinstance(found, StrategyChange) or isinstance(change, StrategyChange):
+        return (found, change) == (StrategyChange.UNAVAILABLE, StrategyChange.NO_SURGE)
+    return found.what is change.what is ChangeKind.MAX_SKEW and found.constraint == change.constraint
+
+
+def _stuck(rollout: Rollout) -> Placement:
+    """Return the placement of the next pod in the cluster as it is when nothing goes on."""
+    prepared, cluster = rollout.prepared, rollout.courses.worst.cluster
+    known = {field.name: getattr(prepared, field.name) for field in fields(PreparedPod)}
+    return Placement(**known | {"cluster": cluster, "verdict": evaluate(prepared.request, cluster)})
+
+
+def _candidates(
+    rollout: Rollout, placement: Placement
+) -> Iterator[tuple[Change | StrategyChange, tuple[Edit, ...]]]:
+    """Yield changes and their edits, those that give up least first."""
+    changes = [
+        *find_candidates(placement.verdict, placement.cluster, others=0),
+        *constraint_candidates(placement),
+    ]
+    for change in changes.copy():
+        result = None if change.constraint is None else placement.verdict.results[change.constraint]
+        if change.what is ChangeKind.MAX_SKEW and isinstance(result, FilterResult):
+            least, at = int(change.value or 0), change.constraint or 0
+            changes += (max_skew_change(result, at, least + more) for more in range(1, WIDER + 1))
+    changes.sort(key=lambda change: change.cost)
+    strategies = list(_strategies(rollout))
+    for change in changes:
+        # What corrects a mistake, or keeps earlier revisions out of the counts, comes before the strategy.
+        if strategies and change.cost > _LAST_BEFORE_STRATEGY.cost:
+            yield from strategies
+            strategies.clear()
+        # Constraints of a policy or of the scheduler stand in no manifest.
+        if change.constraint is not None and not placement.workload.template.constraints:
+            continue
+        if edits := edits_of(change, placement.workload):
+            yield change, edits
+    yield from strategies
+
+
+def _strategies(rollout: Rollout) -> Iterator[tuple[StrategyChange, tuple[Edit, ...]]]:
+    update, obj = rollout.update, rollout.prepared.workload.obj
+    if update is None:
+        return
+    limits = member(member(member(obj, "spec"), "strategy"), "rollingUpdate")
+
+    def edit(name: str, value: Any) -> Edit:
+        return Edit(_ROLLING.child(name), limits.get(name), value)
+
+    if not update.unavailable:
+        yield StrategyChange.UNAVAILABLE, (edit("maxUnavailable", 1),)
+    if update.surge:
+        unavailable = () if update.unavailable else (edit("maxUnavailable", 1),)
+        yield StrategyChange.NO_SURGE, (edit("maxSurge", 0), *unavailable)
+    else:
+        yield StrategyChange.SURGE, (edit("maxSurge", 1),)
+
+
+def _rolled_out(
+    workload: Workload,
+    edits: tuple[Edit, ...],
+    context: AdmissionContext,
+    settings: RolloutSettings,
+    tolerated: frozenset[str],
+) -> Rollout | None:
+    edited = apply_edits(workload.obj, edits)
+    try:
+        return simulate_rollout(edited, context, settings, namespace=workload.namespace, tolerated=tolerated)
+    except PlacementError:
+        return None  # Kubernetes would refuse it.

@@ -1,0 +1,65 @@
+"""A plan as every report is given it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from policies.manifests.findings import Finding, Severity
+from policies.manifests.skipped import FailOnSkipped, Skipped
+from policies.model.version import KubernetesVersion
+from policies.placement.plan import PlacementPlan
+from policies.reports.finding_order import in_order
+
+#: The formats of a plan.
+FORMATS: Final = ("text", "json", "yaml", "markdown")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRun:
+    """A plan, and what reports tell besides.
+
+    Attributes:
+        plan: The plan.
+        compared_with: What the manifests were compared with, as the user named it.
+        kubernetes_version: The release.
+        new: Findings of lint that there were not before.
+        gone: Findings that there are no more.
+        skipped: What was not read.
+        unfinished: Workloads that cannot be placed before another tool has filled in placeholders.
+        fail_on_skipped: What of it makes the plan incomplete.
+        keeps_others: Whether workloads that are in no manifest are left alone.
+        tool_version: Evenkeel's own version.
+    """
+
+    plan: PlacementPlan
+    compared_with: str
+    kubernetes_version: KubernetesVersion
+    new: Sequence[Finding] = ()
+    gone: Sequence[Finding] = ()
+    skipped: Sequence[Skipped] = ()
+    unfinished: Sequence[str] = ()
+    fail_on_skipped: FailOnSkipped = FailOnSkipped.NAMED
+    keeps_others: bool = False
+    tool_version: str = ""
+
+    @property
+    def new_findings(self) -> list[Finding]:
+        """The new findings in the order in which every report tells them."""
+        return in_order(self.new)
+
+    @property
+    def gone_findings(self) -> list[Finding]:
+        """The findings that are gone, in the same order."""
+        return in_order(self.gone)
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether something was not read without which the plan says too little."""
+        return any(entry.fails(self.fail_on_skipped) for entry in self.skipped)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the plan should not be applied as it is, as the exit code tells."""
+        return self.plan.fails or any(finding.severity is Severity.ERROR for finding in self.new)

@@ -1,0 +1,225 @@
+"""The words on a plan that the reports for people share: what is done, and what becomes of pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from policies.manifests.sanitize import one_line
+from policies.manifests.skipped import in_groups
+from policies.placement.courses import Outcome
+from policies.placement.plan import PlannedWorkload
+from policies.placement.plan_differences import Difference, PlanAction, WorkloadKey
+from policies.placement.plan_domains import PlannedDomains
+from policies.placement.replica_pods import PodAction
+from policies.reports.lint_run import plural
+from policies.reports.lint_summary import MAX_PLACES, skipped_message
+from policies.reports.plan_run import PlanRun
+from policies.reports.rollout_words import NOT_IN_ROLLOUT, ending, strategy
+from policies.scheduler.request import ConstraintOrigin
+
+#: Domains of a constraint that are listed; those that change come first.
+MAX_DOMAINS: Final = 12
+#: Different messages of pending pods of one workload, and workloads that were not planned, that are listed.
+MAX_LISTED: Final = 10
+#: Steps of a trace that are listed, half of them from its start.
+MAX_TRACED: Final = 20
+#: What stands before a workload, as in a diff.
+SIGNS: Final = {
+    PlanAction.REMOVE: "-",
+    PlanAction.REPLACE: "-/+",
+    PlanAction.CHANGE: "~",
+    PlanAction.ADD: "+",
+}
+#: What becomes of so many workloads, as the summary says it.
+_COUNTED: Final = (PlanAction.ADD, PlanAction.CHANGE, PlanAction.REPLACE, PlanAction.REMOVE)
+
+
+def summary(run: PlanRun) -> str:
+    """Return the plan in one line."""
+    plan = run.plan
+    counts = [
+        f"{plan.count(action):,} to {action}"
+        for action in _COUNTED
+        if action is not PlanAction.REPLACE or plan.count(action)
+    ]
+    parts = [", ".join((*counts, f"{plan.unchanged:,} unchanged"))]
+    parts.append(f"{plural(plan.pending, 'pod')} pending")
+    if plan.deadlocks:
+        parts.append(f"{plural(plan.deadlocks, 'rollout')} may deadlock")
+    refused = sum(bool(workload.errors) for workload in plan.workloads)
+    if refused:
+        parts.append(f"{plural(refused, 'workload')} that Kubernetes refuses")
+    if run.incomplete:
+        parts.append("incomplete, because something was not read")
+    if run.new or run.gone:
+        parts.append(f"{len(run.new):,} new and {len(run.gone):,} gone lint findings")
+    return f"Plan: {'; '.join(parts)}"
+
+
+def title(key: WorkloadKey) -> str:
+    """Return a workload's kind, namespace and name."""
+    return f"{one_line(key.kind)} {one_line(key.namespace)}/{one_line(key.name) or 'without a name'}"
+
+
+def what_differs(workload: PlannedWorkload) -> str:
+    """Return what differs in a workload; empty for one that is added or removed."""
+    words = [
+        "constraints of policies or the scheduler"
+        if found is Difference.CONSTRAINTS and Difference.TEMPLATE not in workload.differences
+        else str(found)
+        for found in workload.differences
+    ]
+    if workload.action is PlanAction.REPLACE:
+        return f"{', '.join(words)}: must be deleted and created anew"
+    return ", ".join(words)
+
+
+def pods_text(workload: PlannedWorkload) -> str:
+    """Return what becomes of the pods of a workload."""
+    pods = workload.pods
+    now = f"{plural(pods.running, 'pod')} now"
+    if workload.errors:
+        return f"Kubernetes refuses it{f'; {now}, which stay' if pods.running else ''}"
+    scheduled = sum(step.node is not None for step in pods.steps)
+    parts = [now if workload.action is PlanAction.REMOVE else f"{now}, {pods.wanted:,} wanted"]
+    if pods.removed:
+        parts.append(f"{pods.removed:,} deleted")
+    if pods.steps:
+        parts.append(f"{scheduled:,} scheduled")
+    if workload.pending:
+        parts.append(f"{len(workload.pending):,} pending")
+    if pods.untried:
+        parts.append(f"{pods.untried:,} not tried")
+    if pods.stay and pods.running:
+        parts.append("those that run stay as they are")
+    if pods.next_only:
+        parts.append("only its next pod was placed")
+    if pods.recreated:
+        parts.append("its rollout is not simulated: all pods were deleted first")
+    return "; ".join(parts)
+
+
+def rollout_text(workload: PlannedWorkload) -> str:
+    """Return how pods are replaced or deleted, and how that ends; empty where neither is."""
+    rollout = workload.pods.rollout
+    if rollout is None:
+        return ""
+    likely, worst = rollout.courses.likely.outcome, rollout.outcome
+    ends = ending(likely, scaled=rollout.scaled)
+    if worst is not likely:
+        ends += f", but with other choices among equal pods and nodes {ending(worst, scaled=rollout.scaled)}"
+    return f"scale: {ends}" if rollout.scaled else f"rollout ({strategy(rollout)}): {ends}"
+
+
+def trace(workload: PlannedWorkload) -> Iterator[str]:
+    """Yield the steps to the worst end of a rollout, as far as they are listed; none if it completes."""
+    rollout = workload.pods.rollout
+    if rollout is None or workload.outcome is Outcome.COMPLETE:
+        return
+    course = rollout.courses.worst
+    half = MAX_TRACED // 2
+    for number, step in enumerate(course.steps, start=1):
+        if half < number <= len(course.steps) - half:
+            if number == half + 1:
+                yield f"… {len(course.steps) - 2 * half:,} more steps"
+            continue
+        age = "" if rollout.scaled else "new " if step.new else "old "
+        where = (
+            ""
+            if step.node is None
+            else f" {'from' if step.action is PodAction.DELETED else 'on'} {step.node}"
+        )
+        waits = ", pending" if step.node is None and step.action is not PodAction.DELETED else ""
+        yield one_line(f"{number}. {step.action} {age}{step.pod}{where}{waits}")
+    if course.outcome is Outcome.DEADLOCK:
+        left = f"{plural(course.old, 'pod')} of the old revision left over"
+        yield f"{left}: no new pod fits, and no old one may go"
+
+
+def pending_messages(workload: PlannedWorkload) -> Iterator[tuple[int, str]]:
+    """Yield how many pods stay pending for each of the scheduler's messages, as far as they are listed."""
+    counts: dict[str, int] = {}
+    for step in workload.pending:
+        counts[step.message] = counts.get(step.message, 0) + 1
+    for message in list(counts)[:MAX_LISTED]:
+        yield counts[message], message
+
+
+def domains_text(domains: PlannedDomains) -> str:
+    """Return the matching pods of each domain now and after the plan, on one line.
+
+    >>> from types import SimpleNamespace
+    >>> domains_text(SimpleNamespace(now={"a": 1, "b": 1}, after={"a": 1, "b": 2}, skew=1))
+    'b 1 → 2, a 1; skew 0 → 1'
+    """
+    names = sorted({*domains.now, *domains.after})
+    if not names:
+        return "no domain"
+    changed = [name for name in names if domains.now.get(name, 0) != domains.after.get(name, 0)]
+    same = [name for name in names if domains.now.get(name, 0) == domains.after.get(name, 0)]
+    listed = [
+        _change(one_line(name) or "(empty)", domains.now, domains.after, name) for name in changed + same
+    ]
+    rest = len(listed) - MAX_DOMAINS
+    text = ", ".join(listed[:MAX_DOMAINS]) + (f" and {rest:,} more domains" if rest > 0 else "")
+    was = max(domains.now.values(), default=0) - min(domains.now.values(), default=0)
+    return f"{text}; skew {was:,} → {domains.skew:,}" if was != domains.skew else f"{text}; skew {was:,}"
+
+
+def _change(shown: str, now: Mapping[str, int], after: Mapping[str, int], name: str) -> str:
+    was, becomes = now.get(name, 0), after.get(name, 0)
+    return f"{shown} {was:,} → {becomes:,}" if was != becomes else f"{shown} {was:,}"
+
+
+def told_domains(workload: PlannedWorkload) -> list[PlannedDomains]:
+    """Return the domains that are shown: of kube-scheduler's own constraints those that change."""
+    return [
+        domains
+        for domains in workload.domains
+        if domains.now != domains.after or domains.applied.origin is not ConstraintOrigin.SCHEDULER_SYSTEM
+    ]
+
+
+def force_text(domains: PlannedDomains) -> str:
+    """Return whether a constraint is new or gone, as the end of its title."""
+    if domains.is_gone:
+        return "no longer in force"
+    return "new" if domains.is_new else ""
+
+
+def asides(run: PlanRun) -> Iterator[str]:
+    """Yield what limits the plan: what was not read, not planned or not modeled."""
+    if run.plan.assumed:
+        yield (
+            "The cluster has no pods: those of the manifests that are compared with were placed first"
+            " and count as now."
+        )
+    if run.keeps_others:
+        yield "Workloads of the cluster that no manifest has are left alone."
+    for group in in_groups(run.skipped):
+        places = list(dict.fromkeys(one_line(str(entry.location)) for entry in group))
+        named = ", ".join(places[:MAX_PLACES])
+        more = f" and {len(places) - MAX_PLACES:,} more" if len(places) > MAX_PLACES else ""
+        yield f"Not read: {named}{more}: {one_line(skipped_message(group))}"
+    if run.skipped:
+        yield "Workloads of what was not read may be missing, or seem added or removed."
+    yield from _listed("Not planned, because placeholders are not filled in", run.unfinished)
+    yield from _listed(
+        "Not planned, because several manifests describe it (plan one overlay or environment)",
+        [title(key) for key in run.plan.repeated],
+    )
+    yield from _listed("Not planned, because the work was ended", [title(key) for key in run.plan.stopped])
+    unmodeled = sorted({name for workload in run.plan.workloads for name in workload.unmodeled})
+    yield from _listed("Not modeled, so more pods may stay pending", unmodeled)
+    if any(workload.outcome is not Outcome.COMPLETE for workload in run.plan.workloads):
+        yield "Every step, and what would make a rollout complete: evenkeel simulate -f FILE --rollout"
+    if run.plan.workloads:
+        yield f"Not looked at: {', '.join(NOT_IN_ROLLOUT)}."
+
+
+def _listed(why: str, names: Sequence[str]) -> Iterator[str]:
+    if names:
+        rest = len(names) - MAX_LISTED
+        more = f" and {rest:,} more" if rest > 0 else ""
+        yield f"{why}: {', '.join(map(one_line, names[:MAX_LISTED]))}{more}"

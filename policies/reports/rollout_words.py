@@ -1,0 +1,121 @@
+"""What a rollout is made of, in words: how it ends, how its controller goes on, what it leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from policies.manifests.fields import member
+from policies.placement.courses import Outcome
+from policies.placement.rollout import Rollout
+from policies.placement.rollout_suggestions import RolloutSuggestion, StrategyChange
+from policies.placement.simulate import NOT_LOOKED_AT
+from policies.placement.stateful_set_controller import StatefulUpdate
+from policies.reports.suggestion_cost import cost_of
+from policies.scheduler.node_sampling import ADAPTIVE, nodes_to_find
+
+#: What may change the course of a real rollout and is not part of a simulated one.
+NOT_IN_ROLLOUT: Final = (
+    *NOT_LOOKED_AT,
+    "readiness gates and probes",
+    "minReadySeconds",
+    "progressDeadlineSeconds",
+    "disruption budgets",
+    "autoscalers of pods",
+)
+
+_COSTS: Final = {
+    StrategyChange.UNAVAILABLE: "during a rollout one replica fewer may be available",
+    StrategyChange.NO_SURGE: "during a rollout one replica fewer may be available",
+    StrategyChange.SURGE: "room for one more pod during a rollout",
+}
+
+
+def strategy(rollout: Rollout) -> str:
+    """Return how the controller replaces pods; empty for a scale."""
+    if rollout.scaled:
+        return ""
+    if rollout.stateful is not None:
+        return _stateful(rollout.stateful)
+    if rollout.update is None:
+        return "Recreate"
+    return f"RollingUpdate, maxUnavailable {rollout.update.unavailable}, maxSurge {rollout.update.surge}"
+
+
+def _stateful(update: StatefulUpdate) -> str:
+    if update.on_delete:
+        return "OnDelete: only pods that someone deletes are replaced"
+    parts = [f"RollingUpdate, {'Parallel' if update.parallel else 'OrderedReady'}"]
+    if update.partition:
+        parts.append(f"partition {update.partition}")
+    if update.unavailable is not None:
+        parts.append(f"maxUnavailable {update.unavailable}")
+    return ", ".join(parts)
+
+
+def ending(outcome: Outcome, *, scaled: bool) -> str:
+    """Return how a course ends.
+
+    >>> ending(Outcome.PENDING, scaled=True)
+    'some pods stay pending'
+    """
+    match outcome:
+        case Outcome.COMPLETE:
+            return "every replica has a node" if scaled else "the rollout completes"
+        case Outcome.PENDING:
+            return "some pods stay pending"
+        case Outcome.DEADLOCK:
+            return "the rollout deadlocks"
+
+
+def assumptions(rollout: Rollout) -> Iterator[str]:
+    """Yield what is assumed, a sentence each."""
+    yield from _start(rollout)
+    if rollout.restarted:
+        yield "The template is the one that runs: it is rolled out as kubectl rollout restart does."
+    if member(rollout.prepared.workload.obj, "spec").get("paused") is True:
+        yield "spec.paused is set: this is the rollout once it is resumed."
+    if rollout.in_progress:
+        new = f"{_pods(rollout.in_progress)} of the new revision"
+        yield f"{new} run already: the rollout goes on from there."
+    if rollout.stateful is not None and rollout.stateful.unavailable is not None:
+        yield (
+            "maxUnavailable of a StatefulSet is honored, as with the feature gate MaxUnavailableStatefulSet; "
+            "without it one pod is replaced at a time."
+        )
+    if rollout.courses.free:
+        taken = "the first by name" if rollout.seed is None else f"one at random (seed {rollout.seed})"
+        yield f"Of equal nodes, and of equal pods to delete, Kubernetes takes any; here it is {taken}."
+    size = rollout.prepared.cluster.node_count
+    if (found := nodes_to_find(ADAPTIVE, size)) < size:
+        yield f"All nodes are looked at; kube-scheduler stops at {found:,} feasible ones by default."
+    yield "A deleted pod is gone at once: its grace period is not simulated."
+    if rollout.scaled:
+        return
+    yield (
+        "Bound pods become ready one after another, oldest first, once the controllers have nothing else "
+        "to do."
+    )
+
+
+def _start(rollout: Rollout) -> Iterator[str]:
+    """Yield what was done before the course begins."""
+    if not rollout.placed:
+        return
+    runs = f"The cluster runs {_pods(rollout.running) if rollout.running else 'no pod'} of the workload"
+    if rollout.running > rollout.replicas and not rollout.scaled:
+        yield f"{runs}: the old revision was scaled down to {rollout.replicas:,} first."
+        return
+    like = "" if rollout.scaled else " of the old revision, taken to be like those of the object,"
+    verb = "was" if rollout.placed == 1 else "were"
+    yield f"{runs}: {_pods(rollout.placed)}{like} {verb} created first."
+
+
+def _pods(count: int) -> str:
+    return f"{count:,} pod{'' if count == 1 else 's'}"
+
+
+def suggestion_cost(suggestion: RolloutSuggestion) -> str:
+    """Return what a change costs."""
+    change = suggestion.change
+    return _COSTS[change] if isinstance(change, StrategyChange) else cost_of(change, suggestion.placement)

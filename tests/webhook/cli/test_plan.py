@@ -1,0 +1,296 @@
+"""``evenkeel plan``, as a person and as a program uses it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from policies.reports.plan_json import schema_text
+from tests.builders import a_constraint
+from tests.policies.placement.planned import NODES, SPREAD, a_deployment, running
+from tests.webhook.cli.live import Commands
+from tests.webhook.http.authorization.control_plane import a_control_plane
+from tests.webhook.lint.git import commit_all, git, make_repository
+
+COMMAND = [sys.executable, "-c", "from webhook.cli.main import run; run()", "plan"]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A repository whose Deployment spreads over zones since its last commit, and the nodes of a cluster."""
+    files = {"deploy/web.yaml": yaml.safe_dump(a_deployment(3)), "deploy/old.yaml": _old()}
+    root = make_repository(tmp_path / "repository", files)
+    (root / "deploy/web.yaml").write_text(yaml.safe_dump(a_deployment(6, spec=SPREAD)))
+    (root / "deploy/old.yaml").unlink()
+    (root / "deploy/new.yaml").write_text(yaml.safe_dump(a_deployment(1, "new")))
+    commit_all(root)
+    _write_cluster(root / "cluster.json", *running("n1", "n1", "n1"))
+    return root
+
+
+def _old() -> str:
+    return yaml.safe_dump(a_deployment(1, "old"))
+
+
+def _write_cluster(file: Path, *objects: dict[str, Any]) -> None:
+    file.write_text(json.dumps({"kind": "List", "items": [*NODES, *objects]}))
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What a command left behind."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+#: Runs the command in a folder with arguments; ``cluster`` is the snapshot, None for no such option.
+_Plan = Callable[..., _Done]
+
+
+@pytest.fixture(name="plan")
+def plan_fixture(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> _Plan:
+    """Give what runs the command in this process."""
+
+    def run(root: Path, *arguments: str, cluster: str | None = "cluster.json") -> _Done:
+        given = [] if cluster is None else ["--cluster", cluster]
+        done = Commands(root, monkeypatch, capsysbinary).run("plan", *given, *arguments)
+        return _Done(done.code, done.stdout.decode(), done.stderr.decode())
+
+    return run
+
+
+def _actions(done: _Done) -> list[str]:
+    return re.findall(r"^([-+~/]+ \S+ shop/\S+?)(?::|$)", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+def test_formats(plan: _Plan, golden: Callable[[str, str], str], root: Path, form: str) -> None:
+    """Two revisions of a repository."""
+    done = plan(root, "--from", "HEAD~1", "deploy", "-o", form)
+
+    assert "" == done.stderr
+    assert golden(f"plan.{form}", done.stdout) == done.stdout
+    assert 0 == done.returncode
+
+
+def test_json_is_of_the_form(plan: _Plan, root: Path) -> None:
+    """YAML is the same as JSON, and the schema describes both."""
+    as_json = json.loads(plan(root, "--from", "HEAD~1", "deploy", "-o", "json").stdout)
+    as_yaml = yaml.safe_load(plan(root, "--from", "HEAD~1", "deploy", "-o", "yaml").stdout)
+    jsonschema.Draft202012Validator(json.loads(schema_text())).validate(as_json)
+
+    assert as_json == as_yaml
+
+
+def test_files(plan: _Plan, root: Path) -> None:
+    """Each format may go to a file of its own."""
+    done = plan(root, "--from", "HEAD~1", "deploy", "-o", "text", "-o", "markdown=plan.md")
+
+    assert done.stdout.splitlines()[-1].startswith("Plan: ")
+    assert (root / "plan.md").read_text().startswith("<!-- evenkeel plan -->\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "stderr"),
+    [
+        pytest.param(["--from", "HEAD", "deploy"], 0, "", id="0: nothing changes"),
+        pytest.param(["--from", "nope", "deploy"], 2, "neither a file, a folder nor", id="2: no revision"),
+        pytest.param(["--from", "HEAD", "gone"], 2, "gone: neither here nor in HEAD", id="2: no path"),
+        pytest.param(["--from", "deploy", "gone"], 2, "gone: No such file", id="2: no path but a folder"),
+        pytest.param(["deploy/new.yaml"], 2, "--from GITREV", id="2: nothing to compare with"),
+        pytest.param(["--from", "HEAD", "-"], 2, "standard input", id="2: a revision of standard input"),
+        pytest.param(["--from", "HEAD", "-o", "sarif", "deploy"], 2, "--format", id="2: no format"),
+        pytest.param(["--from", "HEAD", "--live", "deploy"], 2, "--live", id="2: two clusters"),
+    ],
+)
+def test_exit_codes(plan: _Plan, root: Path, arguments: list[str], code: int, stderr: str) -> None:
+    """What is wrong is said."""
+    done = plan(root, *arguments)
+
+    assert code == done.returncode, done.stderr
+    assert stderr in done.stderr
+    assert bool(stderr) == bool(done.stderr)
+    assert "Traceback" not in done.stderr
+
+
+def test_pending_pods_fail(plan: _Plan, root: Path) -> None:
+    """Seven pods of 2 CPUs fit on three nodes of 4 up to the sixth."""
+    big = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "2"}}}]}
+    (root / "deploy/big.yaml").write_text(yaml.safe_dump(a_deployment(7, "big", spec=big)))
+    done = plan(root, "--from", "HEAD", "deploy")
+
+    assert 1 == done.returncode
+    assert "1 pod pending: 0/3 nodes are available: 3 Insufficient cpu." in done.stdout
+
+
+def test_what_is_not_read(plan: _Plan, root: Path) -> None:
+    """A plan without what was named is incomplete; what lint may skip, a plan may as well."""
+    (root / "deploy/secret.yaml").write_text("$ANSIBLE_VAULT;1.1;AES256\n6130\n")
+    (root / "empty").mkdir()
+    (root / "empty/Chart.yaml").write_text("is: [no chart\n")
+    allowed = plan(root, "--from", "HEAD", "deploy")
+    named = plan(root, "--from", "HEAD", "empty")
+    never = plan(root, "--from", "HEAD", "empty", "--fail-on-skipped", "never")
+
+    assert [0, 2, 0] == [done.returncode for done in (allowed, named, never)]
+    assert "Not read: deploy/secret.yaml" in allowed.stdout
+    assert "incomplete" in named.stdout
+
+
+def test_no_cluster(plan: _Plan, root: Path) -> None:
+    """A cluster is needed; evenkeel.yaml may name it."""
+    without = plan(root, "--from", "HEAD", "deploy", cluster=None)
+    config = {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "LintConfig", "cluster": "cluster.json"}
+    (root / "evenkeel.yaml").write_text(yaml.safe_dump(config))
+    named = plan(root, "--from", "HEAD", "deploy", cluster=None)
+
+    assert (2, True) == (without.returncode, "--cluster FILE" in without.stderr)
+    assert (0, "") == (named.returncode, named.stderr)
+
+
+def test_a_folder(plan: _Plan, root: Path) -> None:
+    """The other set may be a folder."""
+    (root / "before").mkdir()
+    (root / "before/web.yaml").write_text(yaml.safe_dump(a_deployment(6, spec=SPREAD)))
+
+    assert ["+ Deployment.apps shop/new"] == _actions(plan(root, "--from", "before", "deploy"))
+
+
+def test_both_a_path_and_a_revision(plan: _Plan, root: Path) -> None:
+    """Which is meant must be said."""
+    (root / "main").mkdir()
+    done = plan(root, "--from", "main", "deploy")
+
+    assert (2, True) == (done.returncode, "./main for the path" in done.stderr)
+    assert 0 == plan(root, "--from", "refs/heads/main", "deploy").returncode
+
+
+def test_the_workloads_of_the_cluster(plan: _Plan, root: Path) -> None:
+    """What runs is compared with the manifests; what these do not have is left alone."""
+    _write_cluster(root / "cluster.json", a_deployment(3), a_deployment(1, "else"), *running("n1"))
+    done = plan(root, "deploy")
+
+    assert ["~ Deployment.apps shop/web", "+ Deployment.apps shop/new"] == _actions(done)
+    assert "left alone" in done.stdout
+
+
+def test_a_live_cluster(plan: _Plan, root: Path) -> None:
+    """It is read with the user's own rights, and is what the manifests are compared with by default."""
+    with a_control_plane() as plane:
+        plane.objects = [*NODES, *running("n1", "n2")]
+        plane.kubeconfig(root)
+        new = plan(root, "--live", "--from", "HEAD~1", "deploy", cluster=None)
+
+    assert ["- Deployment.apps shop/old", "~ Deployment.apps shop/web", "+ Deployment.apps shop/new"] == (
+        _actions(new)
+    )
+    assert "2 pods now, 6 wanted" in new.stdout
+
+
+def test_a_shallow_clone(plan: _Plan, root: Path) -> None:
+    """What a revision is missing for is said."""
+    commit = git(root, "rev-parse", "HEAD").strip()
+    (root / ".git/shallow").write_text(f"{commit}\n")
+    done = plan(root, "--from", "HEAD~1", "deploy")
+
+    assert (2, True) == (done.returncode, "fetch-depth: 0" in done.stderr)
+
+
+def test_from_below(plan: _Plan, root: Path) -> None:
+    """The paths count from the working folder, in the revision too."""
+    inside = plan(root / "deploy", "--from", "HEAD~1", ".", cluster="../cluster.json")
+
+    assert _actions(plan(root, "--from", "HEAD~1", "deploy")) == _actions(inside)
+
+
+def test_the_policy_of_the_revision(plan: _Plan, root: Path) -> None:
+    """Each revision is judged by its own policy, which evenkeel.yaml or an option names."""
+    policy = {
+        "apiVersion": "evenkeel.dev/v1alpha1",
+        "kind": "SpreadPolicy",
+        "metadata": {"name": "spread"},
+        "spec": {
+            "defaults": {
+                "at": "workloads",
+                "constraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}],
+            }
+        },
+    }
+    (root / "policy.yaml").write_text(yaml.safe_dump(policy))
+    done = plan(root, "--from", "HEAD", "deploy", "--policy", "policy.yaml")
+
+    assert ["~ Deployment.apps shop/new"] == _actions(done)
+    commit_all(root)
+
+    assert [] == _actions(plan(root, "--from", "HEAD", "deploy", "--policy", "policy.yaml"))
+
+
+def test_findings(plan: _Plan, root: Path) -> None:
+    """A new error fails the plan; one that is gone does not."""
+    selector = {"matchLabels": {"app": "api"}}
+    wrong = a_deployment(6, spec={"topologySpreadConstraints": [a_constraint(labelSelector=selector)]})
+    (root / "deploy/web.yaml").write_text(yaml.safe_dump(wrong))
+    new = plan(root, "--from", "HEAD", "deploy")
+    commit_all(root)
+    (root / "deploy/web.yaml").write_text(yaml.safe_dump(a_deployment(6, spec=SPREAD)))
+    gone = plan(root, "--from", "HEAD", "deploy")
+
+    assert (1, True) == (new.returncode, "[selector-misses-own-pod]" in new.stdout)
+    assert (0, True) == (gone.returncode, "[selector-misses-own-pod]" in gone.stdout)
+
+
+def test_the_end_by_ctrl_c(root: Path, tmp_path: Path) -> None:
+    """The files of the revision are removed, and there is no traceback."""
+    slow = tmp_path / "bin"
+    slow.mkdir()
+    (slow / "kubectl").write_text('#!/bin/sh\n: > "$HOME/started"\nexec /bin/sleep 60\n')
+    (slow / "kubectl").chmod(0o755)
+    (root / "deploy/kustomization.yaml").write_text("resources: [web.yaml]\n")
+    commit_all(root)
+    (root / "deploy/kustomization.yaml").unlink()
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    process = subprocess.Popen(
+        [*COMMAND, "--cluster", "cluster.json", "--from", "HEAD", "deploy"],
+        cwd=root,
+        env={**os.environ, "TMPDIR": str(folder), "PATH": f"{slow}:{os.environ['PATH']}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until = time.monotonic() + 30
+    # Once kustomize runs, the revision is there.
+    while not list(folder.glob("evenkeel-home-*/started")):
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert list(folder.glob("evenkeel-revision-*/deploy/*"))
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=30)
+
+    assert 130 == process.returncode
+    assert "Traceback" not in stderr
+    assert not list(folder.glob("evenkeel-*"))
+
+
+def test_nothing_is_left(plan: _Plan, root: Path) -> None:
+    """Nor after a plan that ends by itself."""
+    before = set(Path(tempfile.gettempdir()).glob("evenkeel-revision-*"))
+    plan(root, "--from", "HEAD~1", "deploy")
+
+    assert before == set(Path(tempfile.gettempdir()).glob("evenkeel-revision-*"))

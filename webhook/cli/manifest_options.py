@@ -1,0 +1,103 @@
+"""The options of the commands that read manifests as a lint run does: which rules, and how files are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import click
+
+from policies.manifests.skipped import FailOnSkipped
+from policies.model.version import KNOWN_VERSION
+from webhook.cli.completing import complete_policies, complete_rules
+
+_RULES: Final = (
+    click.option(
+        "--select",
+        multiple=True,
+        metavar="RULES",
+        shell_complete=complete_rules,
+        help="Run only these rules (comma-separated).",
+    ),
+    click.option(
+        "--ignore",
+        multiple=True,
+        metavar="RULES",
+        shell_complete=complete_rules,
+        help="Do not run these rules.",
+    ),
+    click.option(
+        "--enable",
+        multiple=True,
+        metavar="RULES",
+        shell_complete=complete_rules,
+        help="Also run these opt-in rules.",
+    ),
+)  # fmt: skip
+
+_MANIFESTS: Final = (
+    click.option(
+        "--fail-on-skipped", type=click.Choice([str(level) for level in FailOnSkipped]),
+        help="Exit 2 if a path that is named here or in evenkeel.yaml is skipped, or no workload is left to"
+        " check (named), if anything is skipped (any), or never."
+        "  [default: named]",
+    ),
+    click.option(
+        "--policy", "policies", multiple=True, metavar="FILE", shell_complete=complete_policies,
+        help="SpreadPolicy file or builtin:NAME with severities, parameters, scope and domains; may be"
+        " repeated.",
+    ),
+    click.option(
+        "--kubernetes-version", metavar="VERSION",
+        help=f"Kubernetes version of the cluster.  [default: {KNOWN_VERSION}]",
+    ),
+    click.option(
+        "--workload-kind", "workload_kinds", multiple=True, metavar="KIND",
+        help="Custom resource with a pod template: GROUP/KIND=TEMPLATE[,SELECTOR[,REPLICAS]]; may be"
+        " repeated.",
+    ),
+    click.option("--scheduler-config", metavar="FILE", help="KubeSchedulerConfiguration of the cluster."),
+    click.option(
+        "--config", "config_file", metavar="FILE",
+        help="LintConfig file.  [default: the nearest evenkeel.yaml in or above the paths]",
+    ),
+    click.option("--no-config", is_flag=True, help="Ignore evenkeel.yaml files."),
+    click.option(
+        "--values", multiple=True, metavar="FILE", help="Values file for the charts in PATH; may be repeated."
+    ),
+    click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Value for the charts in PATH; may be repeated.",
+    ),
+    click.option(
+        "--helm",
+        type=click.Choice(["auto", "off"]),
+        help="Render Helm charts; auto: if helm is installed.  [default: auto]",
+    ),
+    click.option(
+        "--kustomize",
+        type=click.Choice(["auto", "off"]),
+        help="Build kustomizations; auto: if kustomize or kubectl is installed.  [default: auto]",
+    ),
+)  # fmt: skip
+
+
+def rule_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that choose rules to a command."""
+    return _with(function, _RULES)
+
+
+def manifest_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say how manifests are read and judged to a command."""
+    return _with(function, _MANIFESTS)
+
+
+def _with(
+    function: Callable[..., Any], options: Iterable[Callable[[Callable[..., Any]], Callable[..., Any]]]
+) -> Callable[..., Any]:
+    for option in reversed(tuple(options)):
+        function = option(function)
+    return function

@@ -1,0 +1,291 @@
+"""``evenkeel plan``: what a change of manifests does to where pods go."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import orjson
+import yaml
+
+from policies.lint.baseline import Baseline
+from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.skipped import Skipped
+from policies.model.workload import DEFAULT_NAMESPACE
+from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
+from policies.placement.cluster_workloads import ClusterWorkloads
+from policies.placement.plan import make_plan
+from policies.reports import plan_json, plan_markdown, plan_text
+from policies.reports.plan_run import FORMATS, PlanRun
+from policies.scheduler.index import ClusterIndex
+from webhook.cli.completing import complete_from, complete_plan_formats
+from webhook.cli.lint import read_options
+from webhook.cli.lint_progress import uncollected
+from webhook.cli.live import api_server, check_cluster, context_option, reading_progress
+from webhook.cli.manifest_options import manifest_options, rule_options
+from webhook.cli.placement_options import note
+from webhook.cli.plan_cluster import fetch_workloads, find_workloads
+from webhook.cli.plan_from import CLUSTER, GitRevision, parse_from, read_revision
+from webhook.cli.progress import interruptible, progress
+from webhook.kube.api_server import ApiServer, known_version
+from webhook.kube.snapshot import SnapshotFile, read_index
+from webhook.lint.files import STDIN
+from webhook.lint.options import LintOptions
+from webhook.lint.plan_sets import LintedSet, SetReader
+from webhook.lint.reports import Output, parse_outputs, write_file
+
+#: Exit codes: nothing bad, pods would stay pending or lint found more, bad usage or input.
+CLEAN, FAILS, BAD_INPUT = 0, 1, 2
+#: Ended by Ctrl-C: the report has what was done until then.
+INTERRUPTED: Final = 130
+#: Columns of the text where there is no terminal.
+PIPED: Final = 100
+#: Nodes of a cluster from which the progress of placing pods is shown.
+LARGE: Final = 500
+#: What is told of a cluster that is not given.
+_NO_CLUSTER: Final = (
+    "either --live or --cluster FILE is required; create a file with: evenkeel snapshot --output cluster.json"
+)
+
+#: Shown below the options as it stands: click wraps everything else.
+_EXAMPLES = """\b
+evenkeel plan --from main --cluster cluster.json deploy
+evenkeel plan --from v1.4.0 --live --context staging charts/web
+evenkeel plan --from old/ --cluster cluster.json new/
+evenkeel plan --live deploy                       # compared with what the cluster has
+evenkeel plan --from origin/main --cluster nodes.json -o text -o markdown=plan.md
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option(
+    "--from", "before", default="", metavar="GITREV|PATH|cluster", shell_complete=complete_from,
+    help="What to compare with: a Git revision of the repository that holds the paths, a file or folder, or"
+    " cluster for the workloads that the cluster has now.  [default: cluster, if it has any of them]",
+)  # fmt: skip
+@click.option(
+    "--cluster", default="", metavar="FILE",
+    help="Snapshot file, gzip or not: made by `evenkeel snapshot`, or by"
+    " `kubectl get nodes,pods,services,rc,rs,sts,ns,deploy -A -o json`.",
+)  # fmt: skip
+@click.option("--live", is_flag=True, help="Read the live cluster, with your own permissions.")
+@context_option("live_context")
+@click.option(
+    "-n", "--namespace", default="",
+    help="Namespace of objects without one.  [default: default, or with --live the context's]",
+)  # fmt: skip
+@click.option(
+    "-o", "--format", "formats", multiple=True, metavar="FORMAT[=FILE]", shell_complete=complete_plan_formats,
+    help=f"Report format ({', '.join(FORMATS)}), optionally with a file to write it to; may be repeated."
+    "  [default: text]",
+)  # fmt: skip
+@rule_options
+@manifest_options
+@click.pass_context
+def command(context: click.Context, /, *, paths: tuple[str, ...], **given: Any) -> None:  # click calls it
+    """Show what a change of manifests does to where pods go, before it is applied.
+
+    PATH is a file, a folder, or - for standard input, read as by `evenkeel lint`. Workloads that are added,
+    changed or removed are applied to one copy of the cluster: removed ones first, then changed, then added
+    ones. Of each, the plan shows the matching pods of each domain now and afterwards, the pods that stay
+    pending with the scheduler's message, and the lint findings that are new or gone.
+
+    A Git revision is read from Git's objects, without touching the work tree. It is judged by its own
+    evenkeel.yaml; files that options name are read as the revision has them.
+
+    Exit codes: 0 nothing bad, 1 pods would stay pending, a rollout may not complete, Kubernetes would refuse
+    a workload, or there are new findings of severity error, 2 bad usage or input, or a skipped input that
+    --fail-on-skipped does not allow (the rest is planned all the same), 3 could not run, 130 ended by Ctrl-C,
+    after which the report has what was done until then.
+    """
+    try:
+        code = _plan(context, paths, given)
+    except DocumentError as error:
+        click.echo("\n".join(error.problems), err=True)
+        code = BAD_INPUT
+    context.exit(code)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """The cluster that is planned for, and how the workloads are found that it has.
+
+    Attributes:
+        index: The cluster.
+        snapshot: The workloads of a file; None for a live cluster.
+        file: The file.
+        api: The API server of a live cluster; None for a file.
+        name: What it is called in reports.
+    """
+
+    index: ClusterIndex
+    snapshot: ClusterWorkloads | None = None
+    file: str = ""
+    api: ApiServer | None = None
+    name: str = ""
+
+
+def _plan(context: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> int:
+    outputs = parse_outputs(given.pop("formats"), FORMATS)
+    before, namespace = given.pop("before"), given.pop("namespace")
+    live, live_context, cluster_file = given.pop("live"), given.pop("live_context"), given.pop("cluster")
+    check_cluster(live=live, context=live_context, cluster=cluster_file)
+    options = read_options(paths, dict(given))
+    compared = parse_from(before, options.paths) if before not in ("", CLUSTER) else before
+    cluster_file = cluster_file or ("" if live else options.config.cluster or "")
+    if not live and not cluster_file:
+        raise UsageError(_NO_CLUSTER)
+    if STDIN in options.paths and cluster_file == STDIN:
+        raise UsageError("standard input may be used only once")
+    cluster, options = _read_cluster(options, cluster_file, live=live, context=live_context)
+    given["kubernetes_version"] = options.config.kubernetes_version
+    namespace = namespace or (api_server(live_context).namespace if live else DEFAULT_NAMESPACE)
+    reader = SetReader(cluster=cluster.index, namespace=namespace, today=datetime.now(UTC).date(), warn=note)
+    run = _compare(_Sets(reader, cluster, given), compared, options)
+    for output in outputs:
+        _report(context, output, run)
+    if run.plan.stopped:
+        return INTERRUPTED
+    if run.incomplete:
+        return BAD_INPUT
+    return FAILS if run.failed else CLEAN
+
+
+def _read_cluster(
+    options: LintOptions, file: str, *, live: bool, context: str
+) -> tuple[_Cluster, LintOptions]:
+    """Return the cluster, and the options with its release where they name none.
+
+    Raises:
+        OSError: The file cannot be opened.
+        DocumentError: It is no snapshot.
+        ClusterError: The live cluster cannot be read.
+    """
+    if not live:
+        kinds = WorkloadKinds(map(parse_workload_kind, options.config.workload_kinds))
+        workloads = ClusterWorkloads(kinds, every_kind=True)
+        source = SnapshotFile(Path("/dev/stdin" if file == STDIN else file), workloads)
+        for problem in source.problems:
+            note(problem)
+        return _Cluster(source.index, workloads, file, name=f"the workloads of {file}"), options
+    api = api_server(context)
+    release = options.config.kubernetes_version or str(known_version(api, note))
+    with reading_progress() as advance:
+        index = read_index(api, warn=note, seen=lambda obj: advance(obj["kind"]))
+    cluster = _Cluster(index, api=api, name="the workloads of the live cluster")
+    return cluster, replace(options, config=replace(options.config, kubernetes_version=release))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sets:
+    """Reads both sets of manifests.
+
+    Attributes:
+        reader: Reads a set.
+        cluster: The cluster.
+        given: The options as click gives them.
+    """
+
+    reader: SetReader
+    cluster: _Cluster
+    given: dict[str, Any]
+
+    def before(self, compared: GitRevision | str, options: LintOptions, after: LintedSet) -> LintedSet:
+        """Return what manifests are compared with.
+
+        Raises:
+            UsageError: It is not given, and the cluster has none of the workloads.
+        """
+        if isinstance(compared, GitRevision):
+            return read_revision(compared, options.paths, self.given, self.read)
+        if compared in ("", CLUSTER):
+            return self._of_cluster(after, options, required=not compared)
+        return self.read(read_options((compared,), dict(self.given)))
+
+    def read(self, options: LintOptions) -> LintedSet:
+        """Return the manifests of some paths; what it takes is shown on a terminal."""
+        with uncollected(), progress("Reading manifests", long=True) as show:
+            return self.reader.read(options, show)
+
+    def _of_cluster(self, after: LintedSet, options: LintOptions, *, required: bool) -> LintedSet:
+        wanted, cluster = after.manifests.workloads, self.cluster
+        if cluster.api is not None:
+            found = fetch_workloads(wanted, cluster.api)
+        else:
+            found = []
+            if cluster.snapshot is not None:
+                found = find_workloads(wanted, cluster.snapshot, cluster.file)
+        if required and not found and wanted:
+            raise UsageError(
+                "the cluster has none of the workloads: say what to compare with, --from GITREV, a file or a"
+                f" folder; --from {CLUSTER} takes all of them as new"
+            )
+        return self.reader.of_objects(found, self.reader.job(options))
+
+
+def _compare(sets: _Sets, compared: GitRevision | str, options: LintOptions) -> PlanRun:
+    """Return the plan."""
+    given = [path for path in options.paths if path == STDIN or Path(path).exists()]
+    missing = [path for path in options.paths if path not in given]
+    if missing and not isinstance(compared, GitRevision):
+        raise DocumentError([f"{path}: No such file or directory" for path in missing])
+    after = sets.read(replace(options, paths=tuple(given)))
+    before = sets.before(compared, options, after)
+    index = sets.cluster.index
+    with progress("Placing pods", long=index.node_count >= LARGE) as show, interruptible() as stop:
+        plan = make_plan(before.manifests, after.manifests, index, progress=show, stop=stop)
+    of_cluster = compared in ("", CLUSTER)
+    name = compared.name if isinstance(compared, GitRevision) else compared
+    return PlanRun(
+        plan=plan,
+        compared_with=sets.cluster.name if of_cluster else name,
+        kubernetes_version=after.job.context.kubernetes_version,
+        new=Baseline.of(before.findings).new(after.findings)[0],
+        gone=Baseline.of(after.findings).new(before.findings)[0],
+        skipped=_skipped(after, before),
+        fail_on_skipped=options.config.fail_on_skipped,
+        unfinished=list(dict.fromkeys((*after.unfinished, *before.unfinished))),
+        keeps_others=of_cluster,
+        tool_version=version("evenkeel"),
+    )
+
+
+def _skipped(after: LintedSet, before: LintedSet) -> list[Skipped]:
+    """Return what was not read; where that leaves nothing to plan, it is what the user named."""
+    skipped = [*after.skipped, *before.skipped]
+    if after.manifests.workloads or before.manifests.workloads:
+        return skipped
+    return [replace(entry, named=True) for entry in skipped]
+
+
+def _report(context: click.Context, output: Output, run: PlanRun) -> None:
+    """Write a report to its file, or to standard output."""
+    if output.form == "text":
+        on_terminal = not output.file and sys.stdout.isatty()
+        width = shutil.get_terminal_size(fallback=(PIPED, 0)).columns if on_terminal else PIPED
+        report = plan_text.render(run, width=width, color=on_terminal and context.color is not False)
+    else:
+        report = _RENDERERS[output.form](run)
+    if output.file:
+        write_file(output.file, report)
+    else:
+        click.echo(report.encode(errors="backslashreplace"), nl=False)
+
+
+def _yaml(run: PlanRun) -> str:
+    return yaml.safe_dump(orjson.loads(plan_json.render(run)), sort_keys=False, allow_unicode=True)
+
+
+_RENDERERS: Final[dict[str, Callable[[PlanRun], str]]] = {
+    "json": plan_json.render,
+    "yaml": _yaml,
+    "markdown": plan_markdown.render,
+}

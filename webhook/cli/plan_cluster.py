@@ -1,0 +1,92 @@
+"""The workloads that a cluster has now, in place of a set of manifests that a plan compares with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from policies.manifests.documents import ManifestObject
+from policies.manifests.fields import member
+from policies.model.workload import Workload
+from policies.placement.cluster_workloads import ClusterWorkloads
+from webhook.cli.targets import ObjectTarget, as_manifest, fetch
+from webhook.kube.api_server import ApiError, ApiServer
+
+#: HTTP status of an object that is not there.
+_NOT_FOUND: Final = 404
+
+
+def find_workloads(
+    wanted: Iterable[Workload], workloads: ClusterWorkloads, file: str
+) -> list[ManifestObject]:
+    """Return the objects of some workloads as a snapshot has them.
+
+    A ReplicaSet stands for a workload that is not in it; of several, the one with most pods is what runs.
+
+    Args:
+        wanted: The workloads.
+        workloads: Those of the snapshot.
+        file: The snapshot.
+    """
+    by_key = {(workload.namespace, workload.kind.kind, workload.name): workload for workload in wanted}
+    found: dict[tuple[str, str, str], Workload] = {}
+    for entry in workloads.each():
+        if entry is None:
+            continue
+        key = (entry.workload.namespace, entry.kind, entry.name)
+        if key in by_key and (key not in found or _size(entry.workload) > _size(found[key])):
+            found[key] = entry.workload
+    return [
+        as_manifest(
+            dict(stored.obj if stored.kind == by_key[key].kind else _owner(by_key[key], stored.obj)), file
+        )
+        for key, stored in found.items()
+    ]
+
+
+def _size(workload: Workload) -> int:
+    return workload.replicas or 0
+
+
+def _owner(workload: Workload, replica_set: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the workload that owns a ReplicaSet, as far as that tells; the rest is as it will be."""
+    spec, label = member(replica_set, "spec"), workload.kind.revision_label
+    template, selector = member(spec, "template"), member(spec, "selector")
+    labels = {key: text for key, text in member(selector, "matchLabels").items() if key != label}
+    own = member(replica_set, "metadata")
+    metadata = {
+        "name": workload.name,
+        "namespace": workload.namespace,
+        # Whether its constraints were injected, and the digest of a template that a snapshot has cut.
+        "annotations": member(own, "annotations"),
+    }
+    pod = member(template, "metadata")
+    pod_labels = {key: text for key, text in member(pod, "labels").items() if key != label}
+    return {
+        **workload.obj,
+        "metadata": metadata,
+        "spec": {
+            **member(workload.obj, "spec"),
+            "replicas": spec.get("replicas"),
+            "selector": {**selector, "matchLabels": labels},
+            "template": {**template, "metadata": {**pod, "labels": pod_labels}},
+        },
+    }
+
+
+def fetch_workloads(wanted: Iterable[Workload], api: ApiServer) -> list[ManifestObject]:
+    """Return the workloads of a live cluster; those that it does not have are left out.
+
+    Raises:
+        ClusterError: They cannot be read.
+    """
+    found = []
+    for workload in wanted:
+        if not workload.name:
+            continue
+        try:
+            found.append(fetch(ObjectTarget(workload.kind, workload.name), workload.namespace, api))
+        except ApiError as error:
+            if error.status != _NOT_FOUND:
+                raise
+    return found

@@ -1,0 +1,201 @@
+"""What a plan compares with: a revision of the repository, a file or folder, or what the cluster has."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.fields import shown
+from policies.manifests.skipped import Skipped
+from webhook.cli.lint import read_options
+from webhook.lint.config_paths import BUILTIN
+from webhook.lint.discovery import CHART
+from webhook.lint.files import STDIN, absolute, is_below, repository_root, shown_file
+from webhook.lint.git_revision import GitRepository
+from webhook.lint.options import LintOptions, find_config
+from webhook.lint.plan_sets import LintedSet
+from webhook.private_folder import REVISION, private_folder
+
+#: What ``--from`` says for the workloads that the cluster has now.
+CLUSTER: Final = "cluster"
+#: The options that name files, which a revision may have as well.
+_NAMING_FILES: Final = frozenset({"config_file", "scheduler_config", "policies", "values"})
+
+
+@dataclass(frozen=True, slots=True)
+class GitRevision:
+    """A revision that manifests are compared with.
+
+    Attributes:
+        repository: The repository that has all the paths.
+        name: The revision as it was given.
+        commit: The commit that it stands for.
+    """
+
+    repository: GitRepository
+    name: str
+    commit: str
+
+
+def parse_from(text: str, paths: tuple[str, ...]) -> GitRevision | str:
+    """Return the revision or the path that ``--from`` means.
+
+    Args:
+        text: What was given, not ``cluster``.
+        paths: The paths that are compared.
+
+    Raises:
+        UsageError: It is neither, or both.
+    """
+    roots = {repository_root("." if path == STDIN else path) for path in paths or (".",)}
+    repository = GitRepository(roots.pop()) if len(roots) == 1 else None
+    commit = None if repository is None else repository.find_commit(text)
+    is_path = os.path.lexists(text)
+    if commit is not None and is_path:
+        raise UsageError(
+            f"--from {shown(text)}: both a path and a Git revision; write ./{text} for the path,"
+            f" {commit[:12]} for the revision"
+        )
+    if is_path:
+        return text
+    if commit is not None and repository is not None:
+        return GitRevision(repository, text, commit)
+    raise UsageError(f"--from {shown(text)}: {_why_not(repository)}")
+
+
+def _why_not(repository: GitRepository | None) -> str:
+    if repository is None:
+        return "the paths are in different repositories, so a Git revision may not be given"
+    where = "neither a file, a folder nor a Git revision"
+    if repository.is_shallow:
+        return f"{where}; the clone of {repository.root} is shallow: fetch the revision (fetch-depth: 0)"
+    return f"{where} of {repository.root}"
+
+
+def read_revision(
+    revision: GitRevision,
+    paths: tuple[str, ...],
+    given: dict[str, Any],
+    read: Callable[[LintOptions], LintedSet],
+) -> LintedSet:
+    """Return what some paths held in a revision.
+
+    Files that options name are read as the revision has them if they are of the repository; those that it
+    does not have are left out.
+
+    Args:
+        revision: The revision.
+        paths: The paths, as they are now.
+        given: The options as click gives them.
+        read: Reads a set of manifests.
+
+    Raises:
+        DocumentError: The options of the revision cannot be used.
+        UsageError: The revision cannot be read.
+    """
+    root = revision.repository.root
+    below = [_below_root(path, root) for path in paths]
+    missing = [path for path in paths if not os.path.lexists(path)]
+    # Before the working folder is another one.
+    given = {name: _absolute(value) if name in _NAMING_FILES else value for name, value in given.items()}
+    with private_folder(REVISION) as folder:
+        skipped = revision.repository.extract(revision.commit, folder, below)
+        _check_found(missing, root, folder, revision.name)
+        with _working_folder(folder, root):
+            there = tuple(os.path.relpath(folder / path) for path in below if _exists(folder / path, folder))
+            found = read(_options_of_revision(there, given, root, folder))
+    found.skipped = [_in_revision(entry, revision.name) for entry in (*found.skipped, *skipped)]
+    return found
+
+
+def _check_found(missing: Iterable[str], root: Path, folder: Path, name: str) -> None:
+    """Make sure that each path which is missing now was in the revision.
+
+    Raises:
+        DocumentError: Some were not.
+    """
+    nowhere = [path for path in missing if not _exists(folder / _below_root(path, root), folder)]
+    if nowhere:
+        raise DocumentError([f"{shown_file(path)}: neither here nor in {name}" for path in nowhere])
+
+
+def _exists(path: Path, folder: Path) -> bool:
+    """Tell whether a revision has a path; a link that leads out of it is none."""
+    return os.path.lexists(path) and is_below(path, folder)
+
+
+def _absolute(value: Any) -> Any:
+    """Return files that options name by their whole paths; what is no file of this machine stays."""
+    if isinstance(value, tuple):
+        return tuple(map(_absolute, value))
+    return value if not value or value.startswith(BUILTIN) or "://" in value else str(absolute(value))
+
+
+def _in_revision(entry: Skipped, name: str) -> Skipped:
+    return replace(entry, message=f"in {name}: {entry.message}")
+
+
+def _below_root(path: str, root: Path) -> str:
+    """Return a path from the root of its repository, empty for the root.
+
+    Raises:
+        UsageError: It is standard input.
+    """
+    if path == STDIN:
+        raise UsageError("--from a Git revision may not be combined with standard input")
+    found = os.path.relpath(absolute(path), root)
+    return "" if found == "." else found
+
+
+@contextlib.contextmanager
+def _working_folder(folder: Path, root: Path) -> Iterator[None]:
+    """Work in the folder of a revision that stands for the working folder, so that names are the same.
+
+    Raises:
+        UsageError: It leads out of the revision.
+    """
+    here = Path.cwd()
+    place = folder / here.relative_to(root) if here.is_relative_to(root) else folder
+    if not is_below(place, folder):
+        raise UsageError("the working folder is a link in the revision that leads out of the repository")
+    place.mkdir(parents=True, exist_ok=True)
+    with contextlib.chdir(place):
+        yield
+
+
+def _options_of_revision(
+    paths: tuple[str, ...], given: dict[str, Any], root: Path, folder: Path
+) -> LintOptions:
+    """Return the options by which a revision is judged; paths of it count from its working folder."""
+    changed = dict(given)
+    for name in _NAMING_FILES:
+        value = given[name]
+        if isinstance(value, tuple):
+            changed[name] = tuple(_of_revision(value, root, folder))
+        elif value:
+            changed[name] = next(_of_revision((value,), root, folder), None)
+    if not any(Path(path, CHART).is_file() or Path(path).name == CHART for path in paths):
+        changed["values"], changed["settings"] = (), ()
+    found = None if changed["config_file"] or changed["no_config"] else find_config(paths or (".",))
+    if found is not None and not is_below(Path(found), folder):
+        # It is above the revision, where the folders of other users are.
+        changed["no_config"] = True
+    if not paths:
+        # Nothing is read, but policies may be in force all the same.
+        return replace(read_options((".",), changed), paths=())
+    return read_options(paths, changed)
+
+
+def _of_revision(files: Iterable[str], root: Path, folder: Path) -> Iterator[str]:
+    """Yield files as a revision has them; those that are not of the repository as they are."""
+    for file in files:
+        path = Path(file)
+        if not path.is_absolute() or not path.is_relative_to(root):
+            yield file
+        elif _exists(there := folder / path.relative_to(root), folder):
+            yield os.path.relpath(there)

@@ -1,0 +1,122 @@
+"""The sets of manifests that a plan compares: each is read and linted as ``evenkeel lint`` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+from policies.lint.run import lint
+from policies.lint.workload_loader import ManifestWorkload
+from policies.manifests.documents import ManifestObject
+from policies.manifests.findings import Finding
+from policies.manifests.skipped import Skipped
+from policies.model.snapshot import kind_of
+from policies.model.workload import DEFAULT_NAMESPACE, Workload
+from policies.placement.placement import read_workload
+from policies.placement.plan import APPLIED_ALONG, ManifestSet, with_namespace
+from policies.scheduler.index import ClusterIndex
+from webhook.lint.inputs import gather_texts
+from webhook.lint.options import LintOptions
+from webhook.lint.run import LintJob, build_job, lint_texts, without_ignored
+
+
+@dataclass(slots=True)
+class LintedSet:
+    """A set of manifests, and what lint says of it.
+
+    Attributes:
+        manifests: Its workloads, Services and Namespaces.
+        job: What it was judged by.
+        findings: What lint found, with files that cannot be read.
+        skipped: What was not read.
+        unfinished: The workloads that cannot be placed before another tool has filled in placeholders.
+    """
+
+    manifests: ManifestSet
+    job: LintJob
+    findings: list[Finding] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    unfinished: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetReader:
+    """Reads sets of manifests.
+
+    Attributes:
+        cluster: The cluster, whose nodes rules look at.
+        namespace: Where objects go that name no namespace; empty for ``default``.
+        today: The day by which exemptions expire.
+        warn: Called with each line about what was left out of options and their files.
+    """
+
+    cluster: ClusterIndex
+    namespace: str
+    today: date
+    warn: Callable[[str], None]
+
+    def read(self, options: LintOptions, show: Callable[[float], None]) -> LintedSet:
+        """Return the manifests of some paths.
+
+        Args:
+            options: The paths, and what to judge by.
+            show: Called with the share of the work that is done.
+
+        Raises:
+            OSError: A file of the options cannot be opened.
+            DocumentError: A file of the options is invalid.
+            UsageError: Options contradict each other.
+        """
+        job = self.job(options)
+        if not options.paths:
+            return LintedSet(ManifestSet(workloads=(), context=job.context), job)
+        texts = gather_texts(options.paths, tools=options.tools, exclude=options.exclude)
+        outcome = lint_texts(texts.texts, job, show)
+        found = self._set(job, outcome.loaded.workloads, (entry.value for entry in outcome.loaded.others))
+        problems, ignored = without_ignored(
+            [*texts.problems, *outcome.problems], texts.missing, options.config
+        )
+        found.findings = [*outcome.result.findings, *problems]
+        found.skipped = [*texts.skipped, *outcome.skipped, *ignored]
+        return found
+
+    def of_objects(self, objects: Iterable[ManifestObject], job: LintJob) -> LintedSet:
+        """Return objects of a cluster as a set, judged as manifests are."""
+        listed = list(objects)
+        result = lint(listed, job.context, selection=job.selection, inventory=job.inventory, today=job.today)
+        found = self._set(job, (), ())
+        workloads = [read_workload(entry.value, job.context, namespace=self.namespace) for entry in listed]
+        found.manifests = ManifestSet(workloads=workloads, context=job.context)
+        found.findings = result.findings
+        return found
+
+    def job(self, options: LintOptions) -> LintJob:
+        """Return what the manifests of some options are judged by."""
+        return build_job(options.config, today=self.today, warn=self.warn, cluster=self.cluster)
+
+    def _set(
+        self, job: LintJob, workloads: Iterable[ManifestWorkload], others: Iterable[dict[str, Any]]
+    ) -> LintedSet:
+        unfinished: list[str] = []
+        placed = list(self._placed(workloads, job, unfinished))
+        along = [
+            with_namespace(obj, self.namespace or DEFAULT_NAMESPACE)
+            for obj in others
+            if kind_of(obj) in APPLIED_ALONG
+        ]
+        manifests = ManifestSet(workloads=placed, along=along, context=job.context)
+        return LintedSet(manifests, job, unfinished=unfinished)
+
+    def _placed(
+        self, workloads: Iterable[ManifestWorkload], job: LintJob, unfinished: list[str]
+    ) -> Iterator[Workload]:
+        """Yield workloads as the API server would get them."""
+        for written in workloads:
+            workload = read_workload(written.obj, job.context, namespace=self.namespace)
+            # Of what another tool has yet to fill in, lint reports no errors.
+            if workload.errors and not written.errors:
+                unfinished.append(f"{workload.kind.kind} {workload.namespace}/{workload.name}")
+            else:
+                yield workload
