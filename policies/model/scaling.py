@@ -224,3 +224,12 @@ def resolve_share(value: object, replicas: int, *, up: bool) -> int | None:
         return None
     hundredths = int(percent[1]) * replicas
     return -(-hundredths // 100) if up else hundredths // 100
+
+
+def scaled(value: object, pods: int) -> int | None:
+    """Return what a disruption budget asks for: a number of pods, or a percentage of them rounded up.
+
+    >>> scaled("34%", 3), scaled(1, 3), scaled("1", 3)
+    (2, 1, None)
+    """
+    return None if value is None else resolve_share(value, pods, up=True)

@@ -12,7 +12,6 @@ from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_sampling import NodeSampler
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
-from policies.scheduler.result import DomainCounts
 
 #: Different pods of a queue whose domains are counted: a queue may have thousands.
 MOST_COUNTED: Final = 20
@@ -171,8 +170,4 @@ def _different(queue: Iterable[QueuedPod]) -> tuple[list[QueuedPod], bool]:
 
 def domain_counts(request: SchedulingRequest, cluster: ClusterIndex) -> list[dict[str, int]]:
     """Return the matching pods by domain, for each constraint in force."""
-    return [_counts(result.domains) for result in evaluate(request, cluster).results]
-
-
-def _counts(domains: DomainCounts) -> dict[str, int]:
-    return {domains.values[position]: int(domains.matching[position]) for position in domains.existing()}
+    return [result.domains.by_value() for result in evaluate(request, cluster).results]

@@ -70,18 +70,15 @@ Allow at least one eviction: `maxUnavailable: 1` stays correct when the number o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from policies.manifests.findings import Severity
-from policies.model.scaling import DisruptionBudget
+from policies.model.scaling import DisruptionBudget, scaled
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/nais/naiserator/pull/268"
-
-_PERCENT = re.compile(r"(\d{1,3})%")
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
@@ -106,16 +103,9 @@ def _refusal(budget: DisruptionBudget, pods: int) -> str | None:
     ``pkg/controller/disruption``, Kubernetes 1.36.
     """
     if budget.max_unavailable is not None:
-        none = _scaled(budget.max_unavailable, pods) == 0
+        none = scaled(budget.max_unavailable, pods) == 0
         return f"maxUnavailable {budget.max_unavailable}" if none else None
-    needed = _scaled(budget.min_available, pods)
+    needed = scaled(budget.min_available, pods)
     if needed is None or needed < pods:
         return None
     return f"minAvailable {budget.min_available} of {pods} replicas"
-
-
-def _scaled(value: object, pods: int) -> int | None:
-    if type(value) is int:
-        return value
-    match = _PERCENT.fullmatch(value) if isinstance(value, str) else None
-    return None if match is None else -(-pods * int(match[1]) // 100)

@@ -101,6 +101,10 @@ class DomainCounts:
         """Return the positions of the domains that an eligible node has, sorted by their values."""
         return sorted(np.flatnonzero(self.exists).tolist(), key=self.values.__getitem__)
 
+    def by_value(self) -> dict[str, int]:
+        """Return the matching pods of these domains, by their values."""
+        return {self.values[position]: int(self.matching[position]) for position in self.existing()}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterResult:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -15,6 +14,7 @@ from policies.placement.cluster_workloads import ClusterWorkload, ClusterWorkloa
 from policies.scheduler.index import ClusterIndex
 from webhook.cli.placement import read_context
 from webhook.cli.placement_options import PlacementOptions, cluster_options
+from webhook.cli.progress import progress
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -66,10 +66,8 @@ def read_workloads(options: PlacementOptions, namespace: str, selector: str) -> 
 
 def shown(workloads: ClusterWorkloads, doing: str) -> Iterator[ClusterWorkload]:
     """Yield each workload, with a bar on a terminal while there are many."""
-    entries = workloads.each()
-    if len(workloads) >= _MANY and sys.stderr.isatty():
-        from rich.console import Console  # noqa: PLC0415  # takes long to import
-        from rich.progress import track  # noqa: PLC0415
-
-        entries = iter(track(entries, doing, len(workloads), console=Console(stderr=True), transient=True))
-    return (entry for entry in entries if entry is not None)
+    with progress(doing, long=len(workloads) >= _MANY) as advance:
+        for number, entry in enumerate(workloads.each()):
+            advance(number / len(workloads))
+            if entry is not None:
+                yield entry

@@ -1,0 +1,29 @@
+"""Plans for reports to show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from policies.config.context import AdmissionContext
+from policies.placement.placement import PreparedPod, prepare, read_workload
+from policies.placement.rebalance import RebalancePlan, rebalance
+from tests.builders import a_constraint, a_workload
+from tests.policies.reports.verdicts import a_node, on
+from tests.policies.scheduler.clusters import an_index
+
+_NODES = [a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c")]
+_CORDONED = [*_NODES[:2], a_node("n3", "c", unschedulable=True)]
+
+
+def rebalances() -> Iterator[tuple[PreparedPod, RebalancePlan]]:
+    """Yield a plan, one that is stuck, one that a budget forbids, and one for which nothing is to do."""
+    for nodes, pods, budgets in (
+        (_NODES, [*on("n1", 4), *on("n2", 1)], {"web": 1}),
+        (_CORDONED, on("n1", 3), {}),
+        (_NODES, on("n1", 3), {"web\x1b[31m": 0}),
+        (_NODES, on("n1", 1), {}),
+    ):
+        context = AdmissionContext(policies=(), cluster=an_index([*nodes, *pods]))
+        obj = a_workload("StatefulSet", spec={"topologySpreadConstraints": [a_constraint()]})
+        prepared = prepare(read_workload(obj, context), context)
+        yield prepared, rebalance(prepared, budgets=budgets)

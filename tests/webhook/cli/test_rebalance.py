@@ -1,0 +1,72 @@
+"""``evenkeel rebalance``, as a person uses it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from tests.builders import a_constraint, a_workload
+from tests.policies.reports.verdicts import a_node, on
+from webhook.cli.rebalance import command
+
+BUDGET = {
+    "apiVersion": "policy/v1",
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "web", "namespace": "shop"},
+    "spec": {"minAvailable": "100%", "selector": {"matchLabels": {"app": "web"}}},
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with clusters of two zones, with pods in the first one, and a workload."""
+    nodes, pods = [a_node("n1", "a"), a_node("n2", "b")], on("n1", 3)
+    workload = a_workload("StatefulSet", spec={"topologySpreadConstraints": [a_constraint()]})
+    clusters: dict[str, list[dict[str, Any]]] = {
+        "uneven": [*nodes, *pods],
+        "even": [*nodes, *on("n1", 1)],
+        "budget": [*nodes, *pods, BUDGET],
+    }
+    for name, items in clusters.items():
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [*items, workload]})
+        (tmp_path / f"{name}.json").write_text(text)
+    (tmp_path / "web.yaml").write_text(yaml.safe_dump(workload))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("cluster", "arguments", "code", "evictions"),
+    [
+        pytest.param("uneven", ["sts/web", "-n", "shop"], 0, 1, id="a plan"),
+        pytest.param("uneven", ["-f", "web.yaml"], 0, 1, id="a plan for a file"),
+        pytest.param("even", ["-f", "web.yaml"], 0, 0, id="nothing to do"),
+        pytest.param("budget", ["-f", "web.yaml"], 1, 0, id="a budget allows no eviction"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_plans(cluster: str, arguments: list[str], code: int, evictions: int) -> None:
+    """1 where there is no plan; the commands are those of the evictions."""
+    result = CliRunner().invoke(command, [*arguments, "--cluster", f"{cluster}.json", "-o", "json"])
+    answer = json.loads(result.stdout)
+
+    assert (code, evictions, evictions) == (
+        result.exit_code,
+        len(answer["evictions"]),
+        len(answer["commands"]),
+    )
+
+
+def test_bad_input(folder: Path) -> None:
+    """Every error of the object has its line."""
+    broken = a_workload("StatefulSet", spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]})
+    (folder / "broken.yaml").write_text(yaml.safe_dump(broken))
+    result = CliRunner().invoke(command, ["-f", "broken.yaml", "--cluster", "even.json"])
+
+    assert 2 == result.exit_code
+    assert result.stderr.startswith("broken.yaml:")
