@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks import (
+    audit,
     crowd,
     engine,
     following,
@@ -22,6 +23,7 @@ if __name__ == "__main__":
     engine.run()
     simulate.run()
     rollout.run()
+    audit.run()
     snapshot.run()
     following.run()
     lint.run()

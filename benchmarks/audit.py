@@ -1,0 +1,60 @@
+"""An audit of a large cluster, and a comparison of two releases for it, as whole commands.
+
+Processor time: beside reading the cluster alone, and beside one verdict for each workload.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.clusters import USUAL, probe_pod, write_list
+
+#: The project's aims for an audit: seconds for 10,000 workloads, and megabytes.
+AIM_S, AIM_MB = 30.0, 500
+#: The workloads that the aim is for.
+AIM_WORKLOADS: Final = 10_000
+_RUN: Final = "from webhook.cli.main import run; run()"
+
+
+def run() -> None:
+    """Print what the commands take."""
+    with tempfile.TemporaryDirectory() as name:
+        cluster, pod = Path(name) / "cluster.json", Path(name) / "pod.json"
+        with cluster.open("wb") as file:
+            write_list(USUAL, file)
+        pod.write_text(json.dumps(probe_pod()))
+        reading, _, _ = _timed("score", "-f", str(pod), "--cluster", str(cluster), "-o", "json")
+        audit, megabytes, answer = _timed("audit", "--cluster", str(cluster), "-o", "json")
+        diff, _, _ = _timed("diff", "--from", "1.33", "--to", "1.36", "--cluster", str(cluster), "-o", "json")
+    total = answer["total"]
+    each = (audit - reading) / total
+    print(f"Audit, {USUAL.nodes:,} nodes, {USUAL.pods:,} pods, {total:,} workloads:")
+    print(f"  read the cluster, one verdict   {reading:6.1f} s")
+    whole = reading + each * AIM_WORKLOADS
+    print(f"  audit                           {audit:6.1f} s, {each * 1000:.2f} ms a workload beyond that;"
+          f" {AIM_WORKLOADS:,} would take {whole:.1f} s (aim {AIM_S:g})")  # fmt: skip
+    print(f"  memory                          {megabytes:6.0f} MB (aim {AIM_MB})")
+    print(
+        f"  diff of two releases            {diff:6.1f} s, {(diff - reading) / (audit - reading):.2f} x that"
+    )
+
+
+def _timed(*arguments: str) -> tuple[float, float, dict[str, Any]]:
+    """Return the processor time of a command, its memory in megabytes, and its answer."""
+    with tempfile.TemporaryFile() as out:
+        process = subprocess.Popen([sys.executable, "-c", _RUN, *arguments], stdout=out)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        answer: dict[str, Any] = json.load(out)
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, answer
+
+
+if __name__ == "__main__":
+    run()
