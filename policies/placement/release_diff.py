@@ -10,7 +10,7 @@ from policies.config.context import AdmissionContext
 from policies.model.version import KubernetesVersion
 from policies.placement.cluster_workloads import ClusterWorkload
 from policies.placement.placement import PlacementError, place
-from policies.scheduler.releases import CHANGES, ReleaseChange, behavior_of
+from policies.scheduler.releases import CHANGES, ReleaseChange
 from policies.scheduler.request import AppliedConstraint
 
 
@@ -123,7 +123,12 @@ def diff_releases(
         if difference is None:
             return None
         gravest = list(DiffKind)[: list(DiffKind).index(difference) + 1]
-        steps = _steps(entry, context, before, after, first)
+        changes = [
+            change
+            for change in changes_between(before, after)
+            if difference is DiffKind.MESSAGE or not change.message_only
+        ]
+        steps = _steps(entry, replace(context, kubernetes_version=before), changes, first)
         responsible = tuple(change for change, kind in steps if kind in gravest)
     return WorkloadDiff(
         namespace=entry.workload.namespace,
@@ -137,17 +142,13 @@ def diff_releases(
 
 
 def _steps(
-    entry: ClusterWorkload,
-    context: AdmissionContext,
-    before: KubernetesVersion,
-    after: KubernetesVersion,
-    outcome: ReleaseOutcome,
+    entry: ClusterWorkload, context: AdmissionContext, changes: list[ReleaseChange], outcome: ReleaseOutcome
 ) -> Iterator[tuple[ReleaseChange, DiffKind | None]]:
     """Yield the difference that each change makes beside all those before it."""
-    behavior = behavior_of(before)
-    for change in changes_between(before, after):
+    behavior = context.behavior
+    for change in changes:
         behavior = replace(behavior, **{change.field: change.value})
-        now = _outcome(entry, replace(context, kubernetes_version=before, judged_as=behavior))
+        now = _outcome(entry, replace(context, judged_as=behavior))
         yield change, outcome.difference(now)
         outcome = now
 

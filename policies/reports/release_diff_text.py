@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from rich.console import RenderableType
 from rich.padding import Padding
@@ -14,6 +15,10 @@ from policies.manifests.sanitize import one_line
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.placement.release_diff import DiffKind, WorkloadDiff
 from policies.reports.wording import print_all, sentence
+from policies.scheduler.releases import ReleaseChange
+
+#: Workloads of one group that get a line each; JSON has all of them.
+MOST_LISTED: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +45,7 @@ class ReleaseDiff:
     @property
     def limits(self) -> tuple[str, ...]:
         """What the comparison does not say."""
-        scores = f"scores are those of Kubernetes {KNOWN_VERSION} in every release"
+        scores = f"but for the changes in the table, scores are those of Kubernetes {KNOWN_VERSION}"
         newer = f"nothing is known of releases after {KNOWN_VERSION} but what has been announced"
         return (scores, newer) if self.after > KNOWN_VERSION else (scores,)
 
@@ -69,24 +74,42 @@ def what(found: WorkloadDiff) -> str:
 
 
 def _parts(diff: ReleaseDiff) -> Iterator[RenderableType]:
+    groups: dict[tuple[ReleaseChange, ...], list[WorkloadDiff]] = {}
     for found in diff.workloads:
-        yield Text.assemble(
-            (one_line(f"{found.kind} {found.namespace}/{found.name}"), "bold"),
-            ": ",
-            (what(found), "red" if found.breaks else ""),
-        )
-        if found.after.message and not found.before.message:
-            yield sentence(f"  {found.after.message}")
-        for change in found.responsible:
-            yield Padding(Text(f"{change.since}: {change.what}"), (0, 0, 0, 2))
-            yield Padding(Text(change.source, "dim"), (0, 0, 0, 2))
+        groups.setdefault(found.responsible, []).append(found)
+    for changes, workloads in groups.items():
+        yield from _group(changes, workloads)
         yield ""
-    counts = Counter(found.difference for found in diff.workloads)
-    listed = ", ".join(f"{kind} {counts[kind]:,}" for kind in DiffKind if counts[kind])
     title = f"Kubernetes {diff.before} → {diff.after}: {diff.total:,} workloads"
-    yield Text(f"{title}, {len(diff.workloads):,} differ{f' ({listed})' if listed else ''}")
+    yield Text(f"{title}, {len(diff.workloads):,} differ{_kinds(diff.workloads)}")
     for limit in diff.limits:
         yield Text(f"Note: {limit}")
+
+
+def _group(changes: tuple[ReleaseChange, ...], workloads: list[WorkloadDiff]) -> Iterator[RenderableType]:
+    """Yield the workloads for which the same changes are responsible, after these."""
+    for change in changes:
+        yield Text(f"{change.since}: {change.what}", "bold")
+        yield Text(change.source, "dim")
+    if not changes:
+        yield Text("By no single entry of the table of releases:", "bold")
+    listed = [found for found in workloads if found.difference is not DiffKind.SCORES]
+    for found in listed[:MOST_LISTED]:
+        name = one_line(f"{found.kind} {found.namespace}/{found.name}")
+        line = Text.assemble(name, ": ", (what(found), "red" if found.breaks else ""))
+        yield Padding(line, (0, 0, 0, 2))
+        if found.after.message and not found.before.message:
+            yield sentence(f"    {found.after.message}")
+    if rest := listed[MOST_LISTED:] + [found for found in workloads if found.difference is DiffKind.SCORES]:
+        more = "more " if listed else ""
+        yield Padding(Text(f"{len(rest):,} {more}workloads{_kinds(rest)}"), (0, 0, 0, 2))
+
+
+def _kinds(workloads: Sequence[WorkloadDiff]) -> str:
+    """Return how many differ in what, in brackets; empty for none."""
+    counts = Counter(found.difference for found in workloads)
+    listed = ", ".join(f"{kind} {counts[kind]:,}" for kind in DiffKind if counts[kind])
+    return f" ({listed})" if listed else ""
 
 
 def _validity(errors: tuple[str, ...]) -> str:

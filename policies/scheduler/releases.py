@@ -90,6 +90,7 @@ class ReleaseChange:
         value: What it becomes.
         what: What changes, in one sentence for users of both releases.
         source: Where it is written.
+        message_only: Whether it changes only what is said of a pod that fits nowhere.
     """
 
     since: KubernetesVersion
@@ -97,6 +98,7 @@ class ReleaseChange:
     value: bool
     what: str
     source: str
+    message_only: bool = False
 
 
 #: The oldest release that the table describes: the first with today's wording of most reasons.
@@ -141,6 +143,7 @@ CHANGES: tuple[ReleaseChange, ...] = (
         what="Contradicting node names in a node affinity are told once in the pod's condition, not once for "
         "each node.",
         source=f"{_PULL}/110894",
+        message_only=True,
     ),
     ReleaseChange(
         since=KubernetesVersion(1, 27),
@@ -194,6 +197,7 @@ CHANGES: tuple[ReleaseChange, ...] = (
         what="Nodes that the node names in a node affinity leave out are told in the pod's condition, as "
         "nodes that didn't satisfy NodeAffinity; before, they are not mentioned.",
         source=f"{_PULL}/126022",
+        message_only=True,
     ),
     ReleaseChange(
         since=KubernetesVersion(1, 33),
@@ -217,6 +221,7 @@ CHANGES: tuple[ReleaseChange, ...] = (
         what="A node that is too small for the pod even when empty is told as UnschedulableAndUnresolvable, "
         "and no pods are preempted on it; before, as Unschedulable.",
         source=f"{_PULL}/131345",
+        message_only=True,
     ),
     # In 1.35.0, and given to 1.34.2.
     ReleaseChange(
@@ -226,6 +231,7 @@ CHANGES: tuple[ReleaseChange, ...] = (
         what="The pod's condition no longer names the taint that a pod does not tolerate (1.34.0 and 1.34.1 "
         "still do).",
         source=f"{_PULL}/134740",
+        message_only=True,
     ),
     ReleaseChange(
         since=KubernetesVersion(1, 36),
