@@ -15,8 +15,8 @@ from policies.reports.score_json import constraint_fields
 def render(run: AuditRun) -> bytes:
     """Return an audit as one line of JSON, without its end.
 
-    ``{"kubernetesVersion", "nodes", "pods", "total", "risks", "origins", "workloads"}``; workloads by risk,
-    the worst first.
+    ``{"kubernetesVersion", "nodes", "pods", "total", "left", "risks", "origins", "workloads"}``; workloads by
+    risk, the worst first.
     """
     return orjson.dumps(
         {
@@ -24,6 +24,7 @@ def render(run: AuditRun) -> bytes:
             "nodes": run.nodes,
             "pods": run.pods,
             "total": run.total,
+            "left": run.left,
             "risks": {str(risk): count for risk, count in sorted(run.problems.items())},
             "origins": {
                 "none" if origin is None else str(origin): count for origin, count in run.origins.items()

@@ -40,6 +40,8 @@ def summary(run: AuditRun) -> Iterator[str]:
     yield f"Constraints in force: {', '.join(origins) or 'none'}"
     if len(run.workloads) < run.total:
         yield f"{run.total - len(run.workloads):,} more workloads are not shown (--top)"
+    if run.left:
+        yield f"Ended early; objects that were not looked at: {run.left:,}"
     if any(found.unmodeled for found in run.workloads):
         yield "Some pods ask for what is not modeled, such as volumes: room is an upper bound for them"
 

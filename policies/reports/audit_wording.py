@@ -25,6 +25,7 @@ class AuditRun:
         pods: How many pods are bound.
         problems: How many workloads have each risk, of all that were looked at.
         origins: In how many workloads constraints of each origin are in force; None for those without any.
+        left: How many objects were not looked at, because the audit was ended.
     """
 
     version: KubernetesVersion
@@ -34,6 +35,7 @@ class AuditRun:
     pods: int
     problems: Counter[Risk]
     origins: Counter[ConstraintOrigin | None]
+    left: int = 0
 
     @classmethod
     def of(
@@ -44,6 +46,7 @@ class AuditRun:
         nodes: int,
         pods: int,
         top: int | None = None,
+        left: int = 0,
     ) -> AuditRun:
         """Return the run of some audits, of which the worst ``top`` are shown; all by default."""
         ranked = sorted(audits, key=lambda found: found.rank)
@@ -59,6 +62,7 @@ class AuditRun:
                 for found in ranked
                 if not found.errors
             ),
+            left=left,
         )
 
     def fails(self, least: Severity | None) -> bool:

@@ -13,14 +13,15 @@ from policies.reports.release_diff_text import ReleaseDiff, what
 def render(diff: ReleaseDiff) -> bytes:
     """Return a comparison as one line of JSON, without its end.
 
-    ``{"from", "to", "total", "breaks", "notes", "workloads"}``; a workload has the gravest difference, what
-    each release makes of it, and the changes that are responsible.
+    ``{"from", "to", "total", "left", "breaks", "notes", "workloads"}``; a workload has the gravest
+    difference, what each release makes of it, and the changes that are responsible.
     """
     return orjson.dumps(
         {
             "from": str(diff.before),
             "to": str(diff.after),
             "total": diff.total,
+            "left": diff.left,
             "breaks": diff.breaks,
             "notes": list(diff.limits),
             "workloads": [_workload(found) for found in diff.workloads],

@@ -30,12 +30,14 @@ class ReleaseDiff:
         after: The later release.
         total: How many workloads were compared.
         workloads: Those for which the releases differ, the gravest differences first.
+        left: How many objects were not looked at, because the comparison was ended.
     """
 
     before: KubernetesVersion
     after: KubernetesVersion
     total: int
     workloads: tuple[WorkloadDiff, ...]
+    left: int = 0
 
     @property
     def breaks(self) -> bool:
@@ -82,6 +84,8 @@ def _parts(diff: ReleaseDiff) -> Iterator[RenderableType]:
         yield ""
     title = f"Kubernetes {diff.before} → {diff.after}: {diff.total:,} workloads"
     yield Text(f"{title}, {len(diff.workloads):,} differ{_kinds(diff.workloads)}")
+    if diff.left:
+        yield Text(f"Ended early; objects that were not looked at: {diff.left:,}")
     for limit in diff.limits:
         yield Text(f"Note: {limit}")
 

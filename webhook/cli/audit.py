@@ -11,8 +11,8 @@ from policies.manifests.findings import Severity
 from policies.placement.audit import audit
 from policies.reports import audit_json, audit_text
 from policies.reports.audit_wording import AuditRun
-from webhook.cli.answers import print_answer
-from webhook.cli.cluster_workloads import read_workloads, shown, workload_options
+from webhook.cli.answers import INTERRUPTED, print_answer
+from webhook.cli.cluster_workloads import LookedAt, read_workloads, workload_options
 from webhook.cli.placement_options import PlacementOptions, show
 
 #: Exit codes: nothing bad enough, problems.
@@ -71,15 +71,24 @@ def command(
     Room is how many more replicas fit: at most so many with several DoNotSchedule constraints, and where pods
     ask for what is not modeled.
 
-    Exit codes: 0 clean, 1 problems (see --fail-on), 2 bad usage or input, 3 could not run.
+    Exit codes: 0 clean, 1 problems (see --fail-on), 2 bad usage or input, 3 could not run, 130 ended by
+    Ctrl-C, after which the report has what was done until then.
     """
     found, judged_by, cluster = read_workloads(PlacementOptions(**values), namespace, selector)
-    audits = [audit(each, judged_by) for each in shown(found, "Auditing")]
+    looked_at = LookedAt(found, "Auditing")
+    audits = [audit(each, judged_by) for each in looked_at]
     run = AuditRun.of(
-        audits, judged_by.kubernetes_version, nodes=cluster.node_count, pods=cluster.pod_count, top=top
+        audits,
+        judged_by.kubernetes_version,
+        nodes=cluster.node_count,
+        pods=cluster.pod_count,
+        top=top,
+        left=looked_at.left,
     )
     if form == "text":
         show(context, lambda width, color: audit_text.render(run, width=width, color=color), piped=PIPED)
     else:
         print_answer(audit_json.render(run), form)
+    if looked_at.left:
+        context.exit(INTERRUPTED)
     context.exit(PROBLEMS if run.fails(None if fail_on == FailOn.NEVER else Severity(fail_on)) else CLEAN)

@@ -14,7 +14,7 @@ from policies.placement.cluster_workloads import ClusterWorkload, ClusterWorkloa
 from policies.scheduler.index import ClusterIndex
 from webhook.cli.placement import read_context
 from webhook.cli.placement_options import PlacementOptions, cluster_options
-from webhook.cli.progress import progress
+from webhook.cli.progress import interruptible, progress
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -64,10 +64,26 @@ def read_workloads(options: PlacementOptions, namespace: str, selector: str) -> 
     return ReadCluster(workloads, context, context.cluster)
 
 
-def shown(workloads: ClusterWorkloads, doing: str) -> Iterator[ClusterWorkload]:
-    """Yield each workload, with a bar on a terminal while there are many."""
-    with progress(doing, long=len(workloads) >= _MANY) as advance:
-        for number, entry in enumerate(workloads.each()):
-            advance(number / len(workloads))
-            if entry is not None:
-                yield entry
+class LookedAt:
+    """The workloads of a cluster one after another, with a bar on a terminal while there are many.
+
+    Attributes:
+        left: How many objects were not looked at; after Ctrl-C there are some.
+    """
+
+    def __init__(self, workloads: ClusterWorkloads, doing: str) -> None:
+        self._workloads = workloads
+        self._doing = doing
+        self.left = len(workloads)
+
+    def __iter__(self) -> Iterator[ClusterWorkload]:
+        """Yield each workload until Ctrl-C is pressed."""
+        total = len(self._workloads)
+        with progress(self._doing, long=total >= _MANY) as advance, interruptible() as stop:
+            for entry in self._workloads.each():
+                if stop():
+                    return
+                if entry is not None:
+                    yield entry
+                self.left -= 1
+                advance(1 - self.left / total)

@@ -11,8 +11,8 @@ from policies.placement.release_diff import DiffKind, diff_releases
 from policies.reports import release_diff_json, release_diff_text
 from policies.reports.release_diff_text import ReleaseDiff
 from policies.scheduler.releases import parse_release
-from webhook.cli.answers import print_answer
-from webhook.cli.cluster_workloads import read_workloads, shown, workload_options
+from webhook.cli.answers import INTERRUPTED, print_answer
+from webhook.cli.cluster_workloads import LookedAt, read_workloads, workload_options
 from webhook.cli.placement_options import PlacementOptions, show
 
 #: Exit codes: the upgrade breaks nothing, pods would be refused or fit nowhere.
@@ -58,21 +58,21 @@ def command(
     would. What differs is shown with the entries of the table of releases that are responsible.
 
     Exit codes: 0 nothing breaks, 1 pods would be refused or fit nowhere after the upgrade, 2 bad usage or
-    input, 3 could not run.
+    input, 3 could not run, 130 ended by Ctrl-C, after which the report has what was done until then.
     """
     earliest, latest = (parse_release(text) if text else None for text in (before, after))
     found, judged_by, _ = read_workloads(PlacementOptions(**values), namespace, selector)
     first, last = earliest or judged_by.kubernetes_version, latest or judged_by.kubernetes_version
     if first >= last:
         raise UsageError(f"--to: Invalid value: {last}: must be a release after {first}")
-    total, differing = 0, []
-    for entry in shown(found, "Comparing"):
+    total, differing, looked_at = 0, [], LookedAt(found, "Comparing")
+    for entry in looked_at:
         total += 1
         if (different := diff_releases(entry, judged_by, first, last)) is not None:
             differing.append(different)
     order = list(DiffKind)
     differing.sort(key=lambda each: (not each.breaks, order.index(each.difference)))
-    diff = ReleaseDiff(before=first, after=last, total=total, workloads=tuple(differing))
+    diff = ReleaseDiff(before=first, after=last, total=total, workloads=tuple(differing), left=looked_at.left)
     if form == "text":
         show(
             context,
@@ -81,4 +81,6 @@ def command(
         )
     else:
         print_answer(release_diff_json.render(diff), form)
+    if looked_at.left:
+        context.exit(INTERRUPTED)
     context.exit(BREAKS if diff.breaks else CLEAN)

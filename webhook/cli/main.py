@@ -127,6 +127,7 @@ def _guarded(program: str) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
+        _say("ended by Ctrl-C")
         return INTERRUPTED
     except (ListenError, ClusterError) as error:
         _say(str(error))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -56,3 +58,18 @@ def test_formats(cluster: str) -> None:
 
     assert ["violated"] == [problem["risk"] for problem in answer["workloads"][0]["problems"]]
     assert "risk: violated" in CliRunner().invoke(command, ["--cluster", cluster, "-o", "yaml"]).stdout
+
+
+def test_ended_early(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After Ctrl-C the report has what was done, and says how much was not."""
+
+    @contextmanager
+    def pressed() -> Iterator[Callable[[], bool]]:
+        yield lambda: True
+
+    monkeypatch.setattr("webhook.cli.cluster_workloads.interruptible", pressed)
+    result = CliRunner().invoke(command, ["--cluster", cluster, "-o", "json"])
+    answer = json.loads(result.stdout)
+
+    assert (130, 1, 0) == (result.exit_code, answer["left"], answer["total"])
+    assert "not looked at: 1" in CliRunner().invoke(command, ["--cluster", cluster]).stdout

@@ -25,7 +25,7 @@ from webhook.kube.api_server import UnreachableError
         pytest.param(ListenError("taken"), 3, 1, id="3: address"),
         pytest.param(UnreachableError("nobody"), 3, 1, id="3: cluster"),
         pytest.param(ZeroDivisionError("oops"), 3, 1, id="3: our own bug"),
-        pytest.param(KeyboardInterrupt(), 130, 0, id="130: Ctrl-C"),
+        pytest.param(KeyboardInterrupt(), 130, 1, id="130: Ctrl-C"),
     ],
 )
 def test_errors_become_lines_and_exit_codes(
