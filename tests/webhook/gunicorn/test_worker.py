@@ -37,16 +37,20 @@ def sockets(process: int) -> int:
 
 
 def test_connections_that_come_at_once_are_shared(tmp_path: Path) -> None:
-    """Of 24 connections each of 2 workers gets a fair part, whomever the kernel wakes."""
+    """Neither of 2 workers takes all of 48 connections, whomever the kernel wakes.
+
+    How even the parts are is the machine's: while one worker has no processor, the other accepts.
+    """
     with serving(tmp_path, "--workers=2", "--threads=2") as server, ExitStack() as stack:
         eventually(lambda: len(server.workers()) == 2)
-        for _ in range(24):
+        workers = server.workers()
+        before = [sockets(worker) for worker in workers]
+        for _ in range(48):
             stack.enter_context(server.tls())
-        held = [sockets(worker) for worker in server.workers()]
+        taken = [sockets(worker) - held for worker, held in zip(workers, before, strict=True)]
 
-        # Each also holds the listener and those of the event loop.
-        assert 24 <= sum(held)
-        assert max(held) - min(held) <= 12
+        assert 48 <= sum(taken)
+        assert 2 <= min(taken)
 
 
 def test_a_stuck_worker_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
