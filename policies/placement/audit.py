@@ -262,8 +262,7 @@ def _refused_by_spread(result: SchedulingResult) -> bool:
 
 
 def _skew(result: FilterResult | ScoreResult, whole: SchedulingResult) -> ConstraintSkew:
-    domains, selector = result.domains, result.applied.selector
-    ignored = selector is not None and selector.empty and not whole.request.behavior.empty_selector_counts
+    domains = result.domains
     existing = np.flatnonzero(domains.exists)
     matching = domains.matching[existing]
     fullest = int(existing[np.argmax(matching)]) if len(existing) else None
@@ -274,7 +273,7 @@ def _skew(result: FilterResult | ScoreResult, whole: SchedulingResult) -> Constr
         minimum=result.minimum if isinstance(result, FilterResult) and len(existing) else lowest,
         most=0 if fullest is None else int(domains.matching[fullest]),
         fullest="" if fullest is None else domains.values[fullest],
-        counts=selector is not None and not ignored,
+        counts=not result.applied.counts_nothing(whole.request.behavior),
     )
 
 

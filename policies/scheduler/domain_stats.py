@@ -93,8 +93,7 @@ def constraint_stats(verdict: SchedulingResult) -> tuple[ConstraintStats, ...]:
 
 
 def _stats(verdict: SchedulingResult, result: FilterResult | ScoreResult) -> ConstraintStats:
-    domains, selector = result.domains, result.applied.selector
-    ignored = selector is not None and selector.empty and not verdict.request.behavior.empty_selector_counts
+    domains = result.domains
     lacking = int(np.count_nonzero(domains.of_node == MISSING))
     carried = np.bincount(domains.of_node[domains.of_node != MISSING], minlength=len(domains.values))
     existing = np.flatnonzero(domains.exists)
@@ -107,7 +106,7 @@ def _stats(verdict: SchedulingResult, result: FilterResult | ScoreResult) -> Con
     listed = present if all_listed else _extremes(result, existing)
     return ConstraintStats(
         applied=result.applied,
-        counts_nothing=selector is None or ignored,
+        counts_nothing=result.applied.counts_nothing(verdict.request.behavior),
         minimum=result.minimum if isinstance(result, FilterResult) else None,
         weight=result.weight if isinstance(result, ScoreResult) else None,
         domain_count=len(existing),

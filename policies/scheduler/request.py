@@ -43,6 +43,14 @@ class AppliedConstraint:
         """Whether it filters (DoNotSchedule) instead of scoring (ScheduleAnyway)."""
         return self.constraint.when_unsatisfiable is WhenUnsatisfiable.DO_NOT_SCHEDULE
 
+    def counts_nothing(self, behavior: Behavior) -> bool:
+        """Return whether no pod can match.
+
+        No selector counts none. An empty one counts none either in the releases that take it for no selector
+        at all (kubernetes/kubernetes#141339).
+        """
+        return self.selector is None or (self.selector.empty and not behavior.empty_selector_counts)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulingRequest:

@@ -15,15 +15,10 @@ from policies.scheduler.result import DomainCounts
 
 
 def count_on_nodes(applied: AppliedConstraint, view: NodeView, behavior: Behavior) -> NDArray[np.int64]:
-    """Return the matching pods of a constraint on each node, shape ``(n,)``.
-
-    No selector counts none. An empty one counts none either in the releases that take it for no selector at
-    all (kubernetes/kubernetes#141339).
-    """
-    selector = applied.selector
-    if selector is None or (selector.empty and not behavior.empty_selector_counts):
+    """Return the matching pods of a constraint on each node, shape ``(n,)``."""
+    if applied.selector is None or applied.counts_nothing(behavior):
         return np.zeros(len(view.slots), np.int64)
-    return view.count_pods(selector)
+    return view.count_pods(applied.selector)
 
 
 def count_domains(label: LabelView, eligible: NDArray[np.bool_], on_nodes: NDArray[np.int64]) -> DomainCounts:
