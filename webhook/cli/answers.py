@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import BinaryIO, Final, TypeAlias
+from typing import Any, BinaryIO, Final, TypeAlias, TypeVar
 
 import click
 import orjson
@@ -16,13 +16,26 @@ from webhook.json_request import RequestError
 
 #: Exit codes: it fits, it fits nowhere, an input is not what it should be, we failed.
 FITS, FITS_NOWHERE, BAD_INPUT, CANNOT_RUN = 0, 1, 2, 3
-#: Ended by Ctrl-C: 128 and the number of SIGINT, as shells count.
-INTERRUPTED: Final = 130
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 #: The formats for programs.
 _FORMATS: Final = frozenset({"json", "yaml"})
 #: Prints the JSON of an answer about an object.
 Printer: TypeAlias = Callable[[bytes, ManifestObject], None]
+
+
+def format_option(function: _Command) -> _Command:
+    """Add the option for the format of an answer to a command, whose parameter is ``form``."""
+    return click.option(
+        "-o",
+        "--format",
+        "form",
+        type=click.Choice(["text", *sorted(_FORMATS)]),
+        default="text",
+        show_default=True,
+        help="Format of the answer.",
+    )(function)
 
 
 def answer_printer(form: str) -> Printer | None:

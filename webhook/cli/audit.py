@@ -11,9 +11,10 @@ from policies.manifests.findings import Severity
 from policies.placement.audit import audit
 from policies.reports import audit_json, audit_text
 from policies.reports.audit_wording import AuditRun
-from webhook.cli.answers import INTERRUPTED, print_answer
+from webhook.cli.answers import format_option, print_answer
 from webhook.cli.cluster_workloads import LookedAt, read_workloads, workload_options
 from webhook.cli.placement_options import PlacementOptions, show
+from webhook.cli.progress import INTERRUPTED
 
 #: Exit codes: nothing bad enough, problems.
 CLEAN, PROBLEMS = 0, 1
@@ -39,9 +40,7 @@ evenkeel audit --cluster cluster.json -l team=checkout -o json
     show_default=True,
     help="Exit 1 if a workload has a problem of this severity or worse.",
 )
-@click.option(
-    "-o", "--format", "form", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True
-)
+@format_option
 @click.pass_context
 def command(
     context: click.Context,

@@ -11,9 +11,10 @@ from policies.placement.release_diff import DiffKind, diff_releases
 from policies.reports import release_diff_json, release_diff_text
 from policies.reports.release_diff_text import ReleaseDiff
 from policies.scheduler.releases import parse_release
-from webhook.cli.answers import INTERRUPTED, print_answer
+from webhook.cli.answers import format_option, print_answer
 from webhook.cli.cluster_workloads import LookedAt, read_workloads, workload_options
 from webhook.cli.placement_options import PlacementOptions, show
+from webhook.cli.progress import INTERRUPTED
 
 #: Exit codes: the upgrade breaks nothing, pods would be refused or fit nowhere.
 CLEAN, BREAKS = 0, 1
@@ -37,9 +38,7 @@ evenkeel diff --to 1.38 --cluster cluster.json -n shop -o json
     help="The release before the upgrade.  [default: the cluster's]",
 )
 @click.option("--to", "after", required=True, metavar="VERSION", help="The release after the upgrade.")
-@click.option(
-    "-o", "--format", "form", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True
-)
+@format_option
 @click.pass_context
 def command(
     context: click.Context,

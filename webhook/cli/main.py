@@ -19,6 +19,7 @@ import click
 from certs.errors import CertificateError
 from policies.manifests.errors import EvenkeelError
 from policies.manifests.sanitize import one_line
+from webhook.cli.progress import INTERRUPTED
 from webhook.gunicorn.listener import ListenError
 from webhook.kube.api_server import ClusterError
 
@@ -47,8 +48,6 @@ COMMANDS: Final[Mapping[str, str]] = {
 BAD_INPUT: Final = 2
 #: The work could not be done, through no fault of the input.
 CANNOT_RUN: Final = 3
-#: Ended by Ctrl-C: 128 and the number of SIGINT, as shells count.
-INTERRUPTED: Final = 130
 
 
 class _LazyGroup(click.Group):

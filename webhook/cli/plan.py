@@ -33,7 +33,7 @@ from webhook.cli.manifest_options import manifest_options, rule_options
 from webhook.cli.placement_options import note
 from webhook.cli.plan_cluster import fetch_workloads, find_workloads
 from webhook.cli.plan_from import CLUSTER, GitRevision, parse_from, read_revision
-from webhook.cli.progress import interruptible, progress
+from webhook.cli.progress import INTERRUPTED, interruptible, progress
 from webhook.kube.api_server import ApiServer, known_version
 from webhook.kube.snapshot import SnapshotFile, read_index
 from webhook.lint.files import STDIN
@@ -43,8 +43,6 @@ from webhook.lint.reports import Output, parse_outputs, write_file
 
 #: Exit codes: nothing bad, pods would stay pending or lint found more, bad usage or input.
 CLEAN, FAILS, BAD_INPUT = 0, 1, 2
-#: Ended by Ctrl-C: the report has what was done until then.
-INTERRUPTED: Final = 130
 #: Columns of the text where there is no terminal.
 PIPED: Final = 100
 #: Nodes of a cluster from which the progress of placing pods is shown.

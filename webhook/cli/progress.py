@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
+#: Exit code of a command that Ctrl-C ended: 128 and the number of SIGINT, as shells count.
+INTERRUPTED: Final = 130
 #: The share of the work after which the progress is drawn anew; a hundred times a run.
 STEP: Final = 0.01
 

@@ -15,7 +15,7 @@ from policies.model.eviction_budget import EvictionBudget, read_eviction_budget
 from policies.placement.placement import PreparedPod, prepare, read_workload
 from policies.placement.rebalance import NoPlan, RebalancePlan, rebalance
 from policies.reports import rebalance_json, rebalance_text
-from webhook.cli.answers import BAD_INPUT, print_answer
+from webhook.cli.answers import BAD_INPUT, format_option, print_answer
 from webhook.cli.live import api_server
 from webhook.cli.placement import evaluate_object
 from webhook.cli.placement_options import PlacementOptions, note, placement_options, show
@@ -58,9 +58,7 @@ class _Budgets:
 @click.command(epilog=_EXAMPLES)
 @placement_options
 @click.option("--soft", is_flag=True, help="Bring ScheduleAnyway constraints within maxSkew, too.")
-@click.option(
-    "-o", "--format", "form", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True
-)
+@format_option
 @click.pass_context
 def command(context: click.Context, /, *, soft: bool, form: str, **values: Any) -> None:  # the common options
     """Show the fewest evictions that bring a workload back within maxSkew.

@@ -30,15 +30,15 @@ from webhook.cli.answers import (
     BAD_INPUT,
     FITS,
     FITS_NOWHERE,
-    INTERRUPTED,
     Printer,
     answer_lines,
     answer_printer,
+    format_option,
 )
 from webhook.cli.known_pods import KnownPods
 from webhook.cli.placement import PlacementAnswer, evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options, show
-from webhook.cli.progress import interruptible, progress
+from webhook.cli.progress import INTERRUPTED, interruptible, progress
 from webhook.http.scoring.simulate_request import (
     ADAPTIVE_NODES,
     MOST_SEED,
@@ -146,15 +146,7 @@ class _Asked(NamedTuple):
     metavar="M",
     help="Scale the workload to M replicas, from those that run, or that it wants where none runs.",
 )
-@click.option(
-    "-o",
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "yaml"]),
-    default="text",
-    show_default=True,
-    help="Format of the answer.",
-)
+@format_option
 @click.option(
     "--jsonl", is_flag=True, help="Read one simulate request per line from stdin, write one answer per line."
 )

@@ -18,11 +18,11 @@ from policies.placement.survival_report import SurvivalReport
 from policies.placement.survive import LossOptions, Survival, why_unjudged
 from policies.placement.survive_suggestions import SurvivalHelp, find_help
 from policies.reports import survive_json, survive_text
-from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, INTERRUPTED, print_answer
+from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, format_option, print_answer
 from webhook.cli.manifest import told
 from webhook.cli.placement import PlacementInput, read_input
 from webhook.cli.placement_options import PlacementOptions, cluster_options, object_options, show
-from webhook.cli.progress import interruptible, progress
+from webhook.cli.progress import INTERRUPTED, interruptible, progress
 
 #: Columns of the text where there is no terminal: what terminals have had for long.
 PIPED: Final = 80
@@ -68,15 +68,7 @@ helm template shop | evenkeel survive zone -f - --cluster cluster.json -o json
     show_default=True,
     help="Pods that are scheduled again after a loss: all, or only those of the given workloads.",
 )
-@click.option(
-    "-o",
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "yaml"]),
-    default="text",
-    show_default=True,
-    help="Format of the answer.",
-)
+@format_option
 @click.pass_context
 def command(
     context: click.Context,
