@@ -31,11 +31,12 @@ class NoPlan(StrEnum):
     """Why there is no plan."""
 
     BALANCED = "every constraint is within maxSkew: there is nothing to do"
-    UNCONSTRAINED = "no constraint is in force, so nothing says what balanced is"
+    UNCONSTRAINED = "no DoNotSchedule constraint, or with --soft no constraint, in force selects the pods"
     NO_SELECTOR = "the workload has no selector by which its pods are known"
     BUDGET = "a PodDisruptionBudget allows no eviction now"
     FEWER_DOMAINS = "there are fewer domains than minDomains, so every pod above maxSkew stays in excess"
     STUCK = "no eviction of a pod in excess brings its replacement to a domain with fewer pods"
+    UNDECIDED = f"{MOST_TRIED:,} evictions were tried and none was found; there may be one"
     TOO_MANY = f"it takes more than {MOST_EVICTIONS} evictions"
 
 
@@ -148,16 +149,16 @@ class _Look:
     Attributes:
         cluster: The cluster.
         evictions: The evictions.
+        result: Of the next pod there.
         counts: Matching pods by domain, by the position of the constraint.
-        domains: The domain of each node, by the position of the constraint.
         least: How many pods must still move at least; None where no move can help.
         total: How many moves the constraints need, each counted alone.
     """
 
     cluster: ClusterIndex
     evictions: tuple[Eviction, ...]
+    result: SchedulingResult
     counts: Mapping[int, Mapping[str, int]]
-    domains: Mapping[int, Mapping[str, str]]
     least: int | None
     total: int
 
@@ -207,8 +208,8 @@ class _Search:
         return _Look(
             cluster=cluster,
             evictions=evictions,
+            result=result,
             counts=counts,
-            domains={position: _of_nodes(result, position) for position in self.positions},
             least=max(known, default=0) if len(known) == len(moves) else None,
             total=sum(known),
         )
@@ -221,13 +222,15 @@ class _Search:
                 return _Stuck(NoPlan.TOO_MANY, state.evictions, state.counts)
             before = (state.least or 0, state.total)
             last = None
-            for after in self._further(state, self._in_excess(state)):
+            own = self._own(state.cluster)
+            for after in self._further(state, own, self._in_excess(state, own)):
                 last = last or after.evictions[-1]
                 if _placed(after) and after.least is not None and (after.least, after.total) < before:
                     state = after
                     break
             else:
-                return _Stuck(NoPlan.STUCK, state.evictions, state.counts, last)
+                why = NoPlan.UNDECIDED if self.exhausted else NoPlan.STUCK
+                return _Stuck(why, state.evictions, state.counts, last)
         return state
 
     def shortest(self, start: _Look, known: _Look) -> _Look:
@@ -243,19 +246,19 @@ class _Search:
             return state
         if state.least is None or state.least > depth:
             return None
-        nodes = self._own(state.cluster)
+        own = self._own(state.cluster)
         return next(
             (
                 found
-                for after in self._further(state, nodes)
+                for after in self._further(state, own, own)
                 if _placed(after) and (found := self._within(after, depth - 1)) is not None
             ),
             None,
         )
 
-    def _further(self, state: _Look, nodes: Iterable[str]) -> Iterator[_Look]:
-        """Yield what becomes of a cluster if a pod on one of some nodes is evicted."""
-        pod, own = self._request.pod, self._own(state.cluster)
+    def _further(self, state: _Look, own: Mapping[str, list[str]], nodes: Iterable[str]) -> Iterator[_Look]:
+        """Yield what becomes of a cluster if one of the own pods on one of some nodes is evicted."""
+        pod = self._request.pod
         for node in nodes:
             if self.exhausted:
                 return
@@ -277,16 +280,15 @@ class _Search:
             found.setdefault(pod.node, []).append(pod.name)
         return found
 
-    def _in_excess(self, state: _Look) -> list[str]:
+    def _in_excess(self, state: _Look, own: Mapping[str, list[str]]) -> list[str]:
         """Return the nodes with pods of the workload, those of the fullest domains first."""
+        domains = {position: _of_nodes(state.result, position) for position in self.positions}
 
         def fullness(node: str) -> tuple[int, ...]:
             return tuple(
-                -state.counts[position].get(state.domains[position].get(node, ""), 0)
-                for position in self.positions
+                -state.counts[position].get(domains[position].get(node, ""), 0) for position in self.positions
             )
 
-        own = self._own(state.cluster)
         return sorted(own, key=lambda node: (min(fullness(node)), sum(fullness(node)), -len(own[node]), node))
 
 

@@ -79,6 +79,14 @@ def test_no_plan(prepared: PreparedPod, options: dict[str, Any], expected: NoPla
     assert expected is rebalance(prepared, **options).why_none
 
 
+def test_the_end_of_trying(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where not all evictions were tried it is not said that none helps."""
+    monkeypatch.setattr("policies.placement.rebalance.MOST_TRIED", 1)
+    prepared = _prepared([a_constraint()], *NODES, *on("n1", 4), *on("n2", 1))
+
+    assert NoPlan.UNDECIDED is rebalance(prepared).why_none
+
+
 def test_soft_constraints() -> None:
     """They count on request."""
     prepared = _prepared([a_constraint(whenUnsatisfiable="ScheduleAnyway")], *NODES, *on("n1", 3))
