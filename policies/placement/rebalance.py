@@ -6,13 +6,14 @@ the replacement, before the next is evicted. Pods of the workload on one node ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
 from policies.model.constraint import Constraint, WhenUnsatisfiable
+from policies.placement.least_moves import least_moves
 from policies.placement.placement import PreparedPod
 from policies.placement.simulate import replicas_of
 from policies.scheduler.binding import Step, schedule
@@ -78,26 +79,6 @@ class RebalancePlan:
     why_none: NoPlan | None = None
     stuck: Eviction | None = None
     budgets: Mapping[str, int] = field(default_factory=dict)
-
-
-def least_moves(counts: Sequence[int], max_skew: int, min_domains: int = 1) -> int | None:
-    """Return how many pods must change their domain at least; None where no move can help.
-
-    >>> least_moves([5, 1, 0], 1), least_moves([2, 1], 1), least_moves([3, 3], 1, min_domains=3)
-    (3, 0, None)
-    """
-    if not counts:
-        return 0
-    if len(counts) < min_domains:
-        # The global minimum is 0.
-        excess = sum(max(0, count - max_skew) for count in counts)
-        return excess if sum(counts) <= max_skew * len(counts) else None
-    best = sum(counts)
-    for minimum in range(sum(counts) // len(counts) + 1):
-        lacking = sum(max(0, minimum - count) for count in counts)
-        excess = sum(max(0, count - minimum - max_skew) for count in counts)
-        best = min(best, max(lacking, excess))
-    return best
 
 
 def rebalance(

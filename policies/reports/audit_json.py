@@ -8,7 +8,8 @@ import orjson
 
 from policies.manifests.fields import FieldError
 from policies.placement.audit import ConstraintSkew, WorkloadAudit
-from policies.reports.audit_wording import AuditRun, is_bound, why
+from policies.reports.audit_run import AuditRun
+from policies.reports.audit_wording import is_bound, why
 from policies.reports.score_json import constraint_fields
 
 

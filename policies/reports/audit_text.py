@@ -12,7 +12,8 @@ from rich.text import Text
 from policies.manifests.findings import Severity
 from policies.manifests.sanitize import one_line
 from policies.placement.audit import Risk, WorkloadAudit
-from policies.reports.audit_wording import AuditRun, room, why
+from policies.reports.audit_run import AuditRun
+from policies.reports.audit_wording import room, why
 from policies.reports.wording import print_all
 from policies.scheduler.request import ConstraintOrigin
 

@@ -132,6 +132,7 @@ TESTED_ELSEWHERE = {
     "webhook/rbac.py": "tests/deploy/test_access.py",
     "webhook/cli/serve.py": "tests/webhook/test_server.py",
     "policies/reports/explain_answer.py": "tests/webhook/http/test_openapi.py",
+    "policies/reports/audit_wording.py": "tests/policies/reports/test_audit_text.py",
     "policies/reports/simulate_answer.py": "tests/webhook/http/test_openapi.py",
     "policies/reports/what_if_answer.py": "tests/webhook/http/test_openapi.py",
     "policies/placement/choices.py": "tests/policies/placement/test_courses.py",

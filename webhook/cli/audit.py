@@ -10,7 +10,7 @@ from policies.config.lint_config import FailOn
 from policies.manifests.findings import Severity
 from policies.placement.audit import audit
 from policies.reports import audit_json, audit_text
-from policies.reports.audit_wording import AuditRun
+from policies.reports.audit_run import AuditRun
 from webhook.cli.answers import format_option, print_answer
 from webhook.cli.cluster_workloads import LookedAt, read_workloads, workload_options
 from webhook.cli.placement_options import PlacementOptions, show

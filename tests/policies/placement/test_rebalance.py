@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from policies.config.context import AdmissionContext
 from policies.placement.placement import PreparedPod, prepare, read_workload
-from policies.placement.rebalance import NoPlan, least_moves, rebalance
+from policies.placement.rebalance import NoPlan, rebalance
 from policies.scheduler.binding import schedule
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
@@ -93,21 +92,6 @@ def test_soft_constraints() -> None:
 
     assert NoPlan.UNCONSTRAINED is rebalance(prepared).why_none
     assert 2 >= len(rebalance(prepared, soft=True).evictions) >= 1
-
-
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=4), st.integers(1, 3), st.integers(1, 5))
-def test_least_moves(counts: list[int], max_skew: int, min_domains: int) -> None:
-    """It is what trying every distribution of the pods says."""
-
-    def within(found: tuple[int, ...]) -> bool:
-        minimum = min(found) if len(found) >= min_domains else 0
-        return max(found) - minimum <= max_skew
-
-    every = product(range(sum(counts) + 1), repeat=len(counts))
-    good = (each for each in every if sum(each) == sum(counts) and within(each))
-    moves = (sum(max(0, was - now) for was, now in zip(counts, each, strict=True)) for each in good)
-
-    assert min(moves, default=None) == least_moves(counts, max_skew, min_domains)
 
 
 @st.composite

@@ -9,7 +9,7 @@ from policies.model.version import KNOWN_VERSION
 from policies.model.workload import Workload
 from policies.placement.audit import audit
 from policies.placement.cluster_workloads import ClusterWorkload
-from policies.reports.audit_wording import AuditRun
+from policies.reports.audit_run import AuditRun
 from tests.builders import a_constraint, a_pod, a_workload, kind_of
 from tests.policies.reports.verdicts import a_node
 from tests.policies.scheduler.clusters import an_index
