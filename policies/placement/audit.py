@@ -16,7 +16,7 @@ from policies.manifests.findings import Severity
 from policies.model.labels import LabelSelector
 from policies.model.topology_keys import HOSTNAME, ZONE
 from policies.placement.cluster_workloads import ClusterWorkload
-from policies.placement.placement import PlacementError, prepare
+from policies.placement.placement import PlacementError, PreparedPod, prepare
 from policies.scheduler.defaults import NoConstraints
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.headroom import Headroom, headroom
@@ -205,13 +205,18 @@ def audit(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit:
             prepared = prepare(workload, context)
         except PlacementError as error:
             return replace(found, problems=(SpreadProblem(Risk.INVALID),), errors=error.errors)
-        result = evaluate(prepared.request, prepared.cluster)
-        skews = tuple(_skew(each, result) for each in result.results)
-        where = None
-        if selector is not None and not skews:
-            where = _concentration(cluster, workload.namespace, selector)
-        room = headroom(result, prepared.cluster)
-    problems = _problems(skews, result, pending=entry.pending, where=where, wanted=workload.replicas)
+        return _judge(found, prepared)
+
+
+def _judge(found: WorkloadAudit, prepared: PreparedPod) -> WorkloadAudit:
+    """Return the audit of a workload whose next pod is valid."""
+    cluster, selector = prepared.cluster, prepared.workload.selector
+    result = evaluate(prepared.request, cluster)
+    skews = tuple(_skew(each, result) for each in result.results)
+    where = None
+    if selector is not None and not skews:
+        where = _concentration(cluster, found.namespace, selector)
+    problems = _problems(skews, result, pending=found.pending, where=where, wanted=found.wanted)
     return replace(
         found,
         problems=tuple(sorted(problems, key=lambda problem: _ORDER[problem.risk])),
@@ -219,7 +224,7 @@ def audit(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit:
         why_none=prepared.why_none,
         policy=prepared.policy,
         concentration=where,
-        room=room,
+        room=headroom(result, cluster),
         feasible=result.feasible_count,
         message=result.message,
         unmodeled=prepared.request.unmodeled,
