@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any
 
-from policies.manifests.fields import ErrorList, FieldPath, descend
+from policies.manifests.fields import ErrorList, FieldPath, descend, object_items
 from policies.model.label_index import SelectedWorkloads
 from policies.model.labels import LabelSelector, label_selector_errors
 from policies.model.neighbors import AppKey, Copies, CopyScope, FolderIndex, FolderSums, Neighbors, by_object
@@ -20,7 +20,6 @@ from policies.model.scaling import (
     LargestAutoscaler,
     ReplicaRange,
     Tool,
-    runs_cluster_autoscaler,
     tool_of_object,
 )
 from policies.model.workload import Workload
@@ -38,6 +37,8 @@ SCALED_OBJECT_RANGE = (0, 100)
 
 #: The group and the kind of kube-scheduler's configuration, of any version.
 SCHEDULER_CONFIG = ("kubescheduler.config.k8s.io", "KubeSchedulerConfiguration")
+#: The name of Cluster Autoscaler's image, whatever its registry.
+AUTOSCALER_IMAGE = "cluster-autoscaler"
 
 
 @dataclass(slots=True)
@@ -85,7 +86,7 @@ class Repository:
             repository.workloads.setdefault(workload.namespace, []).append(workload)
             if (workload.kind.group, workload.kind.kind) == ROLLOUT:
                 repository._take_rollout(workload)
-            if runs_cluster_autoscaler(workload):
+            if _runs_cluster_autoscaler(workload):
                 repository.autoscalers_of_nodes.append(workload)
                 repository.tools.add(Tool.CLUSTER_AUTOSCALER)
         for obj, folder in zip(others, chain(folders, repeat("")), strict=False):
@@ -269,3 +270,19 @@ def is_scheduler_config(obj: Mapping[str, Any]) -> bool:
     """Return whether an object is a KubeSchedulerConfiguration of some version."""
     version, kind = obj.get("apiVersion"), obj.get("kind")
     return isinstance(version, str) and (version.rpartition("/")[0], kind) == SCHEDULER_CONFIG
+
+
+def _runs_cluster_autoscaler(workload: Workload) -> bool:
+    containers = object_items(workload.template.spec.get("containers"))
+    return any(_name_of(container.get("image")) == AUTOSCALER_IMAGE for container in containers)
+
+
+def _name_of(image: object) -> str:
+    """Return the last part of an image's name, without tag and digest.
+
+    >>> _name_of("registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.2")
+    'cluster-autoscaler'
+    """
+    if not isinstance(image, str):
+        return ""
+    return image.partition("@")[0].rpartition("/")[2].partition(":")[0]

@@ -40,7 +40,6 @@ SPREAD_PLUGIN = "RemovePodsViolatingTopologySpreadConstraint"
 #: The option with which Cluster Autoscaler reads the scheduler's configuration.
 SCHEDULER_CONFIG_OPTION = "--scheduler-config-file"
 
-_AUTOSCALER_IMAGE = "cluster-autoscaler"
 _POLICY_KIND = "DeschedulerPolicy"
 
 
@@ -61,38 +60,18 @@ def tool_of_object(obj: Mapping[str, Any]) -> Tool | None:
     return None
 
 
-def runs_cluster_autoscaler(workload: Workload) -> bool:
-    """Return whether a workload is Cluster Autoscaler, by its image."""
-    return any(_name_of(container.get("image")) == _AUTOSCALER_IMAGE for container in _containers(workload))
-
-
 def reads_scheduler_config(workload: Workload) -> bool:
     """Return whether a Cluster Autoscaler is given the scheduler's configuration."""
     return any(
         isinstance(word, str) and word.startswith(SCHEDULER_CONFIG_OPTION)
-        for container in _containers(workload)
+        for container in object_items(workload.template.spec.get("containers"))
         for field in ("command", "args")
         for word in _list(container.get(field))
     )
 
 
-def _containers(workload: Workload) -> list[dict[str, Any]]:
-    return object_items(workload.template.spec.get("containers"))
-
-
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _name_of(image: object) -> str:
-    """Return the last part of an image's name, without tag and digest.
-
-    >>> _name_of("registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.2")
-    'cluster-autoscaler'
-    """
-    if not isinstance(image, str):
-        return ""
-    return image.partition("@")[0].rpartition("/")[2].partition(":")[0]
 
 
 def _mentions(node: object, text: str) -> bool:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from policies.model.scaling import Tool, reads_scheduler_config, runs_cluster_autoscaler, tool_of_object
+from policies.model.repository import Repository
+from policies.model.scaling import Tool, reads_scheduler_config, tool_of_object
 from tests.builders import a_workload
 from tests.policies.model.workloads import workload_of
 
@@ -75,5 +76,5 @@ def test_cluster_autoscaler(container: dict[str, Any], runs: bool, reads: bool) 
     """Cluster Autoscaler is known by its image, and the scheduler's configuration by its option."""
     workload = workload_of(a_workload(spec={"containers": [container, None]}))
 
-    assert runs == runs_cluster_autoscaler(workload)
+    assert runs == Repository.of([workload], []).adds_nodes
     assert reads == reads_scheduler_config(workload)
