@@ -19,9 +19,9 @@ from policies.manifests.fields import (
     text_member,
     wrong_type,
 )
+from policies.manifests.scalars import has_placeholder
 from policies.model.labels import check_label_selector, is_usual_selector
 from policies.model.node_affinity import read_node_affinity
-from policies.model.placeholders import has_placeholder
 from policies.model.repository import Repository
 from policies.model.taints import read_tolerations
 from policies.model.workload import ConstraintEntry, Workload, api_errors, constraint_entries

@@ -1,4 +1,4 @@
-"""What an unquoted YAML scalar means to kubectl. Knows nothing of documents.
+"""What a scalar of a manifest means: to kubectl if it is unquoted, and where a template leaves it open.
 
 kubectl turns YAML into JSON with sigs.k8s.io/yaml, which resolves scalars as go-yaml v2 does: YAML 1.1
 words (``yes``, ``on``, ``y``), octal ``017`` and ``0o17``, no base 60, timestamps left as text. Python's
@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import math
 import re
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 #: A value of JSON that holds no others.
 Scalar: TypeAlias = str | int | float | bool | None
@@ -29,6 +29,12 @@ _WORDS: dict[str, bool | float | None] = {
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf),
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
 }
+
+#: How placeholders start that another tool fills in: Helm, Jinja, Flux, envsubst, Kustomize's vars, ERB.
+#: No label, topology key or word of the API can contain any of them.
+_PLACEHOLDER_STARTS = ("{{", "{%", "${", "$(", "<%")
+#: What encloses a text that a person or ``sed`` fills in: ``<REPLICAS>``, ``@NAME@``.
+_ENCLOSING = (("<", ">"), ("@", "@"))
 
 _INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
 _OCTAL = re.compile(r"[-+]?0[0-7]+")
@@ -147,3 +153,24 @@ def as_key(value: Scalar) -> str:
         case None:
             raise ValueError("a key is empty or null: keys are strings")
     return str(value)
+
+
+def has_placeholder(value: Any) -> bool:
+    """Return whether a value contains a text that another tool fills in before the manifest is applied.
+
+    What such a text will be is not known, so it is neither right nor wrong.
+
+    >>> has_placeholder({"labelSelector": {"matchLabels": {"app": "${APP}"}}}), has_placeholder("web")
+    (True, False)
+    >>> has_placeholder("<REPLICAS>"), has_placeholder("a@b")
+    (True, False)
+    """
+    if isinstance(value, str):
+        return any(start in value for start in _PLACEHOLDER_STARTS) or _is_enclosed(value)
+    if isinstance(value, dict):
+        return any(has_placeholder(key) or has_placeholder(inner) for key, inner in value.items())
+    return isinstance(value, list) and any(map(has_placeholder, value))
+
+
+def _is_enclosed(text: str) -> bool:
+    return len(text) > 2 and any(text.startswith(first) and text.endswith(last) for first, last in _ENCLOSING)

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from policies.manifests.fields import FieldError, FieldPath
+from policies.manifests.scalars import has_placeholder
 from policies.model.api_rules import ApiRule
-from policies.model.placeholders import has_placeholder
 from policies.model.validation import constraint_errors
 
 #: The field, which every API took over from the pod.

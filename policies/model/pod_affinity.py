@@ -21,9 +21,9 @@ from policies.manifests.fields import (
     invalid_value,
     required_value,
 )
+from policies.manifests.scalars import has_placeholder
 from policies.model.interpod_terms import PREFERRED, REQUIRED
 from policies.model.labels import LabelSelector, check_label_selector, is_usual_selector, label_key_errors
-from policies.model.placeholders import has_placeholder
 
 #: The rule that a term breaks which the API server refuses.
 TERM_INVALID: Final = "affinity-term-invalid"

@@ -90,9 +90,9 @@ from collections.abc import Iterator
 
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.manifests.findings import Severity
+from policies.manifests.scalars import has_placeholder
 from policies.model.controller_labels import own_mismatch
 from policies.model.labels import LabelSelector, Operator
-from policies.model.placeholders import has_placeholder
 from policies.model.pod_affinity import AffinityTerm
 from policies.model.topology_keys import domain_noun
 from policies.model.workload import Workload
