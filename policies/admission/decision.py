@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import NamedTuple
+
+import orjson
 
 from policies.admission.warnings import AdmissionWarning
 from policies.manifests.fields import FieldError
@@ -73,7 +76,7 @@ def by_reason(entries: Iterable[SkippedRules]) -> tuple[SkippedRules, ...]:
     return tuple(SkippedRules(named, why) for why, named in rules.items())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Decision:
     """The answer to one object.
 
@@ -102,6 +105,11 @@ class Decision:
     exempted: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     miss: CacheMiss | None = None
+
+    @cached_property
+    def patch_json(self) -> bytes:
+        """The patch as JSON; written once for all objects that get the same decision."""
+        return orjson.dumps(self.patch)
 
 
 #: For what Evenkeel never looks at: deletions, subresources, kinds without pods.

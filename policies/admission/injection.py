@@ -8,6 +8,7 @@ that they go with the last of one's own. The annotation that says where they cam
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -23,7 +24,7 @@ from policies.config.default_constraints import (
     plan_injection,
     reason_of_object,
 )
-from policies.manifests.fields import ErrorList, descend, shown_name
+from policies.manifests.fields import ErrorList, FieldPath, descend, shown_name
 from policies.manifests.json_patch import AddOperation, add
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.snapshot import SELECTING_OWNERS
@@ -31,6 +32,8 @@ from policies.model.workload import Workload
 
 #: Where kubectl keeps what was applied.
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+#: Labels of a selector up to which the decision is kept for the next pod.
+MAX_KEPT_LABELS = 16
 #: The fields of a constraint that may be left out, so that an update does not show whose they are.
 _OPTIONAL = ("matchLabelKeys", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy")
 
@@ -46,26 +49,46 @@ def decide_mutation(workload: Workload, context: AdmissionContext) -> Decision:
             return ALLOWED
         case Skip():
             return Decision(verdict=AdmissionVerdict.ALLOWED, audit={"injection-skipped": str(plan)})
-    given = _describe(plan)
+    # A pod has its selector from objects that the API server validated, so the length of labels is bounded.
+    is_small = workload.kind.is_pod and len(plan.selector.match_labels) <= MAX_KEPT_LABELS
+    inject = _kept_injection if is_small and not plan.selector.match_expressions else _injection
+    # A warning on a pod that a controller creates reaches no person.
+    warns = not context.made_by_controller(workload)
+    note = _unknown_owner(workload, context)
+    annotated = bool(workload.annotations)
+    return inject(plan, workload.kind.constraints_path, annotated=annotated, warns=warns, note=note)
+
+
+def _injection(plan: Injection, path: FieldPath, *, annotated: bool, warns: bool, note: str) -> Decision:
+    """Return the decision for all objects of which the arguments are equal."""
     return Decision(
         verdict=AdmissionVerdict.INJECTED,
-        # A warning on a pod that a controller creates reaches no person.
-        warnings=() if context.made_by_controller(workload) else (_told(plan),),
-        patch=tuple(injection_patch(plan, workload)),
-        audit={"injected": f"{plan.policy}: {given}{_unknown_owner(workload, context)}"},
+        warnings=(_told(plan),) if warns else (),
+        patch=injection_patch(plan, path, annotated=annotated),
+        audit={"injected": f"{plan.policy}: {_describe(plan)}{note}"},
         injected=len(plan.constraints),
     )
 
 
-def injection_patch(plan: Injection, workload: Workload) -> list[AddOperation]:
-    """Return the smallest patch: the list, and the annotation that says where it came from."""
+#: The pods of a controller come one after the other, and get the same.
+_kept_injection = lru_cache(maxsize=256)(_injection)
+
+
+def injection_patch(plan: Injection, path: FieldPath, *, annotated: bool) -> tuple[AddOperation, ...]:
+    """Return the smallest patch: the list, and the annotation that says where it came from.
+
+    Args:
+        plan: What is added.
+        path: Where the list of constraints is in the object.
+        annotated: Whether the object has annotations.
+    """
     annotations = ("metadata", "annotations")
-    if workload.annotations:
+    if annotated:
         mark = add((*annotations, INJECTED_ANNOTATION), plan.policy)
     else:
         # The parent of a member must exist, and the API server leaves out an empty map.
         mark = add(annotations, {INJECTED_ANNOTATION: plan.policy})
-    return [add(workload.kind.constraints_path.segments, plan.entries()), mark]
+    return add(path.segments, plan.entries()), mark
 
 
 def missing_for_injection(workload: Workload, context: AdmissionContext) -> CacheMiss | None:

@@ -203,7 +203,7 @@ def plan_for_file(
 
 def injection_edits(plan: Injection, workload: Workload) -> tuple[Edit, ...]:
     """Return the very patch of admission as edits."""
-    operations = injection_patch(plan, workload)
+    operations = injection_patch(plan, workload.kind.constraints_path, annotated=bool(workload.annotations))
     return tuple(
         Edit(FieldPath(segments_of(operation["path"])), None, operation["value"]) for operation in operations
     )

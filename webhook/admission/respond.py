@@ -194,7 +194,7 @@ def _response(review: Review, phase: Phase, decision: Decision, name: str) -> Re
         response["status"] = _denial(review, decision, name)
     if decision.patch:
         response["patchType"] = "JSONPatch"
-        response["patch"] = base64.b64encode(orjson.dumps(decision.patch)).decode()
+        response["patch"] = base64.b64encode(decision.patch_json).decode()
     if decision.warnings:
         shown_before = 1 if phase is Phase.VALIDATE and _was_injected(review) else 0
         response["warnings"] = warning_texts(decision.warnings, MAX_WARNINGS - shown_before)

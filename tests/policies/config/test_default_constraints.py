@@ -302,7 +302,7 @@ def test_patches_apply_and_mark(annotations: dict[str, str] | None) -> None:
     expected = copy.deepcopy(deployment)
     expected["spec"]["template"]["spec"]["topologySpreadConstraints"] = found.entries()
     expected["metadata"]["annotations"] = (annotations or {}) | {INJECTED_ANNOTATION: "production"}
-    operations = injection_patch(found, subject)
+    operations = injection_patch(found, subject.kind.constraints_path, annotated=bool(subject.annotations))
 
     assert 2 == len(operations)
     assert expected == JsonPatch(operations).apply(deployment)
@@ -335,7 +335,13 @@ def test_a_second_pass_changes_nothing_and_the_result_is_valid(
     found = plan_injection(subject, context.policies_for(subject), context)
     if not isinstance(found, Injection):
         return
-    after = Workload.read(JsonPatch(injection_patch(found, subject)).apply(obj), kind, "shop")
+    after = Workload.read(
+        JsonPatch(
+            injection_patch(found, subject.kind.constraints_path, annotated=bool(subject.annotations))
+        ).apply(obj),
+        kind,
+        "shop",
+    )
 
     assert () == after.errors
     assert plan_injection(after, context.policies_for(after), context) is Skip.HAS_CONSTRAINTS
