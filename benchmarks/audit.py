@@ -19,7 +19,7 @@ from benchmarks.clusters import USUAL, probe_pod, write_list
 AIM_S, AIM_MB = 30.0, 500
 #: The workloads that the aim is for.
 AIM_WORKLOADS: Final = 10_000
-_RUN: Final = "from webhook.cli.main import run; run()"
+_RUN: Final = "from webhook.cli.start import run; run()"
 
 
 def run() -> None:

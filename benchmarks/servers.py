@@ -64,7 +64,7 @@ def ours(
         cluster = folder / "cluster.json"
         cluster.write_bytes(orjson.dumps(CLUSTER))
     command = [
-        *(sys.executable, "-c", "from webhook.cli.main import run; run()", "serve", "--bind=127.0.0.1:0"),
+        *(sys.executable, "-c", "from webhook.cli.start import run; run()", "serve", "--bind=127.0.0.1:0"),
         *(f"--cert={files.certificate}", f"--key={files.key}", f"--policy={POLICY}", f"--cluster={cluster}"),
         *(f"--workers={workers}", f"--threads={threads}"),
     ]

@@ -54,7 +54,7 @@ spec:
       - {maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: ScheduleAnyway}
 """
 
-_RUN = "from webhook.cli.main import run; run()"
+_RUN = "from webhook.cli.start import run; run()"
 #: The same on a machine whose clock is so many hours ahead, as far as Evenkeel reads it.
 _RUN_AHEAD = """
 import datetime as module

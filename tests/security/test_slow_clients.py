@@ -79,7 +79,7 @@ def _sockets(pid: int) -> int:
 #: Runs a command with 64 file descriptors.
 FEW_DESCRIPTORS = (
     "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); "
-    "from webhook.cli.main import run; run()"
+    "from webhook.cli.start import run; run()"
 )
 
 

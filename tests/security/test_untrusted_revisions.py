@@ -14,7 +14,7 @@ import yaml
 from tests.policies.placement.planned import NODES, a_deployment
 from tests.webhook.lint.git import commit_all, make_repository
 
-COMMAND = [sys.executable, "-c", "from webhook.cli.main import run; run()", "plan", "--from", "HEAD"]
+COMMAND = [sys.executable, "-c", "from webhook.cli.start import run; run()", "plan", "--from", "HEAD"]
 CONFIG = {"apiVersion": "evenkeel.dev/v1alpha1", "kind": "LintConfig"}
 
 

@@ -41,7 +41,7 @@ def review_of(obj: dict[str, Any]) -> bytes:
 #: A review that every policy lets through at once.
 REVIEW = review_of({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}})
 
-_RUN = "from webhook.cli.main import run; run()"
+_RUN = "from webhook.cli.start import run; run()"
 
 
 def eventually(condition: Callable[[], Any], *, patience_s: float = PATIENCE_S) -> Any:

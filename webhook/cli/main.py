@@ -1,4 +1,4 @@
-"""The entry point of ``evenkeel`` and ``kubectl-evenkeel``: finds the command, and says what went wrong.
+"""Finds the command of ``evenkeel`` and says what went wrong.
 
 A command's module is imported when the command is used, so that ``evenkeel --help`` and shell completion
 do not wait for libraries they do not need. No traceback reaches a user unless ``EVENKEEL_DEBUG=1`` asks.

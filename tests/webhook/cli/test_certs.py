@@ -111,7 +111,7 @@ class TestProcess:
 
     def evenkeel(self, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         """Run ``evenkeel certs``."""
-        program = [sys.executable, "-c", "from webhook.cli.main import run; run()", "certs", *arguments]
+        program = [sys.executable, "-c", "from webhook.cli.start import run; run()", "certs", *arguments]
         environment = {**os.environ, "NO_COLOR": "1"}
         return subprocess.run(program, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
 

@@ -16,7 +16,7 @@ from policies.config.loader import builtin_names
 from webhook.cli.completion import command
 from webhook.cli.main import command as main
 
-_CODE = "import sys; sys.argv[0] = 'evenkeel'; from webhook.cli.main import run; run()"
+_CODE = "import sys; sys.argv[0] = 'evenkeel'; from webhook.cli.start import run; run()"
 
 
 def _complete(words: str) -> list[str]:

@@ -16,7 +16,7 @@ from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.explanations import UNEVEN
 from tests.policies.reports.verdicts import a_node
 
-COMMAND = [sys.executable, "-c", "from webhook.cli.main import run; run()", "explain"]
+COMMAND = [sys.executable, "-c", "from webhook.cli.start import run; run()", "explain"]
 
 
 @pytest.fixture

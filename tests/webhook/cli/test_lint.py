@@ -330,7 +330,7 @@ def test_list_rules() -> None:
 )
 def test_bad_usage(folder: Path, arguments: list[str]) -> None:
     """Bad usage is a line and exit code 2."""
-    code = "import sys; sys.argv[0] = 'evenkeel'; from webhook.cli.main import run; run()"
+    code = "import sys; sys.argv[0] = 'evenkeel'; from webhook.cli.start import run; run()"
     done = subprocess.run(
         [sys.executable, "-c", code, "lint", "good.yaml", *arguments],
         capture_output=True,
@@ -343,7 +343,7 @@ def test_bad_usage(folder: Path, arguments: list[str]) -> None:
 
 def test_a_lint_imports_no_heavy_module(folder: Path) -> None:
     """A lint without a cluster and a policy does not wait for the libraries of other commands."""
-    code = "import sys; sys.argv[0] = 'evenkeel'; from webhook.cli.main import run; run()"
+    code = "import sys; sys.argv[0] = 'evenkeel'; from webhook.cli.start import run; run()"
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-c", code, "lint", "bad.yaml"],
         capture_output=True, text=True, check=False,

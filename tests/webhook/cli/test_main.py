@@ -63,7 +63,7 @@ def test_what_others_say_steers_no_terminal(
 
 
 def _run(*arguments: str, program: str = "evenkeel") -> subprocess.CompletedProcess[str]:
-    code = f"import sys; sys.argv[0] = {program!r}; from webhook.cli.main import run; run()"
+    code = f"import sys; sys.argv[0] = {program!r}; from webhook.cli.start import run; run()"
     return subprocess.run(
         [sys.executable, "-X", "importtime", "-c", code, *arguments],
         capture_output=True,
@@ -85,7 +85,7 @@ def test_help_imports_no_heavy_module() -> None:
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
 def test_closed_streams(closed: str) -> None:
     """A caller may have closed any of the standard streams."""
-    code = "import sys; sys.argv[1:] = ['lint', '-']; from webhook.cli.main import run; run()"
+    code = "import sys; sys.argv[1:] = ['lint', '-']; from webhook.cli.start import run; run()"
     command = ["sh", "-c", f'"$0" -c "$1" {closed}', sys.executable, code]
     done = subprocess.run(command, input="", capture_output=True, text=True, check=False)
 

@@ -26,7 +26,7 @@ from tests.webhook.cli.live import Commands
 from tests.webhook.http.authorization.control_plane import a_control_plane
 from tests.webhook.lint.git import commit_all, git, make_repository
 
-COMMAND = [sys.executable, "-c", "from webhook.cli.main import run; run()", "plan"]
+COMMAND = [sys.executable, "-c", "from webhook.cli.start import run; run()", "plan"]
 
 
 @pytest.fixture

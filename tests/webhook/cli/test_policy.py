@@ -223,7 +223,7 @@ def test_schema() -> None:
 )
 def test_as_a_program(folder: Path, arguments: list[str], code: int, wording: Callable[[str], str]) -> None:
     """The installed command ends with lines of text, never with a traceback, and without colors."""
-    program = [sys.executable, "-c", "from webhook.cli.main import run; run()", "policy", *arguments]
+    program = [sys.executable, "-c", "from webhook.cli.start import run; run()", "policy", *arguments]
     environment = {**os.environ, "NO_COLOR": "1"}
     done = subprocess.run(program, capture_output=True, text=True, check=False, env=environment, timeout=60)
 

@@ -17,7 +17,7 @@ from tests.builders import a_constraint, a_pod
 from tests.policies.reports.verdicts import a_node, on
 from tests.webhook.http.scoring.requests import a_body, a_request
 
-COMMAND = [sys.executable, "-c", "from webhook.cli.main import run; run()", "score"]
+COMMAND = [sys.executable, "-c", "from webhook.cli.start import run; run()", "score"]
 FITS = a_pod(spec={"topologySpreadConstraints": [a_constraint()]})
 NOWHERE = a_pod(spec={"nodeName": "gone"})
 BROKEN = a_pod(spec={"topologySpreadConstraints": [a_constraint(maxSkew=0, whenUnsatisfiable="x")]})

@@ -22,7 +22,7 @@ from tests.policies.reports.verdicts import a_node, on
 from tests.policies.scheduler.clusters import an_index
 from webhook.cli import simulate
 
-COMMAND = [sys.executable, "-c", "from webhook.cli.main import run; run()", "simulate"]
+COMMAND = [sys.executable, "-c", "from webhook.cli.start import run; run()", "simulate"]
 POD = a_pod(name="p")
 
 

@@ -79,7 +79,7 @@ def test_a_folder_that_is_not_there(commands: Commands) -> None:
 
 def test_a_process_of_its_own(plane: ControlPlane, tmp_path: Path) -> None:
     """The kubeconfig of the environment counts, and its contexts; what goes wrong is one line."""
-    command = [sys.executable, "-c", "from webhook.cli.main import run; run()", "snapshot"]
+    command = [sys.executable, "-c", "from webhook.cli.start import run; run()", "snapshot"]
     environment = {**os.environ, "KUBECONFIG": str(tmp_path / "kubeconfig")}
     good, bad = (
         subprocess.run([*command, *options], capture_output=True, check=False, env=environment)

@@ -44,7 +44,7 @@ def parsing(
         return
     options = (f"--read-timeout-s={READ_TIMEOUT_S}", "--max-body-bytes=1000000")
     with pytest.MonkeyPatch.context() as patched:
-        run = "import sys; sys.modules['gunicorn_h1c'] = None; from webhook.cli.main import run; run()"
+        run = "import sys; sys.modules['gunicorn_h1c'] = None; from webhook.cli.start import run; run()"
         patched.setattr("tests.webhook.running._RUN", run)
         with serving(tmp_path_factory.mktemp("python"), *options) as running:
             yield running

@@ -42,7 +42,7 @@ def started(folder: Path, *before: str, stderr: int = subprocess.DEVNULL) -> Ite
     """
     port = free_port()
     words = f"serve --self-signed --workers=1 --drain-s=0 --bind=127.0.0.1:{port}".split()
-    command = [*before, sys.executable, "-c", "from webhook.cli.main import run; run()", *words]
+    command = [*before, sys.executable, "-c", "from webhook.cli.start import run; run()", *words]
     process = subprocess.Popen(command, stderr=stderr, env=os.environ | {"TMPDIR": str(folder)})
     server = Server(process, folder / "log", port)
     server.context.check_hostname = False

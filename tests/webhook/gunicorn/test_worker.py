@@ -24,7 +24,7 @@ from webhook.http.state import ServerState
 ServerState.begin = lambda state: os.kill(os.getpid(), signal.SIGTERM)
 """
 
-_RUN = "from webhook.cli.main import run; run()"
+_RUN = "from webhook.cli.start import run; run()"
 
 
 def sockets(process: int) -> int:

@@ -1,0 +1,40 @@
+"""The entry point of ``evenkeel`` and ``kubectl-evenkeel``: Ctrl-C ends the command at any moment, quietly.
+
+While Python imports the command, an interrupt would print a traceback, so it has its default action until
+then. Later it becomes a ``KeyboardInterrupt``, which Python prints and forgets if it is raised in a callback:
+after a fork, for a weak reference, in a finalizer. Such a one is raised again a moment later.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import TYPE_CHECKING, Final, NoReturn
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+#: Seconds until a lost interrupt is raised again: callbacks are over by then.
+AGAIN_S: Final = 0.01
+
+
+def run() -> NoReturn:
+    """Run the command of this process' arguments and exit."""
+    # A shell starts background commands with SIGINT ignored, and then it stays so.
+    interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if interruptible:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from webhook.cli import main  # noqa: PLC0415  # see above
+
+    sys.unraisablehook = _raise_again
+    if interruptible:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    main.run()
+
+
+def _raise_again(lost: UnraisableHookArgs) -> None:
+    if not issubclass(lost.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(lost)
+        return
+    signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
