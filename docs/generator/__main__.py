@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from docs.generator import commands, documents, http, installation, roles, rules, terminal
+from docs.generator import commands, documents, http, installation, roles, rules, shop, terminal
 from docs.generator.markdown import NOTE
 from policies.reports.generate_schemas import write_or_check
 
@@ -49,6 +49,7 @@ def _files() -> Mapping[Path, str]:
         **{REFERENCE / name: text for name, text in reference.items()},
         **terminal.refreshed({page: page.read_text("utf-8") for page in pages}),
         **{DOCS / "images" / name: image for name, image in terminal.images().items()},
+        DOCS / "examples" / "shop.json": shop.cluster(),
         **roles.roles(),
     }
 
