@@ -12,7 +12,7 @@ from policies.manifests.documents import ManifestObject, load, objects
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import shown, shown_name
 from policies.model.snapshot import kind_of
-from policies.model.workload import DEFAULT_NAMESPACE
+from policies.model.workload import DEFAULT_NAMESPACE, controller_of
 from policies.model.workload_kinds import WorkloadKind, WorkloadKinds
 from webhook.kube.api_server import ApiError, ApiServer
 
@@ -31,6 +31,8 @@ SHORT_NAMES: Final = {
 }
 #: Groups whose resources need not be looked up: their version is v1, their plurals end in s.
 _BUILT_IN: Final = {"": "/api/v1", "apps": "/apis/apps/v1", "batch": "/apis/batch/v1"}
+#: What makes the pods of a Deployment.
+_REPLICA_SET: Final = ("apps/v1", "ReplicaSet")
 #: Names that a message lists.
 _MOST_LISTED: Final = 5
 #: What a snapshot is made of as a rule.
@@ -90,6 +92,8 @@ def spellings(kind: WorkloadKind) -> set[str]:
 class Finder:
     """Finds an object among those of a snapshot, which pass by once.
 
+    A snapshot may have the ReplicaSets of a Deployment without the Deployment: the largest of them stands in.
+
     Attributes:
         target: The object.
         namespace: Its namespace.
@@ -99,18 +103,21 @@ class Finder:
     target: ObjectTarget
     namespace: str
     value: dict[str, Any] | None = None
+    _replica_set: dict[str, Any] | None = None
     _others: list[str] = field(default_factory=list)
     _kind_seen: bool = False
 
     def __call__(self, obj: dict[str, Any]) -> None:
         """Look at an object."""
         version, kind = kind_of(obj)
-        if (version.rpartition("/")[0], kind) != (self.target.kind.group, self.target.kind.kind):
-            return
-        self._kind_seen = True
         metadata = obj.get("metadata")
         names = metadata if isinstance(metadata, dict) else {}
         namespace = names.get("namespace") or DEFAULT_NAMESPACE
+        if (version, kind) == _REPLICA_SET and namespace == self.namespace:
+            self._see_replica_set(obj, names)
+        if (version.rpartition("/")[0], kind) != (self.target.kind.group, self.target.kind.kind):
+            return
+        self._kind_seen = True
         alike = names.get("name") == self.target.name, namespace == self.namespace
         if all(alike):
             self.value = obj
@@ -123,8 +130,9 @@ class Finder:
         Raises:
             DocumentError: None was; says what to do.
         """
-        if self.value is not None:
-            return as_manifest(self.value, str(self.target))
+        found = self.value or self._replica_set
+        if found is not None:
+            return as_manifest(found, str(self.target))
         kind, where = self.target.kind, f"in namespace {shown_name(self.namespace)}"
         text = f"{file}: holds no {kind.kind} {shown(self.target.name)} {where}"
         if self._kind_seen:
@@ -133,6 +141,19 @@ class Finder:
         short = SHORT_NAMES.get((kind.group, kind.kind), self.target.typed)
         asked = ",".join(dict.fromkeys((*_USUAL_KINDS, short)))
         raise DocumentError([f"{text}, nor any other: add them with kubectl get {asked} -A -o json"])
+
+    def _see_replica_set(self, obj: dict[str, Any], metadata: dict[str, Any]) -> None:
+        owner = controller_of(metadata)
+        if owner is None or owner.name != self.target.name or owner.kind != self.target.kind.kind:
+            return
+        if self._replica_set is None or _replicas(obj) > _replicas(self._replica_set):
+            self._replica_set = obj
+
+
+def _replicas(obj: dict[str, Any]) -> int:
+    spec = obj.get("spec")
+    replicas = spec.get("replicas") if isinstance(spec, dict) else None
+    return replicas if isinstance(replicas, int) else 0
 
 
 def as_manifest(value: dict[str, Any], name: str) -> ManifestObject:

@@ -86,6 +86,23 @@ def test_an_object_of_a_snapshot() -> None:
     assert nowhere == _found("deploy/web", web, nowhere, namespace="default")
 
 
+def test_a_deployment_that_only_its_replica_sets_show() -> None:
+    """The largest of that Deployment in that namespace stands in; the Deployment itself is better."""
+
+    def replica_set(name: str, replicas: int, owner: str = "web", namespace: str = "shop") -> dict[str, Any]:
+        reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": owner, "controller": True}
+        made = a_workload("ReplicaSet", name=name, namespace=namespace, ownerReferences=[reference])
+        made["spec"]["replicas"] = replicas
+        return made
+
+    old, new = replica_set("web-1", 0), replica_set("web-2", 3)
+    others = replica_set("api-1", 9, "api"), replica_set("web-1", 9, namespace="other")
+    deployment = a_workload(name="web", namespace="shop")
+
+    assert new == _found("deploy/web", old, new, *others)
+    assert deployment == _found("deploy/web", new, deployment)
+
+
 @pytest.mark.parametrize(
     ("objects", "told"),
     [
