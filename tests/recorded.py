@@ -1,4 +1,4 @@
-"""What real API servers and schedulers sent and answered; ``data/README.md`` says where from."""
+"""What real API servers and schedulers sent and answered: from ``tests/data`` and the conformance corpus."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from policies.conformance.case import ConformanceCase
 from webhook.admission.respond import Phase
+from webhook.conformance.corpus import Corpus, open_corpus
 
 DATA = Path(__file__).parent / "data"
 
@@ -25,24 +27,69 @@ def phase_of(name: str) -> Phase:
     return Phase(name.split(".")[1])
 
 
+def corpus_cases(name: str) -> list[ConformanceCase]:
+    """Return the cases in a file of the conformance corpus."""
+    (file,) = (file for file in open_corpus().files if file.name == name)
+    return [case for _, case in Corpus(version="", place=name, files=(file,)).cases()]
+
+
 def recorded_schedules() -> Iterator[dict[str, Any]]:
     """Yield each cluster and pod with what kube-scheduler's plugins answered; a caller may change them."""
-    return _lines("schedule.jsonl.gz")
+    return map(_of_plugins, corpus_cases("plugins.jsonl.gz"))
 
 
 def recorded_edges() -> Iterator[dict[str, Any]]:
     """Yield the same of eleven families of rare cases; see ``alike``."""
-    return _lines("edge.jsonl.gz")
+    return map(_of_plugins, corpus_cases("edge-cases.jsonl.gz"))
 
 
 def recorded_profiles() -> Iterator[dict[str, Any]]:
     """Yield each cluster and pod with what the whole default profile answered."""
-    return _lines("profile.jsonl.gz")
+    return map(_of_profile, corpus_cases("profile.jsonl.gz"))
 
 
 def recorded_sequences() -> Iterator[dict[str, Any]]:
     """Yield each cluster and queue of pods with where the scheduler bound them, one after another."""
-    return _lines("sequences.jsonl.gz")
+    return map(_flat, corpus_cases("sequences.jsonl.gz"))
+
+
+def _flat(case: ConformanceCase) -> dict[str, Any]:
+    """Return a case with the lists of its cluster beside the pod, as the tests of the engine read it."""
+    request = case.request
+    rest = {name: value for name, value in request.items() if name not in ("cluster", "defaults")}
+    return {
+        "name": case.id, **request["cluster"], **rest, "args": request["defaults"], "expected": case.expected
+    }  # fmt: skip
+
+
+def _of_plugins(case: ConformanceCase) -> dict[str, Any]:
+    """Return a case with the reason of each plugin that rejects a node under the name of the plugin."""
+    nodes = {}
+    for name, node in case.expected["nodes"].items():
+        entry = {key: value for key, value in node.items() if key != "rejections"}
+        for plugin, rejection in node["rejections"].items():
+            if rejection is not None:
+                entry[plugin[0].lower() + plugin[1:]] = rejection["reason"]
+                entry |= {"podTopologySpreadCode": rejection["code"]} if "code" in rejection else {}
+        nodes[name] = entry
+    return _flat(case) | {"expected": case.expected | {"nodes": nodes}}
+
+
+def _of_profile(case: ConformanceCase) -> dict[str, Any]:
+    """Return a case with the rejections of a node as a list, in the order of the profile."""
+    nodes = {}
+    for name, node in case.expected["nodes"].items():
+        entry = {"feasible": node["feasible"]}
+        if node["feasible"]:
+            entry |= {"scores": node["plugins"], "total": node["total"]}
+        elif "rejections" in node:
+            entry["refusals"] = [
+                {"plugin": plugin, "code": rejection["code"], "reasons": rejection["reason"].split(", ")}
+                for plugin, rejection in node["rejections"].items()
+                if rejection is not None
+            ]
+        nodes[name] = entry
+    return _flat(case) | {"expected": case.expected | {"nodes": nodes}}
 
 
 def alike(found: dict[str, Any], expected: dict[str, Any]) -> bool:

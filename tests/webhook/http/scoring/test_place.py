@@ -1,34 +1,20 @@
-"""Requests and their placements: errors of every part at once, and the recorded schedules."""
+"""Requests and their placements: errors of every part at once."""
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import Any
 
 import orjson
 import pytest
 
 from policies.config.context import AdmissionContext
-from policies.reports import score_json
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.verdicts import a_node, an_index
-from tests.recorded import alike, recorded_edges, recorded_schedules
 from tests.webhook.http.scoring.requests import a_body
-from tests.webhook.http.scoring.tables import known_part, unit_tables
-from webhook.http.scoring.cluster import LISTS
 from webhook.http.scoring.place import place_request
 from webhook.json_request import RequestError
 
 SERVER = AdmissionContext(policies=())
-#: The keys of the recorded answers, by plugin.
-PLUGINS = {
-    "NodeUnschedulable": "nodeUnschedulable",
-    "NodeName": "nodeName",
-    "TaintToleration": "taintToleration",
-    "NodeAffinity": "nodeAffinity",
-    "NodeResourcesFit": "nodeResourcesFit",
-    "PodTopologySpread": "podTopologySpread",
-}
 
 
 def _paths(server: AdmissionContext = SERVER, **fields: Any) -> list[str]:
@@ -92,49 +78,6 @@ def test_a_pod_may_leave_out_what_it_is(named: dict[str, str]) -> None:
     assert place_request(body, SERVER).workload.kind.is_pod
 
 
-def test_recorded_schedules() -> None:
-    """What kube-scheduler answered is what a request gets, word for word and number for number."""
-    for number, case in enumerate(chain(recorded_schedules(), recorded_edges())):
-        if number % 10:
-            continue
-        fields = {
-            "pod": case["pod"],
-            "cluster": {name: case.get(name) for name in LISTS},
-            "defaults": case["args"],
-        }
-        placement = place_request(orjson.dumps(fields), SERVER)
-        answer = orjson.loads(score_json.render(placement))
-
-        assert alike(_recorded_form(answer), case["expected"]), case["name"]
-
-
-TABLES = unit_tables()
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_unit_tables(table: str) -> None:
-    """What the unit tests of kube-scheduler's plugins expect is what a request gets."""
-    different = [
-        (case["name"], found) for case in TABLES[table] if (found := _known(case)) != case["expected"]
-    ]
-
-    assert [] == different
-
-
-def _known(case: dict[str, Any]) -> dict[str, Any]:
-    placement = place_request(orjson.dumps(case["request"]), SERVER)
-    answer = orjson.loads(score_json.render(placement))
-    return known_part(answer, case["expected"])
-
-
-def test_unit_tables_are_whole() -> None:
-    """All cases are there, seven of them of pods that no API server would let a scheduler see."""
-    cases = [case for table in TABLES.values() for case in table]
-
-    assert 338 == len(cases)
-    assert 7 == sum("refused" in case for case in cases)
-
-
 def test_pods_that_never_reach_a_scheduler() -> None:
     """A repeated constraint is judged as kube-scheduler would; with another mistake both are told."""
     twice = {"topologySpreadConstraints": [a_constraint(), a_constraint()]}
@@ -145,21 +88,3 @@ def test_pods_that_never_reach_a_scheduler() -> None:
     assert [f"{where}[0].{{topologyKey, whenUnsatisfiable}}", f"{where}[1].maxSkew"] == _paths(
         pod=a_pod(spec=wrong)
     )
-
-
-def _recorded_form(answer: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "preFilter": answer["preFilter"],
-        "preScore": answer["preScore"],
-        "nodes": {node["name"]: _recorded_node(node) for node in answer["nodes"]},
-    }
-
-
-def _recorded_node(node: dict[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = {"feasible": node["feasible"]}
-    for rejection in node["rejections"]:
-        told[PLUGINS[rejection["plugin"]]] = rejection["reason"]
-        if rejection["plugin"] == "PodTopologySpread":
-            told["podTopologySpreadCode"] = rejection["code"]
-    scores = {name: node[name] for name in ("rawScore", "score") if node[name] is not None}
-    return told | scores

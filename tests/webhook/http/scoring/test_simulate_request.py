@@ -1,4 +1,4 @@
-"""Simulate requests: what they say, what is wrong with them, and what a real scheduler answered."""
+"""Simulate requests: what they say and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from policies.scheduler.node_sampling import ADAPTIVE
 from tests.builders import a_pod, a_workload
 from tests.policies.placement.rollouts import a_deployment, running
 from tests.policies.reports.verdicts import a_node, an_index
-from tests.recorded import recorded_sequences
 from webhook.http.scoring import simulated
 from webhook.http.scoring.simulate_request import (
     COURSES,
@@ -29,16 +28,6 @@ from webhook.json_request import RequestError
 
 #: A server without anything.
 SERVER: Final = AdmissionContext(policies=())
-#: The lists of a cluster in a recorded case.
-LISTS: Final = (
-    "nodes",
-    "pods",
-    "namespaces",
-    "services",
-    "replicationControllers",
-    "replicaSets",
-    "statefulSets",
-)
 
 
 def _answer(request: dict[str, Any], server: AdmissionContext = SERVER) -> dict[str, Any]:
@@ -46,15 +35,6 @@ def _answer(request: dict[str, Any], server: AdmissionContext = SERVER) -> dict[
         simulated.render_json(simulate_request(orjson.dumps(request), server))
     )
     return answer
-
-
-def test_recorded_sequences() -> None:
-    """Every recorded queue gets the nodes, scores, ties and messages that kube-scheduler gave it."""
-    for case in recorded_sequences():
-        cluster = {name: case[name] for name in LISTS}
-        request = {"queue": case["queue"], "cluster": cluster, "defaults": case["args"]}
-
-        assert case["expected"]["steps"] == _answer(request)["steps"], case["name"]
 
 
 #: A cluster with two zones, and a pod that is complete.
