@@ -158,5 +158,8 @@ TESTED_ELSEWHERE = {
     "webhook/http/views/current_state.py": "tests/webhook/http/test_flask_app.py",
     "webhook/http/views/operation.py": "tests/webhook/http/test_flask_app.py",
     "webhook/lint/charts.py": "tests/webhook/lint/test_inputs.py",
+    "policies/reports/conformance_wording.py": "tests/policies/reports/test_conformance_text.py",
+    "policies/reports/conformance_json.py": "tests/policies/reports/test_conformance_text.py",
+    "webhook/conformance/implementation.py": "tests/webhook/conformance/test_run_cases.py",
     "webhook/lint/kustomizations.py": "tests/webhook/lint/test_inputs.py",
 }

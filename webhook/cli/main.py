@@ -28,6 +28,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "audit": "Show how every workload of a cluster is spread, the riskiest first.",
     "certs": "Create and show the webhook's certificates.",
     "completion": "Print the completion script of a shell.",
+    "conformance": "Test a model of kube-scheduler against recorded answers of kube-scheduler.",
     "diff": "Show which workloads an upgrade of Kubernetes changes, and by which of its changes.",
     "doctor": "Diagnose an Evenkeel installation.",
     "explain": "Explain where a pod would be scheduled, or why it is unschedulable and what would help.",
