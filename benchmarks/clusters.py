@@ -71,6 +71,7 @@ class Cluster:
         pods: Their number, evenly over the namespaces.
         namespaces: Their number.
         one_app: Whether all pods of a namespace belong to one application.
+        apps: How many applications a namespace has; None for as many as its pods make.
         seed: Picks names, sizes and where pods run.
     """
 
@@ -78,6 +79,7 @@ class Cluster:
     pods: int = 150_000
     namespaces: int = 50
     one_app: bool = False
+    apps: int | None = None
     seed: int = 0
 
 
@@ -196,13 +198,25 @@ def _apps(cluster: Cluster, random: Random) -> Iterator[_App]:
         left = cluster.pods // cluster.namespaces + (number < cluster.pods % cluster.namespaces)
         first = left if cluster.one_app else int(left * _PROBE_SHARE)
         yield _app(namespace, _PROBE_APP, random, replicas=first)
-        left -= first
-        made = 0
-        while left:
-            made += 1
-            replicas = min(left, random.choice(_REPLICAS))
+        sizes = (
+            _sizes(left - first, random) if cluster.apps is None else _even(left - first, cluster.apps - 1)
+        )
+        for made, replicas in enumerate(sizes, 1):
             yield _app(namespace, f"service-{made:03}", random, replicas=replicas)
-            left -= replicas
+
+
+def _sizes(pods: int, random: Random) -> Iterator[int]:
+    """Yield the replicas of as many applications as it takes for some pods."""
+    while pods:
+        replicas = min(pods, random.choice(_REPLICAS))
+        yield replicas
+        pods -= replicas
+
+
+def _even(pods: int, apps: int) -> Iterator[int]:
+    """Yield the replicas of so many applications, which share some pods evenly."""
+    for number in range(apps):
+        yield pods // apps + (number < pods % apps)
 
 
 def _app(namespace: str, name: str, random: Random, *, replicas: int) -> _App:

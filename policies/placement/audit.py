@@ -211,7 +211,7 @@ def audit(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit:
 def _judge(found: WorkloadAudit, prepared: PreparedPod) -> WorkloadAudit:
     """Return the audit of a workload whose next pod is valid."""
     cluster, selector = prepared.cluster, prepared.workload.selector
-    result = evaluate(prepared.request, cluster)
+    result = evaluate(prepared.request, cluster, scored=False)
     skews = tuple(_skew(each, result) for each in result.results)
     where = None
     if selector is not None and not skews:

@@ -15,7 +15,11 @@ from policies.scheduler.result import PhaseStatus, SchedulingResult
 
 
 def evaluate(
-    request: SchedulingRequest, index: ClusterIndex, sampler: NodeSampler | None = None
+    request: SchedulingRequest,
+    index: ClusterIndex,
+    sampler: NodeSampler | None = None,
+    *,
+    scored: bool = True,
 ) -> SchedulingResult:
     """Return where a pod could go, as kube-scheduler would see the cluster now.
 
@@ -23,13 +27,15 @@ def evaluate(
         request: The pod, and the constraints in force.
         index: The cluster.
         sampler: Finds as many of the feasible nodes as the scheduler would; None for all of them.
+        scored: Whether the plugins score the feasible nodes, which takes a quarter of the time. What
+            ScheduleAnyway constraints count is there in any case.
     """
     with index.reading():
-        return _evaluate(request, index, sampler)
+        return _evaluate(request, index, sampler, scored=scored)
 
 
 def _evaluate(
-    request: SchedulingRequest, index: ClusterIndex, sampler: NodeSampler | None
+    request: SchedulingRequest, index: ClusterIndex, sampler: NodeSampler | None, *, scored: bool
 ) -> SchedulingResult:
     view = NodeView(index, request.pod)
     rejections = filter_nodes(view, request)
@@ -58,5 +64,5 @@ def _evaluate(
         scores=None if spread is None else spread.normalized,
         message=message,
         condition="" if is_any else condition_of(request, view, rejections, message),
-        plugin_scores=score_nodes(view, request, feasible, spread) if is_any else (),
+        plugin_scores=score_nodes(view, request, feasible, spread) if is_any and scored else (),
     )

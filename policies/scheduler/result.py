@@ -159,7 +159,8 @@ class SchedulingResult:
         scores: After NormalizeScore, 0 to 100; None where nothing was scored. Shape ``(n,)``.
         message: The FitError; empty if the pod fits somewhere.
         condition: The message of the pod's condition, with what preemption adds; empty if it fits somewhere.
-        plugin_scores: Of each score plugin that does not skip; none where no node is feasible.
+        plugin_scores: Of each score plugin that does not skip; none where no node is feasible, or scores were
+            not wanted.
     """
 
     request: SchedulingRequest
