@@ -153,6 +153,8 @@ class WorkloadAudit:
         message: The scheduler's sentence where that is none; else empty.
         errors: Why it is invalid.
         unmodeled: What else a scheduler looks at in its pods.
+        api_version: Its apiVersion; empty if unknown.
+        uid: Its uid; empty if unknown.
     """
 
     namespace: str
@@ -171,6 +173,8 @@ class WorkloadAudit:
     message: str = ""
     errors: tuple[FieldError, ...] = ()
     unmodeled: tuple[str, ...] = ()
+    api_version: str = ""
+    uid: str = ""
 
     @property
     def rank(self) -> tuple[int, float, str, str, str]:
@@ -200,6 +204,8 @@ def audit(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit:
             wanted=workload.replicas,
             running=running,
             pending=entry.pending,
+            api_version=entry.api_version,
+            uid=entry.uid,
         )
         try:
             prepared = prepare(workload, context)

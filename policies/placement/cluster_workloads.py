@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
-from policies.manifests.fields import member
+from policies.manifests.fields import member, text_member
 from policies.model.labels import LabelSelector
 from policies.model.pod import FINISHED_PHASES
 from policies.model.workload import DEFAULT_NAMESPACE, Workload, controller_reference
 from policies.model.workload_kinds import WorkloadKind, WorkloadKinds
+
+#: The kinds whose objects are revisions of their owner: of a Deployment or a DeploymentConfig, for example.
+_REVISIONS: Final = frozenset({"ReplicaSet", "ReplicationController"})
 
 
 class _Key(NamedTuple):
@@ -24,6 +27,14 @@ class _Key(NamedTuple):
     name: str
 
 
+class _OwnerReference(NamedTuple):
+    """What an object says of its owner."""
+
+    key: _Key
+    api_version: str
+    uid: str
+
+
 class ClusterWorkload(NamedTuple):
     """A workload of a cluster.
 
@@ -32,12 +43,16 @@ class ClusterWorkload(NamedTuple):
         kind: The kind that it is known by: of a ReplicaSet, its owner's.
         name: The name that it is known by.
         pending: How many of its pods have no node.
+        api_version: The apiVersion of that kind.
+        uid: The uid of the object that it is known by; empty if unknown.
     """
 
     workload: Workload
     kind: str
     name: str
     pending: int
+    api_version: str = ""
+    uid: str = ""
 
 
 @dataclass(slots=True)
@@ -58,7 +73,7 @@ class ClusterWorkloads:
     selector: LabelSelector | None = None
     every_kind: bool = False
     _texts: dict[_Key, tuple[WorkloadKind, bytes]] = field(default_factory=dict)
-    _owners: dict[_Key, _Key] = field(default_factory=dict)
+    _owners: dict[_Key, _OwnerReference] = field(default_factory=dict)
     _pending: Counter[_Key] = field(default_factory=Counter)
 
     def __call__(self, obj: Mapping[str, Any]) -> None:
@@ -73,16 +88,15 @@ class ClusterWorkloads:
             return
         if self.namespace and namespace != self.namespace:
             return
-        owner = controller_reference(metadata)
-        owner_key = None if owner is None else _Key(namespace, owner["kind"], owner["name"])
+        owner = _owner_reference(metadata, namespace)
         if kind.is_pod:
-            if owner_key is not None and _waits(obj, metadata):
-                self._pending[owner_key] += 1
+            if owner is not None and _waits(obj, metadata):
+                self._pending[owner.key] += 1
         elif kind.replicas is not None or self.every_kind:
             key = _Key(namespace, kind.kind, title)
             self._texts[key] = kind, orjson.dumps(obj)
-            if owner_key is not None:
-                self._owners[key] = owner_key
+            if owner is not None:
+                self._owners[key] = owner
 
     def __len__(self) -> int:
         """How many objects there are to look at."""
@@ -104,10 +118,31 @@ class ClusterWorkloads:
             if not selected or (owner != key and (owner in self._texts or not workload.replicas)):
                 yield None
             else:
-                yield ClusterWorkload(workload, owner.kind, owner.name, pending[owner])
+                api_version, uid = self._identity(key, workload)
+                yield ClusterWorkload(workload, owner.kind, owner.name, pending[owner], api_version, uid)
 
     def _owner(self, key: _Key) -> _Key:
-        return self._owners.get(key, key)
+        """Return what an object is known by: its owner if it is a revision of it, or if that is looked at."""
+        reference = self._owners.get(key)
+        if reference is None or not (key.kind in _REVISIONS or reference.key in self._texts):
+            return key
+        return reference.key
+
+    def _identity(self, key: _Key, workload: Workload) -> tuple[str, str]:
+        """Return the apiVersion and the uid of what a workload is known by."""
+        reference = self._owners.get(key)
+        if reference is not None and self._owner(key) == reference.key:
+            return reference.api_version, reference.uid
+        return text_member(workload.obj, "apiVersion"), text_member(workload.metadata, "uid")
+
+
+def _owner_reference(metadata: Mapping[str, Any], namespace: str) -> _OwnerReference | None:
+    """Return what an object says of the owner that controls it; None if none does."""
+    owner = controller_reference(metadata)
+    if owner is None:
+        return None
+    key = _Key(namespace, owner["kind"], owner["name"])
+    return _OwnerReference(key, owner["apiVersion"], text_member(owner, "uid"))
 
 
 def _waits(pod: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:

@@ -1,60 +1,63 @@
-"""An audit as one JSON object, for programs."""
+"""An audit as one JSON object, for programs, whose form ``audit.schema.json`` says."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import orjson
 
 from policies.manifests.fields import FieldError
 from policies.placement.audit import ConstraintSkew, WorkloadAudit
+from policies.reports import audit_answer
 from policies.reports.audit_run import AuditRun
-from policies.reports.audit_wording import is_bound, why
+from policies.reports.audit_wording import is_bound, notes, why
 from policies.reports.score_json import constraint_fields
 
 
 def render(run: AuditRun) -> bytes:
-    """Return an audit as one line of JSON, without its end.
+    """Return an audit as one line of JSON, without its end."""
+    answer: audit_answer.AuditAnswer = {
+        "schema": audit_answer.SCHEMA,
+        "tool": {"name": "evenkeel", "version": run.cluster.tool_version},
+        "generatedAt": run.cluster.time_text,
+        "kubernetesVersion": str(run.cluster.version),
+        "namespace": run.cluster.scope.namespace,
+        "selector": run.cluster.scope.selector,
+        "nodes": run.cluster.nodes,
+        "pods": run.cluster.pods,
+        "total": run.total,
+        "left": run.left,
+        "risks": {str(risk): count for risk, count in sorted(run.problems.items())},
+        "origins": {
+            audit_answer.NO_ORIGIN if origin is None else str(origin): count
+            for origin, count in run.origins.items()
+        },
+        "notes": list(notes(run)),
+        "workloads": [_workload(found) for found in run.workloads],
+    }
+    return orjson.dumps(answer)
 
-    ``{"kubernetesVersion", "nodes", "pods", "total", "left", "risks", "origins", "workloads"}``; workloads by
-    risk, the worst first.
-    """
-    return orjson.dumps(
-        {
-            "kubernetesVersion": str(run.version),
-            "nodes": run.nodes,
-            "pods": run.pods,
-            "total": run.total,
-            "left": run.left,
-            "risks": {str(risk): count for risk, count in sorted(run.problems.items())},
-            "origins": {
-                "none" if origin is None else str(origin): count for origin, count in run.origins.items()
-            },
-            "workloads": [_workload(found) for found in run.workloads],
-        }
-    )
 
-
-def _workload(found: WorkloadAudit) -> dict[str, Any]:
+def _workload(found: WorkloadAudit) -> audit_answer.AuditedWorkload:
     where, room = found.concentration, found.room
     return {
         "namespace": found.namespace,
+        "apiVersion": found.api_version,
         "kind": found.kind,
         "name": found.name,
+        "uid": found.uid,
         "replicas": found.wanted,
         "running": found.running,
         "pending": found.pending,
         "problems": [
             {
-                "risk": str(problem.risk),
-                "severity": str(problem.severity),
+                "risk": problem.risk,
+                "severity": problem.severity,
                 "constraint": problem.constraint,
                 "message": why(problem, found),
             }
             for problem in found.problems
         ],
         "constraints": [_constraint(skew) for skew in found.constraints],
-        "whyNoConstraints": None if found.why_none is None else str(found.why_none),
+        "whyNoConstraints": found.why_none,
         "policy": found.policy,
         "allIn": None
         if where is None
@@ -74,8 +77,9 @@ def _workload(found: WorkloadAudit) -> dict[str, Any]:
     }
 
 
-def _constraint(skew: ConstraintSkew) -> dict[str, Any]:
-    return constraint_fields(skew.applied) | {
+def _constraint(skew: ConstraintSkew) -> audit_answer.AuditedConstraint:
+    return {
+        **constraint_fields(skew.applied),
         "domains": skew.domains,
         "globalMinimum": skew.minimum,
         "most": skew.most,
@@ -86,5 +90,5 @@ def _constraint(skew: ConstraintSkew) -> dict[str, Any]:
     }
 
 
-def _error(error: FieldError) -> dict[str, str]:
+def _error(error: FieldError) -> audit_answer.AuditError:
     return {"field": str(error.path), "rule": error.rule, "message": error.problem}

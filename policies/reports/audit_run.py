@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 from policies.manifests.findings import Severity
 from policies.model.version import KubernetesVersion
@@ -13,25 +14,64 @@ from policies.scheduler.request import ConstraintOrigin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AuditScope:
+    """Which workloads are looked at.
+
+    Attributes:
+        namespace: The only namespace; empty for all.
+        selector: What selects them by their labels, in kubectl's syntax; empty for all.
+    """
+
+    namespace: str = ""
+    selector: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditedCluster:
+    """What was audited, when and by what.
+
+    Attributes:
+        version: The release of Kubernetes.
+        nodes: How many nodes there are.
+        pods: How many pods are bound.
+        at: When the audit was made, UTC.
+        tool_version: The version of Evenkeel.
+        scope: Which workloads were looked at.
+        unread: What could not be read, a line each.
+    """
+
+    version: KubernetesVersion
+    nodes: int
+    pods: int
+    at: datetime
+    tool_version: str
+    scope: AuditScope = AuditScope()
+    unread: tuple[str, ...] = ()
+
+    @property
+    def time_text(self) -> str:
+        """When the audit was made, as Kubernetes writes it."""
+        return f"{self.at:%Y-%m-%dT%H:%M:%SZ}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRun:
     """An audit of a cluster.
 
     Attributes:
-        version: The release of Kubernetes.
+        cluster: What was audited.
         workloads: Those that are shown, by risk.
         total: How many were looked at.
-        nodes: How many nodes there are.
-        pods: How many pods are bound.
+        with_problems: How many of them have a problem.
         problems: How many workloads have each risk, of all that were looked at.
         origins: In how many workloads constraints of each origin are in force; None for those without any.
         left: How many objects were not looked at, because the audit was ended.
     """
 
-    version: KubernetesVersion
+    cluster: AuditedCluster
     workloads: tuple[WorkloadAudit, ...]
     total: int
-    nodes: int
-    pods: int
+    with_problems: int
     problems: Counter[Risk]
     origins: Counter[ConstraintOrigin | None]
     left: int = 0
@@ -40,21 +80,18 @@ class AuditRun:
     def of(
         cls,
         audits: Iterable[WorkloadAudit],
-        version: KubernetesVersion,
+        cluster: AuditedCluster,
         *,
-        nodes: int,
-        pods: int,
         top: int | None = None,
         left: int = 0,
     ) -> AuditRun:
         """Return the run of some audits, of which the worst ``top`` are shown; all by default."""
         ranked = sorted(audits, key=lambda found: found.rank)
         return cls(
-            version=version,
+            cluster=cluster,
             workloads=tuple(ranked[:top]),
             total=len(ranked),
-            nodes=nodes,
-            pods=pods,
+            with_problems=sum(bool(found.problems) for found in ranked),
             problems=Counter(risk for found in ranked for risk in {each.risk for each in found.problems}),
             origins=Counter(
                 found.constraints[0].applied.origin if found.constraints else None

@@ -1,9 +1,56 @@
-"""What the reports of an audit say of each problem."""
+"""What the reports of an audit say: of all workloads, of each, and of each problem."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
+
 from policies.manifests.sanitize import one_line
 from policies.placement.audit import ConstraintSkew, Risk, SpreadProblem, WorkloadAudit
+from policies.reports.audit_run import AuditRun
+from policies.reports.lint_run import plural
+from policies.scheduler.request import ConstraintOrigin
+
+_ORIGINS: Final = {
+    ConstraintOrigin.POD: "their own",
+    ConstraintOrigin.POLICY: "a SpreadPolicy's",
+    ConstraintOrigin.SCHEDULER_LIST: "the scheduler's defaultConstraints",
+    ConstraintOrigin.SCHEDULER_SYSTEM: "kube-scheduler's built-in defaults",
+    None: "none",
+}
+
+
+def summary(run: AuditRun) -> Iterator[str]:
+    """Yield what all workloads come down to, a line each."""
+    cluster = run.cluster
+    numbers = ((run.total, "workload"), (cluster.nodes, "node"), (cluster.pods, "pod"))
+    size = ", ".join(plural(count, noun) for count, noun in numbers)
+    counts = ", ".join(f"{run.problems[risk]:,} {risk}" for risk in Risk if run.problems[risk])
+    yield f"{size} (Kubernetes {cluster.version}): {counts or 'nothing to report'}"
+    origins = (f"{name} {run.origins[origin]:,}" for origin, name in _ORIGINS.items() if run.origins[origin])
+    yield f"Constraints in force: {', '.join(origins) or 'none'}"
+
+
+def notes(run: AuditRun) -> Iterator[str]:
+    """Yield what a report of all workloads lacks, a line each."""
+    if len(run.workloads) < run.total:
+        yield f"{run.total - len(run.workloads):,} more workloads are not shown (--top)"
+    if run.left:
+        yield f"Ended early; objects that were not looked at: {run.left:,}"
+    if any(found.unmodeled for found in run.workloads):
+        yield "Some pods ask for what is not modeled, such as volumes: room is an upper bound for them"
+    yield from map(one_line, run.cluster.unread)
+
+
+def title(found: WorkloadAudit) -> str:
+    """Return what a workload is called."""
+    return one_line(f"{found.kind} {found.namespace}/{found.name}")
+
+
+def pods(found: WorkloadAudit) -> str:
+    """Return how many pods of a workload run, of those that it asks for."""
+    running = "?" if found.running is None else f"{found.running:,}"
+    return running if found.wanted is None else f"{running} of {found.wanted:,}"
 
 
 def why(problem: SpreadProblem, found: WorkloadAudit) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from policies.config.schema import schema_text, schema_texts
 from policies.config.type_schema import Schema, standalone_schema
+from policies.reports.audit_answer import AuditAnswer
 from policies.reports.conformance_json import ConformanceReport
 from policies.reports.lint_report import LintReport
 from policies.reports.policy_json import PolicyCheckReport
@@ -30,6 +31,7 @@ def main(arguments: list[str]) -> int:
 def report_schemas() -> dict[str, Schema]:
     """Return the schemas of the reports in JSON, by their files."""
     forms = {
+        "audit.schema.json": (AuditAnswer, "An audit of evenkeel audit", "audit/v1/audit.schema.json"),
         "lint.schema.json": (LintReport, "A run of evenkeel lint", "lint/v1/lint.schema.json"),
         "conformance.schema.json": (
             ConformanceReport,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from policies.manifests.findings import Finding
@@ -29,7 +29,7 @@ _AT: Final = "@<!-- -->"
 def render(run: LintRun) -> str:
     """Return a heading, a row a finding as far as a comment holds them, and what else is to be told."""
     findings = run.findings
-    rows = list(_rows(findings))
+    rows = list(within(map(_row, findings)))
     heading = f"{', '.join(counts(run).values()) or 'no findings'} in {checked_inputs(run)}"
     parts = [f"### evenkeel: {'; '.join(filter(None, (heading, skipped_count(run))))}\n"]
     if rows:
@@ -50,15 +50,14 @@ def _skipped(run: LintRun) -> Iterator[str]:
         yield f"and {len(items) - MAX_SKIPPED:,} more reasons\n"
 
 
-def _rows(findings: list[Finding]) -> Iterator[str]:
-    """Yield the rows that fit."""
+def within(blocks: Iterable[str]) -> Iterator[str]:
+    """Yield the first blocks of a report, as far as a comment holds them."""
     room = MAX_LENGTH
-    for finding in findings:
-        row = _row(finding)
-        room -= len(row)
+    for block in blocks:
+        room -= len(block)
         if room < 0:
             return
-        yield row
+        yield block
 
 
 def _row(finding: Finding) -> str:

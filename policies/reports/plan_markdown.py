@@ -8,7 +8,7 @@ from typing import Final
 from policies.manifests.findings import Finding
 from policies.placement.plan import PlannedWorkload
 from policies.reports.lint_run import plural
-from policies.reports.markdown import MAX_LENGTH, code, text
+from policies.reports.markdown import code, text, within
 from policies.reports.overlays import message
 from policies.reports.plan_run import PlanRun
 from policies.reports.plan_words import (
@@ -38,24 +38,16 @@ def render(run: PlanRun) -> str:
     sign = "❌" if run.failed or run.incomplete else "✅"
     parts = [f"{MARK}\n### {sign} {text(summary(run))}\n"]
     parts.append(f"Compared with {code(run.compared_with)}, Kubernetes {run.kubernetes_version}.\n")
-    parts += _within(list(map(_workload, run.plan.workloads)))
+    shown = list(within(map(_workload, run.plan.workloads)))
+    parts += shown
+    if len(shown) < len(run.plan.workloads):
+        parts.append(f"and {plural(len(run.plan.workloads) - len(shown), 'more workload')}\n")
     parts += _findings("New lint findings", run.new_findings)
     parts += _findings("Gone lint findings", run.gone_findings)
     told = [f"- {text(line)}\n" for line in asides(run)]
     if told:
         parts.append("".join(told[:MAX_LISTED]) + _more(told, MAX_LISTED))
     return "\n".join(parts)
-
-
-def _within(blocks: Sequence[str]) -> Iterator[str]:
-    """Yield the blocks that a comment holds, and how many more there are."""
-    room = MAX_LENGTH
-    for position, block in enumerate(blocks):
-        room -= len(block)
-        if room < 0:
-            yield f"and {plural(len(blocks) - position, 'more workload')}\n"
-            return
-        yield block
 
 
 def _workload(workload: PlannedWorkload) -> str:

@@ -119,6 +119,7 @@ TESTED_ELSEWHERE = {
     "policies/reports/suggestion_text.py": "tests/policies/reports/test_explain_text.py",
     "policies/reports/constraint_text.py": "tests/policies/reports/test_explain_text.py",
     "policies/reports/lint_report.py": "tests/policies/reports/test_lint_json.py",
+    "policies/reports/audit_answer.py": "tests/policies/reports/test_audit_json.py",
     "policies/reports/wording.py": "tests/policies/reports/test_explain_text.py",
     "policies/manifests/block_edits.py": "tests/policies/manifests/test_rewrite.py",
     "policies/manifests/flow_edits.py": "tests/policies/manifests/test_rewrite.py",

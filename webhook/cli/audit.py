@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import Any, Final
 
 import click
@@ -9,9 +12,9 @@ import click
 from policies.config.lint_config import FailOn
 from policies.manifests.findings import Severity
 from policies.placement.audit import audit
-from policies.reports import audit_json, audit_text
-from policies.reports.audit_run import AuditRun
-from webhook.cli.answers import format_option, print_answer
+from policies.reports import audit_json, audit_markdown, audit_text, policy_report
+from policies.reports.audit_run import AuditedCluster, AuditRun, AuditScope
+from webhook.cli.answers import format_option_with, print_answer
 from webhook.cli.cluster_workloads import LookedAt, read_workloads, workload_options
 from webhook.cli.placement_options import PlacementOptions, show
 from webhook.cli.progress import INTERRUPTED
@@ -20,6 +23,11 @@ from webhook.cli.progress import INTERRUPTED
 CLEAN, PROBLEMS = 0, 1
 #: Columns of the text where there is no terminal.
 PIPED: Final = 120
+#: The formats that are objects for a cluster.
+REPORT_APIS: Final[Mapping[str, policy_report.ReportApi]] = {
+    "policyreport": policy_report.POLICY_REPORT,
+    "openreports": policy_report.OPEN_REPORT,
+}
 
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
@@ -27,6 +35,8 @@ evenkeel audit --live
 evenkeel audit --live -n shop --fail-on warning
 evenkeel snapshot --output cluster.json && evenkeel audit --cluster cluster.json --top 20
 evenkeel audit --cluster cluster.json -l team=checkout -o json
+evenkeel audit --live -o markdown >> "$GITHUB_STEP_SUMMARY"
+evenkeel audit --live -o policyreport --fail-on never | kubectl apply -f -
 """
 
 
@@ -40,7 +50,7 @@ evenkeel audit --cluster cluster.json -l team=checkout -o json
     show_default=True,
     help="Exit 1 if a workload has a problem of this severity or worse.",
 )
-@format_option
+@format_option_with("markdown", *REPORT_APIS)
 @click.pass_context
 def command(
     context: click.Context,
@@ -70,22 +80,31 @@ def command(
     Room is how many more replicas fit: at most so many with several DoNotSchedule constraints, and where pods
     ask for what is not modeled.
 
+    The formats policyreport and openreports are objects for `kubectl apply -f -`, one for each workload:
+    PolicyReport (wgpolicyk8s.io/v1alpha2) and Report (openreports.io/v1alpha1).
+
     Exit codes: 0 clean, 1 problems (see --fail-on), 2 bad usage or input, 3 could not run, 130 ended by
     Ctrl-C, after which the report has what was done until then.
     """
-    found, judged_by, cluster = read_workloads(PlacementOptions(**values), namespace, selector)
-    looked_at = LookedAt(found, "Auditing")
-    audits = [audit(each, judged_by) for each in looked_at]
-    run = AuditRun.of(
-        audits,
-        judged_by.kubernetes_version,
-        nodes=cluster.node_count,
-        pods=cluster.pod_count,
-        top=top,
-        left=looked_at.left,
+    read = read_workloads(PlacementOptions(**values), namespace, selector)
+    looked_at = LookedAt(read.workloads, "Auditing")
+    audits = [audit(each, read.context) for each in looked_at]
+    audited = AuditedCluster(
+        version=read.context.kubernetes_version,
+        nodes=read.cluster.node_count,
+        pods=read.cluster.pod_count,
+        at=datetime.now(UTC),
+        tool_version=version("evenkeel"),
+        scope=AuditScope(namespace=namespace, selector=selector),
+        unread=read.unread,
     )
+    run = AuditRun.of(audits, audited, top=top, left=looked_at.left)
     if form == "text":
         show(context, lambda width, color: audit_text.render(run, width=width, color=color), piped=PIPED)
+    elif form == "markdown":
+        click.echo(audit_markdown.render(run), nl=False)
+    elif form in REPORT_APIS:
+        click.echo(policy_report.render(run, REPORT_APIS[form]), nl=False)
     else:
         print_answer(audit_json.render(run), form)
     if looked_at.left:

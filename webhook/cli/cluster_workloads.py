@@ -13,7 +13,7 @@ from policies.model.label_query import parse_label_query
 from policies.placement.cluster_workloads import ClusterWorkload, ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.cli.placement import read_context
-from webhook.cli.placement_options import PlacementOptions, cluster_options
+from webhook.cli.placement_options import PlacementOptions, cluster_options, note
 from webhook.cli.progress import interruptible, progress
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -23,11 +23,19 @@ _MANY: Final = 500
 
 
 class ReadCluster(NamedTuple):
-    """A cluster with its workloads, and what they are judged by."""
+    """A cluster with its workloads.
+
+    Attributes:
+        workloads: The workloads.
+        context: What they are judged by.
+        cluster: The cluster.
+        unread: What could not be read of it, a line each.
+    """
 
     workloads: ClusterWorkloads
     context: AdmissionContext
     cluster: ClusterIndex
+    unread: tuple[str, ...]
 
 
 def workload_options(function: _Command) -> _Command:
@@ -58,10 +66,16 @@ def read_workloads(options: PlacementOptions, namespace: str, selector: str) -> 
     workloads = ClusterWorkloads(
         options.kinds(), namespace, parse_label_query(selector) if selector else None
     )
-    context = read_context(options, workloads, everything=True)
+    unread: list[str] = []
+
+    def warn(text: str) -> None:
+        note(text)
+        unread.append(text)
+
+    context = read_context(options, workloads, everything=True, warn=warn)
     if context.cluster is None:
         raise ValueError("a cluster was read")
-    return ReadCluster(workloads, context, context.cluster)
+    return ReadCluster(workloads, context, context.cluster, tuple(unread))
 
 
 class LookedAt:

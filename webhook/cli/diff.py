@@ -60,7 +60,7 @@ def command(
     input, 3 could not run, 130 ended by Ctrl-C, after which the report has what was done until then.
     """
     earliest, latest = (parse_release(text) if text else None for text in (before, after))
-    found, judged_by, _ = read_workloads(PlacementOptions(**values), namespace, selector)
+    found, judged_by, _, _ = read_workloads(PlacementOptions(**values), namespace, selector)
     first, last = earliest or judged_by.kubernetes_version, latest or judged_by.kubernetes_version
     if first >= last:
         raise UsageError(f"--to: Invalid value: {last}: must be a release after {first}")

@@ -139,6 +139,7 @@ def read_live_context(
     *,
     resources: tuple[ListedResource, ...] = WATCHED_RESOURCES,
     seen: Callable[[dict[str, Any]], None] = lambda _obj: None,
+    warn: Callable[[str], None] = note,
 ) -> AdmissionContext:
     """Return what the options say to judge by, with the live cluster as it is now.
 
@@ -146,6 +147,7 @@ def read_live_context(
         options: The options.
         resources: What is read of the cluster.
         seen: Shown every object that was read.
+        warn: Is given what is left out, a line at a time; prints to stderr by default.
 
     Raises:
         OSError: A file cannot be opened.
@@ -154,7 +156,7 @@ def read_live_context(
         ClusterError: The cluster cannot be read.
     """
     api = api_server(options.context)
-    version = KNOWN_VERSION if options.kubernetes_version else known_version(api, note)
+    version = KNOWN_VERSION if options.kubernetes_version else known_version(api, warn)
     # What is wrong with the options is told before a large cluster is read.
     build_context(options, lambda _problem: None, live=ClusterIndex(), live_version=version)
     with reading_progress() as advance:
@@ -163,8 +165,8 @@ def read_live_context(
             advance(obj["kind"])
             seen(obj)
 
-        index = read_index(api, resources, warn=note, seen=look)
-    return build_context(options, note, live=index, live_version=version)
+        index = read_index(api, resources, warn=warn, seen=look)
+    return build_context(options, warn, live=index, live_version=version)
 
 
 def _judged_here(options: PlacementOptions) -> str:

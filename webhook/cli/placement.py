@@ -37,13 +37,15 @@ def read_context(
     seen: Callable[[dict[str, Any]], None] = lambda _obj: None,
     *,
     everything: bool = False,
+    warn: Callable[[str], None] = note,
 ) -> AdmissionContext:
-    """Return what the options say to judge by; what is left out of its files is told on stderr.
+    """Return what the options say to judge by.
 
     Args:
         options: The options.
         seen: Shown every object of the snapshot file, or of the live cluster.
         everything: Whether ``seen`` is also shown the pods of a live cluster that are pending or finished.
+        warn: Is given what is left out of it, a line at a time; prints to stderr by default.
 
     Raises:
         OSError: A file cannot be opened.
@@ -56,11 +58,11 @@ def read_context(
         from webhook.cli.live_placement import read_live_context  # noqa: PLC0415
 
         return read_live_context(
-            options, resources=EVERYTHING if everything else WATCHED_RESOURCES, seen=seen
+            options, resources=EVERYTHING if everything else WATCHED_RESOURCES, seen=seen, warn=warn
         )
     if options.cluster == STDIN:
         options = replace(options, cluster=STDIN_FILE)
-    return build_context(options, note, seen=seen)
+    return build_context(options, warn, seen=seen)
 
 
 class Evaluator(Protocol[_Found]):

@@ -36,6 +36,38 @@ def test_replica_sets_stand_for_their_deployment() -> None:
     assert [("Deployment", "web", 1)] == _found(pod, OLD, CURRENT, DEPLOYMENT)
 
 
+def test_owners_that_are_no_workloads() -> None:
+    """What an operator's resource owns is no revision of it: two StatefulSets stay two."""
+    owner = {
+        "apiVersion": "example.com/v1",
+        "kind": "Kafka",
+        "name": "k",
+        "uid": "u",
+        "controller": True,
+    }
+    found = ClusterWorkloads(WorkloadKinds())
+    for name in ("a", "b"):
+        obj = a_workload("StatefulSet", name=name)
+        obj["metadata"] |= {"ownerReferences": [owner], "uid": name}
+        found(obj)
+
+    assert [("StatefulSet", "a", "apps/v1", "a"), ("StatefulSet", "b", "apps/v1", "b")] == [
+        (each.kind, each.name, each.api_version, each.uid) for each in found.each() if each is not None
+    ]
+
+
+def test_owners_of_revisions() -> None:
+    """A ReplicaSet has the apiVersion and the uid of what it is a revision of."""
+    current = a_replica_set(DEPLOYMENT, "5d9")
+    current["metadata"]["ownerReferences"][0]["uid"] = "uid-of-web"
+    found = ClusterWorkloads(WorkloadKinds())
+    found(current)
+    (each,) = found.each()
+
+    assert each is not None
+    assert ("apps/v1", "uid-of-web") == (each.api_version, each.uid)
+
+
 def test_pods_that_wait() -> None:
     """Pods with a node, finished ones and those that are being deleted do not wait."""
     owner = ("apps/v1", "StatefulSet", "web")

@@ -60,6 +60,29 @@ def test_formats(cluster: str) -> None:
     assert "risk: violated" in CliRunner().invoke(command, ["--cluster", cluster, "-o", "yaml"]).stdout
 
 
+def test_formats_for_others(cluster: str) -> None:
+    """Markdown and the objects of both APIs of reports."""
+    outputs = {
+        form: CliRunner().invoke(command, ["--cluster", cluster, "-o", form]).stdout
+        for form in ("markdown", "policyreport", "openreports")
+    }
+    kinds = [json.loads(outputs[form])["items"][0]["kind"] for form in ("policyreport", "openreports")]
+
+    assert outputs["markdown"].startswith("### evenkeel audit: problems in 1 of 1 workload\n")
+    assert ["PolicyReport", "Report"] == kinds
+
+
+def test_what_is_left_out(tmp_path: Path) -> None:
+    """An object that cannot be read is a note of the answer, too."""
+    items = [a_node("n1", "a") | {"status": {"allocatable": 3}}, a_workload("StatefulSet")]
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    result = CliRunner().invoke(command, ["--cluster", str(path), "-o", "json"])
+    (found,) = json.loads(result.stdout)["notes"]
+
+    assert "Node n1 is left out" in found
+
+
 def test_ended_early(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """After Ctrl-C the report has what was done, and says how much was not."""
 
