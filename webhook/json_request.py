@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 
 from policies.manifests.errors import UsageError
-from policies.manifests.fields import ErrorList, FieldError, FieldPath, invalid_value
+from policies.manifests.fields import ErrorList, FieldError, FieldPath, invalid_value, wrong_type
 from policies.model.version import KubernetesVersion
 from policies.scheduler.releases import parse_release
 
@@ -18,6 +18,8 @@ from policies.scheduler.releases import parse_release
 REQUEST_INCOMPLETE: Final = "request-incomplete"
 #: The rule that a request breaks which names a release that is none, or not known.
 VERSION_UNKNOWN: Final = "kubernetes-version-unknown"
+#: The rule that a request breaks with a number that is too small or too large.
+NUMBER_OUT_OF_RANGE: Final = "number-out-of-range"
 
 _VERSION: Final = FieldPath(("kubernetesVersion",))
 
@@ -68,3 +70,16 @@ def read_version(raw: object, found: ErrorList) -> KubernetesVersion | None:
     except UsageError as error:
         found.add(invalid_value(_VERSION, text, str(error), VERSION_UNKNOWN))
         return None
+
+
+def read_number(raw: object, path: FieldPath, found: ErrorList, *, least: int = 0, most: int) -> int | None:
+    """Return a whole number of a request, or None; anything else is recorded."""
+    if raw is None:
+        return None
+    if type(raw) is not int:
+        found.add(wrong_type(path, "an integer", raw))
+    elif not least <= raw <= most:
+        found.add(invalid_value(path, raw, f"must be from {least} to {most}", NUMBER_OUT_OF_RANGE))
+    else:
+        return raw
+    return None

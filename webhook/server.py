@@ -17,6 +17,8 @@ from certs.serving import ServingContext
 from certs.store import CA_CERTIFICATE, SERVING_CERTIFICATE, SERVING_KEY
 from policies.config.context import AdmissionContext
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
+from policies.placement.cluster_workloads import ClusterWorkloads
 from webhook.admission.context import build_context
 from webhook.gunicorn.application import Application, Served
 from webhook.gunicorn.listener import open_listener, parse_bind, shown_address
@@ -69,7 +71,8 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
     live = _follow(settings)
     # First, because it waits for an API server that is away: the release is asked for once.
     files = _certificate_files(settings, folder, host)
-    context = _context(settings, live)
+    workloads = _workloads(settings, live)
+    context = _context(settings, live, workloads)
     telemetry = Telemetry(version)
     certificates = _serving_context(settings, files, telemetry)
     state = ServerState(
@@ -78,6 +81,7 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
         telemetry=telemetry,
         events=events,
         certificate=lambda: certificates.pair,
+        workloads=workloads,
         live=live,
         keeper=_keeper(settings, folder) if settings.cert_secret else None,
         access=_guard(settings, telemetry),
@@ -110,9 +114,16 @@ def _follow(settings: Settings) -> ClusterCache | None:
     return ClusterCache(_connect(settings), max_age_s=settings.max_snapshot_age_s)
 
 
-def _context(settings: Settings, live: ClusterCache | None) -> AdmissionContext:
+def _workloads(settings: Settings, live: ClusterCache | None) -> ClusterWorkloads:
+    """Return the workloads of the live cluster, or what takes those of a file."""
+    if live is not None:
+        return live.workloads.workloads
+    return ClusterWorkloads(WorkloadKinds(map(parse_workload_kind, settings.workload_kind)))
+
+
+def _context(settings: Settings, live: ClusterCache | None, workloads: ClusterWorkloads) -> AdmissionContext:
     if live is None:
-        return build_context(settings, _warn)
+        return build_context(settings, _warn, seen=workloads)
     return build_context(settings, _warn, live=live.index, live_version=_live_version(settings))
 
 

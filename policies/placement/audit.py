@@ -203,7 +203,7 @@ def audit(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit:
             name=entry.name,
             wanted=workload.replicas,
             running=running,
-            pending=entry.pending,
+            pending=max(0, entry.made - running) if entry.made and running is not None else entry.pending,
             api_version=entry.api_version,
             uid=entry.uid,
         )

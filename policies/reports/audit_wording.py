@@ -34,7 +34,7 @@ def summary(run: AuditRun) -> Iterator[str]:
 def notes(run: AuditRun) -> Iterator[str]:
     """Yield what a report of all workloads lacks, a line each."""
     if len(run.workloads) < run.total:
-        yield f"{run.total - len(run.workloads):,} more workloads are not shown (--top)"
+        yield f"Only the {len(run.workloads):,} riskiest of {run.total:,} workloads are shown"
     if run.left:
         yield f"Ended early; objects that were not looked at: {run.left:,}"
     if any(found.unmodeled for found in run.workloads):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from datetime import date
+from datetime import datetime
 from typing import NamedTuple
 
 from policies.config.context import AdmissionContext
+from policies.placement.cluster_workloads import ClusterWorkloads
 from webhook.http.scoring.screen import Screen
 from webhook.rbac import Resource
 from webhook.settings import Settings
@@ -19,16 +20,21 @@ class ApiCall(NamedTuple):
     Attributes:
         body: The request, JSON.
         context: What holds where the request leaves something out.
-        today: The day by which exemptions expire.
+        now: The time, UTC; exemptions expire by its day.
         screen: What the answer is shown on; None if it is for a program.
         wide: Whether nothing is left out, however much it is.
+        workloads: The workloads of the server's cluster; None without one.
+        deadline: When an answer that can be partial should have what it has, on the clock of
+            ``time.monotonic``; some of the timeout is left to write it.
     """
 
     body: bytes
     context: AdmissionContext
-    today: date
+    now: datetime
     screen: Screen | None
     wide: bool
+    workloads: ClusterWorkloads | None
+    deadline: float
 
 
 class ApiReply(NamedTuple):

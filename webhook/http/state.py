@@ -18,6 +18,7 @@ from webhook.telemetry.logs import LOGGER, EventLog
 
 if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
+    from policies.placement.cluster_workloads import ClusterWorkloads
     from webhook.cert_rotation.controller import CertificateController
     from webhook.kube.informer import ClusterCache
     from webhook.telemetry.metrics import Telemetry
@@ -63,6 +64,7 @@ class ServerState:
         draining: Whether the process was asked to end.
         computing: Lets the requests that take long have half of the threads.
         children: The processes that compute the answers of /v1.
+        workloads: The workloads of the cluster; None if there is no cluster.
         live: Follows the cluster; None if its picture is a file, or there is none.
         keeper: Keeps the certificate of --cert-secret; None where somebody else does.
         monotonic: The clock that measures ages, in seconds.
@@ -78,6 +80,7 @@ class ServerState:
     draining: bool = False
     computing: MaxConcurrent = field(init=False)
     children: ChildProcesses = field(init=False)
+    workloads: ClusterWorkloads | None = None
     live: ClusterCache | None = None
     keeper: CertificateController | None = None
     monotonic: Callable[[], float] = time.monotonic

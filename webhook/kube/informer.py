@@ -13,6 +13,7 @@ from webhook.kube.backoff import Backoff
 from webhook.kube.kind_record import KindStatus
 from webhook.kube.list import WATCHED_RESOURCES
 from webhook.kube.reflector import WATCH_S, Reflector
+from webhook.kube.workload_cache import WorkloadCache
 
 #: Seconds for all threads to end. One that waits for the answer to a list stays until it comes, and changes
 #: nothing any more.
@@ -27,6 +28,7 @@ class ClusterCache:
 
     Attributes:
         index: The cluster as far as it is known.
+        workloads: Its workloads.
     """
 
     def __init__(
@@ -46,10 +48,19 @@ class ClusterCache:
             max_age_s: The age that counts as old; a cluster where nothing happens does not come near it.
         """
         self.index = ClusterIndex()
+        self.workloads = WorkloadCache()
         self._clock = clock
         watch_s = min(WATCH_S, max_age_s * _WATCHED_SHARE)
         self._reflectors = [
-            Reflector(api, resource, self.index, clock=clock, backoff=backoff(), watch_s=watch_s)
+            Reflector(
+                api,
+                resource,
+                self.index,
+                workloads=self.workloads,
+                clock=clock,
+                backoff=backoff(),
+                watch_s=watch_s,
+            )
             for resource in WATCHED_RESOURCES
         ]
         self._threads = [

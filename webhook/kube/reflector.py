@@ -19,6 +19,7 @@ from webhook.kube.api_server import ApiError, ApiServer, ClusterError, Unreachab
 from webhook.kube.backoff import Backoff
 from webhook.kube.kind_record import KindRecord, KindStatus
 from webhook.kube.list import ListedResource, Listing, identity, watch_event
+from webhook.kube.workload_cache import WorkloadCache
 from webhook.telemetry.logs import LOGGER
 
 #: Seconds after which the API server is asked to end a watch: so much, and up to half as much again, so that
@@ -47,6 +48,7 @@ class Reflector:
         resource: ListedResource,
         index: ClusterIndex,
         *,
+        workloads: WorkloadCache | None = None,
         clock: Callable[[], float],
         backoff: Backoff,
         watch_s: float = WATCH_S,
@@ -56,6 +58,7 @@ class Reflector:
         self._api = api
         self._resource = resource
         self._index = index
+        self._workloads = workloads
         self._clock = clock
         self._backoff = backoff
         self._watch_s = watch_s
@@ -157,7 +160,7 @@ class Reflector:
                 self._apply(obj)
             asked_at = self._clock()
         for namespace, name in self._missing:
-            self._index.remove(*self._kind, namespace, name)
+            self._drop(namespace, name)
         self._version, self.alive_at = self._listed_version, self._listed_at
         self._forget_list()
         self._record.lists += 1
@@ -242,8 +245,13 @@ class Reflector:
     def _apply(self, obj: dict[str, Any]) -> None:
         # A server that sends another kind must not reach what another thread keeps.
         obj["apiVersion"], obj["kind"] = self._kind
-        if errors := self._index.apply(obj):
-            namespace, name = identity(obj)
+        errors, (namespace, name) = self._index.apply(obj), identity(obj)
+        if self._workloads is not None:
+            if errors:
+                self._workloads.remove(self.kind, namespace, name)
+            else:
+                self._workloads.apply(obj)
+        if errors:
             self._record.left_out(
                 f"{namespace}/{name}: {errors[0]}" if namespace else f"{name or 'no name'}: {errors[0]}"
             )
@@ -252,7 +260,12 @@ class Reflector:
         namespace, name = identity(obj)
         if not name:
             self._record.left_out("an object without a name is gone")
+        self._drop(namespace, name)
+
+    def _drop(self, namespace: str, name: str) -> None:
         self._index.remove(*self._kind, namespace, name)
+        if self._workloads is not None:
+            self._workloads.remove(self.kind, namespace, name)
 
     def _refused(self, error: ApiError) -> None:
         if error.gone and (self._version or self._opened_at < math.inf):

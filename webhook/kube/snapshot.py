@@ -170,12 +170,12 @@ def written_list(objects: Iterator[dict[str, Any]]) -> Iterator[bytes]:
     yield b'{"apiVersion":"v1","kind":"List","items":['
     before = b"\n"
     for obj in chain(first, objects):
-        yield before + orjson.dumps(_without_secrets(obj))
+        yield before + orjson.dumps(without_secrets(obj))
         before = b",\n"
     yield b"\n]}\n"
 
 
-def _without_secrets(obj: dict[str, Any]) -> dict[str, Any]:
+def without_secrets(obj: dict[str, Any]) -> dict[str, Any]:
     """Return an object without what only its managers need, and what its containers are started with."""
     kept: dict[str, Any] = {name: obj[name] for name in ("apiVersion", "kind") if name in obj}
     kept |= {**obj, "metadata": _metadata(obj.get("metadata"))}

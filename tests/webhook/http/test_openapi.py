@@ -118,11 +118,32 @@ SIMULATED = [
     pytest.param({"workload": a_deployment(2, a_constraint(minDomains=9)), "rollout": True}, id="a rollout"),
     pytest.param({"workload": a_deployment(2), "scale": 9, "rollout": None, "seed": 1}, id="a scale"),
 ]
+AUDITED = [
+    pytest.param({"cluster": CLUSTER}, id="no workload"),
+    pytest.param(
+        {
+            "cluster": {
+                "kind": "List",
+                "items": [
+                    *UNEVEN,
+                    a_workload("Deployment", spec={"topologySpreadConstraints": [a_constraint(), SOFT]}),
+                    a_workload("StatefulSet", spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]}),
+                    a_workload("CloneSet", "apps.kruise.io"),
+                ],
+            },
+            "top": 2,
+            "kubernetesVersion": "1.33",
+        },
+        id="a List",
+    ),
+    pytest.param({"cluster": CLUSTER, "namespace": "shop", "selector": "a in (b),!c", "top": None}, id="few"),
+]
 #: A request that each route refuses.
 REFUSED: dict[str, Any] = {
     "/v1/score": a_request(pod=3),
     "/v1/explain": a_request(x=1),
     "/v1/simulate": {"queue": 3},
+    "/v1/audit": {"selector": "a b"},
     "/v1/lint": {"objects": [{"kind": 3}], "x": 1},
     "/validate": {"kind": "AdmissionReview"},
     "/mutate": [],
@@ -142,10 +163,16 @@ def test_simulations(state: ServerState, fields: dict[str, Any]) -> None:
     assert 200 == _post(state, "/v1/simulate", {**fields, "cluster": CLUSTER}).status_code
 
 
+@pytest.mark.parametrize("fields", AUDITED)
+def test_audits(state: ServerState, fields: dict[str, Any]) -> None:
+    """Audit requests that the schema allows get answers as the schema says."""
+    assert 200 == _post(state, "/v1/audit", fields).status_code
+
+
 @pytest.mark.parametrize("path", [path for path, route in API_ROUTES.items() if route.screen])
 def test_texts(state: ServerState, path: str) -> None:
     """A text for people is one of the answers that the document names."""
-    request = {"queue": []} if path == "/v1/simulate" else a_request()
+    request = {"/v1/simulate": {"queue": []}, "/v1/audit": {}}.get(path, a_request())
     answer = a_client(state).post(path, json=request | {"cluster": CLUSTER}, headers={"Accept": "text/plain"})
     _validate(answer, path, "post")
 

@@ -97,17 +97,20 @@ def read_cluster(
 ) -> ClusterIndex:
     """Return the index of a request's cluster, without what is broken.
 
-    In a ``v1 List`` objects of other kinds are passed over, since kubectl prints whatever it was asked for.
+    In a ``v1 List`` objects of other kinds are only seen, since kubectl prints whatever it was asked for.
 
     Args:
         raw: The cluster as it came. Objects without apiVersion and kind get them.
         path: Where it stands.
         found: Takes what is wrong.
-        seen: Shown every object that is in the index.
+        seen: Shown every object but those that are broken.
     """
     index = ClusterIndex()
     names: set[tuple[str, str, str]] = set()
     for where, obj in _objects(found.mapping(raw, path), path, found):
+        if kind_of(obj) not in INDEXED_KINDS:
+            seen(obj)
+            continue
         if kind_of(obj) in NAMELESS_KINDS:
             _name_by_place(obj, where)
         errors = index.apply(obj) or _name_errors(obj, names)
@@ -148,8 +151,7 @@ def _listed(
     for where, obj in found.objects(cluster.get("items"), path.child("items")):
         if item_kind:
             _fill_in(obj, (cluster.get("apiVersion"), item_kind))
-        if kind_of(obj) in INDEXED_KINDS:
-            yield where, obj
+        yield where, obj
 
 
 def _fill_in(obj: dict[str, Any], kind: tuple[Any, str]) -> None:

@@ -121,7 +121,7 @@ class RequestContext:
         Args:
             request: The request.
             found: Takes what is wrong.
-            seen: Shown every object of its cluster.
+            seen: Shown every object of its cluster, also of kinds that are not indexed.
         """
         cluster = request.get("cluster")
         return cls(

@@ -47,7 +47,7 @@ from webhook.http.scoring.request import (
     filled_in,
     missing,
 )
-from webhook.json_request import RequestError, read_object
+from webhook.json_request import NUMBER_OUT_OF_RANGE, RequestError, read_number, read_object
 
 #: How the percentage of nodes is called that falls with their number.
 ADAPTIVE_NODES: Final = "adaptive"
@@ -60,8 +60,6 @@ POD_COST: Final = 1_000
 #: How often each replica of a rollout is scheduled as a rule: of the old revision, and in three courses.
 COURSES: Final = 4
 
-#: The rule that a request breaks with a number that is too small or too large.
-NUMBER_OUT_OF_RANGE: Final = "number-out-of-range"
 #: The rule that a request breaks which names a percentage that there is not.
 PERCENTAGE_UNKNOWN: Final = "percentage-unknown"
 #: The rule that a request breaks which has two fields of which one excludes the other.
@@ -158,14 +156,14 @@ class SimulateRequest:
             found.add(
                 invalid_value(_QUEUE, len(queue), f"must have at most {MOST_PODS} pods", NUMBER_OUT_OF_RANGE)
             )
-        seed = _number(request.get("seed"), _SEED, found, most=MOST_SEED)
+        seed = read_number(request.get("seed"), _SEED, found, most=MOST_SEED)
         return cls(
             queue=None if raw_queue is None else queue,
             workload=filled_in(found.mapping(raw_workload, _WORKLOAD)),
-            replicas=_number(request.get("replicas"), _REPLICAS, found, most=MOST_PODS),
+            replicas=read_number(request.get("replicas"), _REPLICAS, found, most=MOST_PODS),
             settings=SimulationSettings(
                 seed=seed,
-                runs=_number(request.get("runs"), _RUNS, found, least=1, most=MOST_WORK),
+                runs=read_number(request.get("runs"), _RUNS, found, least=1, most=MOST_WORK),
                 percentage=_percentage(request.get("nodesToScore"), found),
             ),
             actions=read_actions(request.get("actions"), _ACTIONS, found),
@@ -317,7 +315,7 @@ def tie_breaker(seed: int | None) -> TieBreaker:
 
 def _rollout(request: dict[str, Any], seed: int | None, found: ErrorList) -> RolloutSettings | None:
     """Read how a workload is rolled out or scaled; None if neither is requested."""
-    scale = _number(request.get("scale"), _SCALE, found, most=MOST_REPLICAS)
+    scale = read_number(request.get("scale"), _SCALE, found, most=MOST_REPLICAS)
     is_rollout = request.get("rollout")
     if not isinstance(is_rollout, bool | None):
         found.add(wrong_type(_ROLLOUT, "a boolean", is_rollout))
@@ -348,17 +346,4 @@ def _percentage(raw: object, found: ErrorList) -> int | None:
     if isinstance(raw, str):
         found.add(unsupported_value(_NODES_TO_SCORE, raw, [ADAPTIVE_NODES], PERCENTAGE_UNKNOWN))
         return None
-    return _number(raw, _NODES_TO_SCORE, found, least=1, most=100)
-
-
-def _number(raw: object, path: FieldPath, found: ErrorList, *, least: int = 0, most: int) -> int | None:
-    """Return a whole number of a request, or None; anything else is recorded."""
-    if raw is None:
-        return None
-    if type(raw) is not int:
-        found.add(wrong_type(path, "an integer", raw))
-    elif not least <= raw <= most:
-        found.add(invalid_value(path, raw, f"must be from {least} to {most}", NUMBER_OUT_OF_RANGE))
-    else:
-        return raw
-    return None
+    return read_number(raw, _NODES_TO_SCORE, found, least=1, most=100)

@@ -35,6 +35,9 @@ STATUSES: Final = {
 #: one for 19 bytes or more.
 _VALUE_BYTES: Final = 128
 
+#: The share of a request's time after which an answer that can be partial ends; the rest is to write it.
+_WORK_SHARE: Final = 0.7
+
 #: Bytes that orjson asks the system for to read a byte, of which it uses what the values need.
 _PARSER_BYTES: Final = 12
 
@@ -50,7 +53,13 @@ def _answer(route: ApiRoute) -> Response:
     try:
         screen = read_screen(request.args) if wants_text else None
         call = ApiCall(
-            request.get_data(cache=False), context, state().now().date(), screen, wide=is_wide(request.args)
+            body=request.get_data(cache=False),
+            context=context,
+            now=state().now(),
+            screen=screen,
+            wide=is_wide(request.args),
+            workloads=state().workloads,
+            deadline=state().monotonic() + state().settings.request_timeout_s * _WORK_SHARE,
         )
         reply = _compute(route.compute, call)
     except RequestError as error:

@@ -11,7 +11,7 @@ from webhook.lint.request import lint_request
 
 def lint(call: ApiCall) -> ApiReply:
     """Run the linter's rules on objects, as ``evenkeel lint -o json`` does."""
-    run = lint_request(call.body, call.context, today=call.today, tool_version=version("evenkeel"))
+    run = lint_request(call.body, call.context, today=call.now.date(), tool_version=version("evenkeel"))
     fields = {
         "objects": len(run.files),
         "workloads": run.result.workloads,
