@@ -8,14 +8,61 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
 
 from policies.config.schema import schema_text, schema_texts
 from policies.config.type_schema import Schema, standalone_schema
 from policies.reports.audit_answer import AuditAnswer
 from policies.reports.conformance_json import ConformanceReport
+from policies.reports.explain_answer import ExplainAnswer
 from policies.reports.lint_report import LintReport
 from policies.reports.policy_json import PolicyCheckReport
+from policies.reports.rebalance_answer import RebalanceAnswer
+from policies.reports.release_diff_answer import DiffAnswer
+from policies.reports.score_answer import ScoreAnswer
+from policies.reports.simulate_answer import SimulateAnswer
+from policies.reports.survive_answer import SurviveAnswer
 
+#: The class of each report, its title, and its path on the web site; by the file of its schema.
+_FORMS: Final[Mapping[str, tuple[type, str, str]]] = MappingProxyType(
+    {
+        "audit.schema.json": (AuditAnswer, "An audit of evenkeel audit", "audit/v1/audit.schema.json"),
+        "conformance.schema.json": (
+            ConformanceReport,
+            "A run of evenkeel conformance",
+            "conformance-v1.json",
+        ),
+        "diff.schema.json": (DiffAnswer, "A comparison of evenkeel diff", "diff/v1/diff.schema.json"),
+        "explain.schema.json": (
+            ExplainAnswer,
+            "An explanation of evenkeel explain",
+            "explain.schema.json",
+        ),
+        "lint.schema.json": (LintReport, "A run of evenkeel lint", "lint/v1/lint.schema.json"),
+        "policy_check.schema.json": (
+            PolicyCheckReport,
+            "What evenkeel policy check finds",
+            "policy-check-v1.json",
+        ),
+        "rebalance.schema.json": (
+            RebalanceAnswer,
+            "A plan of evenkeel rebalance",
+            "rebalance/v1/rebalance.schema.json",
+        ),
+        "score.schema.json": (ScoreAnswer, "An answer of evenkeel score", "score.schema.json"),
+        "simulate.schema.json": (
+            SimulateAnswer,
+            "A simulation of evenkeel simulate",
+            "simulate.schema.json",
+        ),
+        "survive.schema.json": (
+            SurviveAnswer,
+            "An answer of evenkeel survive",
+            "survive/v1/survive.schema.json",
+        ),
+    }
+)
 #: How the command is called.
 MODULE = "policies.reports.generate_schemas"
 
@@ -30,21 +77,7 @@ def main(arguments: list[str]) -> int:
 
 def report_schemas() -> dict[str, Schema]:
     """Return the schemas of the reports in JSON, by their files."""
-    forms = {
-        "audit.schema.json": (AuditAnswer, "An audit of evenkeel audit", "audit/v1/audit.schema.json"),
-        "lint.schema.json": (LintReport, "A run of evenkeel lint", "lint/v1/lint.schema.json"),
-        "conformance.schema.json": (
-            ConformanceReport,
-            "A run of evenkeel conformance",
-            "conformance-v1.json",
-        ),
-        "policy_check.schema.json": (
-            PolicyCheckReport,
-            "What evenkeel policy check finds",
-            "policy-check-v1.json",
-        ),
-    }
-    return {file: standalone_schema(*form) for file, form in forms.items()}
+    return {file: standalone_schema(*form) for file, form in _FORMS.items()}
 
 
 def write_or_check(files: Mapping[Path, str], arguments: list[str], *, module: str) -> int:

@@ -1,40 +1,35 @@
-"""What an upgrade of Kubernetes changes, as one JSON object."""
+"""What an upgrade of Kubernetes changes, as one JSON object, whose form ``diff.schema.json`` says."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import orjson
 
 from policies.placement.release_diff import ReleaseOutcome, WorkloadDiff
+from policies.reports import release_diff_answer
 from policies.reports.release_diff_text import ReleaseDiff, what
 
 
 def render(diff: ReleaseDiff) -> bytes:
-    """Return a comparison as one line of JSON, without its end.
-
-    ``{"from", "to", "total", "left", "breaks", "notes", "workloads"}``; a workload has the gravest
-    difference, what each release makes of it, and the changes that are responsible.
-    """
-    return orjson.dumps(
-        {
-            "from": str(diff.before),
-            "to": str(diff.after),
-            "total": diff.total,
-            "left": diff.left,
-            "breaks": diff.breaks,
-            "notes": list(diff.limits),
-            "workloads": [_workload(found) for found in diff.workloads],
-        }
-    )
+    """Return a comparison as one line of JSON, without its end."""
+    answer: release_diff_answer.DiffAnswer = {
+        "schema": release_diff_answer.SCHEMA,
+        "from": str(diff.before),
+        "to": str(diff.after),
+        "total": diff.total,
+        "left": diff.left,
+        "breaks": diff.breaks,
+        "notes": list(diff.limits),
+        "workloads": [_workload(found) for found in diff.workloads],
+    }
+    return orjson.dumps(answer)
 
 
-def _workload(found: WorkloadDiff) -> dict[str, Any]:
+def _workload(found: WorkloadDiff) -> release_diff_answer.DifferingWorkload:
     return {
         "namespace": found.namespace,
         "kind": found.kind,
         "name": found.name,
-        "difference": str(found.difference),
+        "difference": found.difference,
         "breaks": found.breaks,
         "message": what(found),
         "before": _outcome(found.before),
@@ -46,7 +41,7 @@ def _workload(found: WorkloadDiff) -> dict[str, Any]:
     }
 
 
-def _outcome(outcome: ReleaseOutcome) -> dict[str, Any]:
+def _outcome(outcome: ReleaseOutcome) -> release_diff_answer.ReleaseOutcomeFields:
     return {
         "errors": list(outcome.errors),
         "feasibleNodes": len(outcome.feasible),

@@ -1,8 +1,6 @@
-"""Whether workloads survive single losses, as one JSON object for programs."""
+"""Whether workloads survive single losses, as one JSON object, whose form ``survive.schema.json`` says."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import orjson
 
@@ -11,6 +9,7 @@ from policies.placement.loss import Loss, OtherPods, WorkloadLoss
 from policies.placement.survival_report import SurvivalReport
 from policies.placement.survive import MOST_MARGIN, DeployedWorkload
 from policies.placement.survive_suggestions import SurvivalHelp
+from policies.reports import survive_answer
 from policies.reports.explain_json import suggestion_fields
 from policies.scheduler.binding import Step
 
@@ -23,37 +22,38 @@ def render(report: SurvivalReport) -> bytes:
     """
     survival, options = report.survival, report.survival.options
     helps = {entry.workload: entry for entry in report.helps}
-    return orjson.dumps(
-        {
-            "kubernetesVersion": str(report.version),
-            "topologyKey": options.key,
-            "domains": len(survival.domains),
-            "nodes": survival.cluster.node_count,
-            "nodesWithoutKey": survival.without_key,
-            "unreachable": options.unreachable,
-            "allowMissing": options.allowed_missing,
-            "survives": report.verdict,
-            "complete": report.complete,
-            "workloads": [
-                _workload_fields(report, number, deployed, helps.get(number))
-                for number, deployed in enumerate(survival.deployed)
-            ],
-            "losses": list(map(_loss_fields, report.losses)),
-            "notJudged": [_name_fields(workload) | {"why": why} for workload, why in report.unjudged],
-            "notModeled": list(report.unmodeled),
-        }
-    )
+    answer: survive_answer.SurviveAnswer = {
+        "schema": survive_answer.SCHEMA,
+        "kubernetesVersion": str(report.version),
+        "topologyKey": options.key,
+        "domains": len(survival.domains),
+        "nodes": survival.cluster.node_count,
+        "nodesWithoutKey": survival.without_key,
+        "unreachable": options.unreachable,
+        "allowMissing": options.allowed_missing,
+        "survives": report.verdict,
+        "complete": report.complete,
+        "workloads": [
+            _workload_fields(report, number, deployed, helps.get(number))
+            for number, deployed in enumerate(survival.deployed)
+        ],
+        "losses": list(map(_loss_fields, report.losses)),
+        "notJudged": [{**_name_fields(workload), "why": why} for workload, why in report.unjudged],
+        "notModeled": list(report.unmodeled),
+    }
+    return orjson.dumps(answer)
 
 
-def _name_fields(workload: Workload) -> dict[str, Any]:
+def _name_fields(workload: Workload) -> survive_answer.NamedWorkload:
     return {"kind": workload.kind.name, "namespace": workload.namespace, "name": workload.name}
 
 
 def _workload_fields(
     report: SurvivalReport, number: int, deployed: DeployedWorkload, found: SurvivalHelp | None
-) -> dict[str, Any]:
+) -> survive_answer.SurvivingWorkload:
     margin = report.margin(number)
-    return _name_fields(deployed.workload) | {
+    return {
+        **_name_fields(deployed.workload),
         "replicas": deployed.wanted,
         "required": deployed.required,
         "running": deployed.running,
@@ -69,14 +69,17 @@ def _workload_fields(
     }
 
 
-def _changes(found: SurvivalHelp) -> list[dict[str, Any]]:
+def _changes(found: SurvivalHelp) -> list[survive_answer.SurvivalChange]:
     return [
-        suggestion_fields(entry.suggestion, found.placement, found.replicas) | {"survives": entry.survives}
+        {
+            **suggestion_fields(entry.suggestion, found.placement, found.replicas),
+            "survives": entry.survives,
+        }
         for entry in found.found
     ]
 
 
-def _loss_fields(loss: Loss) -> dict[str, Any]:
+def _loss_fields(loss: Loss) -> survive_answer.SingleLoss:
     return {
         "domain": loss.domain,
         "nodes": loss.nodes,
@@ -86,7 +89,7 @@ def _loss_fields(loss: Loss) -> dict[str, Any]:
     }
 
 
-def _workload_loss(entry: WorkloadLoss) -> dict[str, Any]:
+def _workload_loss(entry: WorkloadLoss) -> survive_answer.LostReplicas:
     return {
         "displaced": entry.displaced,
         "running": entry.running,
@@ -96,12 +99,12 @@ def _workload_loss(entry: WorkloadLoss) -> dict[str, Any]:
     }
 
 
-def _others(others: OtherPods | None) -> dict[str, int] | None:
+def _others(others: OtherPods | None) -> survive_answer.DisplacedOthers | None:
     if others is None:
         return None
     return {"displaced": others.displaced, "pending": others.pending, "notTried": others.untried}
 
 
-def _message_fields(step: Step | None) -> dict[str, str]:
+def _message_fields(step: Step | None) -> survive_answer.PendingMessages:
     """Return what the scheduler says of the first replica that fits nowhere; empty texts if all fit."""
     return {"message": step.message if step else "", "condition": step.condition if step else ""}

@@ -3,13 +3,61 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import cast
 
+import jsonschema
 import pytest
 
 from policies.config.schema import SCHEMA_FILE, schema_texts
-from policies.reports import generate_schemas
+from policies.placement.rollout_suggestions import SimulatedRollout
+from policies.reports import (
+    audit_json,
+    explain_json,
+    generate_schemas,
+    rebalance_json,
+    release_diff_json,
+    rollout_json,
+    score_json,
+    simulate_json,
+    survive_json,
+)
 from policies.reports.generate_schemas import report_schemas
+from tests.builders import a_constraint, a_pod
+from tests.policies.reports.audits import an_audit_run
+from tests.policies.reports.explanations import UNEVEN, a_spread_pod, an_explanation
+from tests.policies.reports.rebalances import rebalances
+from tests.policies.reports.release_diffs import a_release_diff
+from tests.policies.reports.survivals import a_deployment, a_mixed_survival, a_survival
+from tests.policies.reports.test_rollout_text import ROLLOUTS
+from tests.policies.reports.verdicts import a_placement
+from tests.policies.reports.what_ifs import a_large_loss, a_loss, an_addition
+
+#: Forms whose answers are compared with them in the tests of what writes them.
+ELSEWHERE = {"lint.schema.json", "policy_check.schema.json", "conformance.schema.json"}
+#: Answers of each other form.
+ANSWERS: dict[str, Callable[[], Iterable[bytes]]] = {
+    "audit.schema.json": lambda: [audit_json.render(an_audit_run(top=7, left=1))],
+    "diff.schema.json": lambda: [release_diff_json.render(a_release_diff())],
+    "explain.schema.json": lambda: [
+        explain_json.render(an_explanation(a_spread_pod(a_constraint()), *UNEVEN)),
+        explain_json.render(an_explanation(a_pod())),
+    ],
+    "rebalance.schema.json": lambda: [rebalance_json.render(*each) for each in rebalances()],
+    "score.schema.json": lambda: [
+        score_json.render(a_placement(a_spread_pod(a_constraint()), *UNEVEN)),
+        score_json.render(a_placement(a_pod(), *UNEVEN)),
+    ],
+    "simulate.schema.json": lambda: [
+        *(simulate_json.render(each) for each in (a_loss(), an_addition(), a_large_loss())),
+        *(rollout_json.render(cast("SimulatedRollout", case.values[1])) for case in ROLLOUTS),
+    ],
+    "survive.schema.json": lambda: [
+        survive_json.render(a_mixed_survival()),
+        survive_json.render(a_survival(a_deployment(), tried=1)),
+    ],
+}
 
 
 @pytest.fixture
@@ -56,3 +104,25 @@ def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
     """Other arguments are bad usage."""
     assert 2 == generate_schemas.main(["--chek"])
     assert capsys.readouterr().err.startswith("usage: ")
+
+
+def test_every_form_has_answers() -> None:
+    """A new form has its answers here, or a test of its own."""
+    assert report_schemas().keys() == ANSWERS.keys() | ELSEWHERE
+
+
+@pytest.mark.parametrize("file", ANSWERS)
+def test_answers_are_of_their_form(file: str) -> None:
+    """Answers have the fields of their schema, and no others: it closes every object."""
+    schema = report_schemas()[file]
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    answers = list(map(json.loads, ANSWERS[file]()))
+
+    for answer in answers:
+        validator.validate(answer)
+        assert not validator.is_valid(answer | {"more": 1})
+        assert not any(
+            validator.is_valid({name: value for name, value in answer.items() if name != left_out})
+            for left_out in answer
+        )
