@@ -16,9 +16,9 @@ The documents that Evenkeel reads. `evenkeel policy schema` prints the JSON Sche
 editors."""
 
 _ANSWERS = """\
-What commands print with `-o json`. Each installation has the schemas beside the modules that write the answers.
-Where a form has a name, answers have it in `schema`, and its number changes when a field is renamed, goes away
-or means something else."""
+What commands print with `-o json`. Each installation has the schemas beside the modules that write the
+answers. Where a form has a name, answers have it in `schema`, and its number changes when a field is
+renamed, goes away or means something else."""
 
 
 def page_of_documents() -> str:
