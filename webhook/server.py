@@ -68,10 +68,10 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
     events = EventLog(settings.log_format, settings.log_level, descriptor=descriptor)
     logs.set_up(events, settings.log_level)
     host, _ = parse_bind(settings.bind)
-    live = _follow(settings)
+    workloads = _workloads(settings)
+    live = _follow(settings, workloads)
     # First, because it waits for an API server that is away: the release is asked for once.
     files = _certificate_files(settings, folder, host)
-    workloads = _workloads(settings, live)
     context = _context(settings, live, workloads)
     telemetry = Telemetry(version)
     certificates = _serving_context(settings, files, telemetry)
@@ -105,20 +105,23 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
     Application(settings, served).run()
 
 
-def _follow(settings: Settings) -> ClusterCache | None:
+def _follow(settings: Settings, workloads: ClusterWorkloads) -> ClusterCache | None:
     """Return what follows the live cluster if that is asked for; it connects after the fork only."""
     if not settings.live:
         return None
     from webhook.kube.informer import ClusterCache  # noqa: PLC0415  # with it comes numpy
 
-    return ClusterCache(_connect(settings), max_age_s=settings.max_snapshot_age_s)
+    return ClusterCache(_connect(settings), workloads=workloads, max_age_s=settings.max_snapshot_age_s)
 
 
-def _workloads(settings: Settings, live: ClusterCache | None) -> ClusterWorkloads:
-    """Return the workloads of the live cluster, or what takes those of a file."""
-    if live is not None:
-        return live.workloads.workloads
-    return ClusterWorkloads(WorkloadKinds(map(parse_workload_kind, settings.workload_kind)))
+def _workloads(settings: Settings) -> ClusterWorkloads:
+    """Return what holds the workloads of the cluster as they come from a file or an API server."""
+    kinds = WorkloadKinds(map(parse_workload_kind, settings.workload_kind))
+    if not settings.live:
+        return ClusterWorkloads(kinds)
+    from webhook.kube.workload_store import NOT_FOLLOWED  # noqa: PLC0415  # with it comes numpy
+
+    return ClusterWorkloads(kinds, bound_only=True, unread=NOT_FOLLOWED)
 
 
 def _context(settings: Settings, live: ClusterCache | None, workloads: ClusterWorkloads) -> AdmissionContext:

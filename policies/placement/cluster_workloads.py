@@ -107,11 +107,10 @@ class ClusterWorkloads:
                 # An old revision: there may be ten for each that has pods.
                 self.remove(key.kind, namespace, title)
                 return
-            self._texts[key] = kind, zlib.compress(orjson.dumps(obj), _LEVEL)
+            # The owner first: who reads in between knows the object by its owner.
             if owner is not None:
                 self._owners[key] = owner
-            else:
-                self._owners.pop(key, None)
+            self._texts[key] = kind, zlib.compress(orjson.dumps(obj), _LEVEL)
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
         """Remove an object; one that is not there changes nothing."""

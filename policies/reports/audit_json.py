@@ -31,12 +31,13 @@ def render(run: AuditRun) -> bytes:
             for origin, count in run.origins.items()
         },
         "notes": list(notes(run)),
-        "workloads": [_workload(found) for found in run.workloads],
+        "workloads": [workload_fields(found) for found in run.workloads],
     }
     return orjson.dumps(answer)
 
 
-def _workload(found: WorkloadAudit) -> audit_answer.AuditedWorkload:
+def workload_fields(found: WorkloadAudit) -> audit_answer.AuditedWorkload:
+    """Return what is found of one workload."""
     where, room = found.concentration, found.room
     return {
         "namespace": found.namespace,

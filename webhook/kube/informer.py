@@ -7,13 +7,14 @@ import threading
 import time
 from collections.abc import Callable
 
+from policies.placement.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from webhook.kube.api_server import ApiServer
 from webhook.kube.backoff import Backoff
 from webhook.kube.kind_record import KindStatus
 from webhook.kube.list import WATCHED_RESOURCES
 from webhook.kube.reflector import WATCH_S, Reflector
-from webhook.kube.workload_cache import WorkloadCache
+from webhook.kube.workload_store import WorkloadStore
 
 #: Seconds for all threads to end. One that waits for the answer to a list stays until it comes, and changes
 #: nothing any more.
@@ -28,13 +29,13 @@ class ClusterCache:
 
     Attributes:
         index: The cluster as far as it is known.
-        workloads: Its workloads.
     """
 
     def __init__(
         self,
         api: ApiServer,
         *,
+        workloads: ClusterWorkloads | None = None,
         clock: Callable[[], float] = time.monotonic,
         backoff: Callable[[], Backoff] = Backoff,
         max_age_s: float = math.inf,
@@ -43,24 +44,17 @@ class ClusterCache:
 
         Args:
             api: The API server; any number of caches may share one.
+            workloads: What is to hold the workloads; None to follow none.
             clock: Seconds that never go back.
             backoff: Makes the pauses between the attempts of one kind.
             max_age_s: The age that counts as old; a cluster where nothing happens does not come near it.
         """
         self.index = ClusterIndex()
-        self.workloads = WorkloadCache()
+        store = self.index if workloads is None else WorkloadStore(self.index, workloads)
         self._clock = clock
         watch_s = min(WATCH_S, max_age_s * _WATCHED_SHARE)
         self._reflectors = [
-            Reflector(
-                api,
-                resource,
-                self.index,
-                workloads=self.workloads,
-                clock=clock,
-                backoff=backoff(),
-                watch_s=watch_s,
-            )
+            Reflector(api, resource, store, clock=clock, backoff=backoff(), watch_s=watch_s)
             for resource in WATCHED_RESOURCES
         ]
         self._threads = [

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import orjson
 
-from policies.scheduler.index import ClusterIndex
+from policies.manifests.fields import FieldError
 from webhook.kube.api_server import ApiError, ApiServer, ClusterError, UnreachableError, Watch, status_error
 from webhook.kube.backoff import Backoff
 from webhook.kube.kind_record import KindRecord, KindStatus
 from webhook.kube.list import ListedResource, Listing, identity, watch_event
-from webhook.kube.workload_cache import WorkloadCache
 from webhook.telemetry.logs import LOGGER
 
 #: Seconds after which the API server is asked to end a watch: so much, and up to half as much again, so that
@@ -34,6 +33,22 @@ _LONGEST_ASKED_S: Final = 300.0
 _PASSING: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS)
 
 
+class ObjectStore(Protocol):
+    """Where a reflector keeps objects: the index of the cluster, for one."""
+
+    def apply(self, obj: Mapping[str, Any], /) -> list[FieldError]:
+        """Add an object, or replace the one of its kind, namespace and name; return why it is left out."""
+
+    def remove(self, api_version: str, kind: str, namespace: str, name: str, /) -> None:
+        """Remove an object; one that is not there is passed over."""
+
+    def names(self, kind: tuple[str, str], /) -> set[tuple[str, str]]:
+        """Return the namespace and name of each object of a kind, by its apiVersion and kind."""
+
+    def count(self, kind: tuple[str, str], /) -> int:
+        """Return how many objects of a kind there are, by its apiVersion and kind."""
+
+
 class Reflector:
     """Keeps the objects of one kind in an index as they are in the cluster.
 
@@ -46,9 +61,8 @@ class Reflector:
         self,
         api: ApiServer,
         resource: ListedResource,
-        index: ClusterIndex,
+        index: ObjectStore,
         *,
-        workloads: WorkloadCache | None = None,
         clock: Callable[[], float],
         backoff: Backoff,
         watch_s: float = WATCH_S,
@@ -58,7 +72,6 @@ class Reflector:
         self._api = api
         self._resource = resource
         self._index = index
-        self._workloads = workloads
         self._clock = clock
         self._backoff = backoff
         self._watch_s = watch_s
@@ -160,7 +173,7 @@ class Reflector:
                 self._apply(obj)
             asked_at = self._clock()
         for namespace, name in self._missing:
-            self._drop(namespace, name)
+            self._index.remove(*self._kind, namespace, name)
         self._version, self.alive_at = self._listed_version, self._listed_at
         self._forget_list()
         self._record.lists += 1
@@ -245,13 +258,8 @@ class Reflector:
     def _apply(self, obj: dict[str, Any]) -> None:
         # A server that sends another kind must not reach what another thread keeps.
         obj["apiVersion"], obj["kind"] = self._kind
-        errors, (namespace, name) = self._index.apply(obj), identity(obj)
-        if self._workloads is not None:
-            if errors:
-                self._workloads.remove(self.kind, namespace, name)
-            else:
-                self._workloads.apply(obj)
-        if errors:
+        if errors := self._index.apply(obj):
+            namespace, name = identity(obj)
             self._record.left_out(
                 f"{namespace}/{name}: {errors[0]}" if namespace else f"{name or 'no name'}: {errors[0]}"
             )
@@ -260,12 +268,7 @@ class Reflector:
         namespace, name = identity(obj)
         if not name:
             self._record.left_out("an object without a name is gone")
-        self._drop(namespace, name)
-
-    def _drop(self, namespace: str, name: str) -> None:
         self._index.remove(*self._kind, namespace, name)
-        if self._workloads is not None:
-            self._workloads.remove(self.kind, namespace, name)
 
     def _refused(self, error: ApiError) -> None:
         if error.gone and (self._version or self._opened_at < math.inf):

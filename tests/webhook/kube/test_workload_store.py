@@ -5,18 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from policies.model.workload_kinds import WorkloadKinds
+from policies.placement.cluster_workloads import ClusterWorkloads
+from policies.scheduler.index import ClusterIndex
 from tests.builders import a_pod, a_replica_set, a_workload
 from tests.webhook.kube.api_server import FakeApiServer, eventually, serving
 from tests.webhook.kube.test_informer import a_cluster
-from webhook.kube.workload_cache import WorkloadCache
+from webhook.kube.workload_store import WorkloadStore
 
 DEPLOYMENT = a_workload(
     "Deployment", spec={"containers": [{"name": "c", "env": [{"name": "K", "value": "secret"}]}]}
 )
 
 
-def _names(cache: WorkloadCache) -> list[tuple[str, str, int | None]]:
-    return [(each.kind, each.name, each.made) for each in cache.workloads.each() if each is not None]
+def _workloads() -> ClusterWorkloads:
+    return ClusterWorkloads(WorkloadKinds(), bound_only=True)
+
+
+def _names(workloads: ClusterWorkloads) -> list[tuple[str, str, int | None]]:
+    return [(each.kind, each.name, each.made) for each in workloads.each() if each is not None]
 
 
 def _revision(name: str, replicas: int) -> dict[str, Any]:
@@ -27,22 +34,24 @@ def _revision(name: str, replicas: int) -> dict[str, Any]:
 
 def test_rollout() -> None:
     """The current ReplicaSet stands for its Deployment; what is scaled to 0 is forgotten."""
-    cache = WorkloadCache()
-    cache.apply(_revision("old", 2))
-    before = _names(cache)
-    cache.apply(_revision("new", 3))
-    cache.apply(_revision("old", 0))
+    workloads = _workloads()
+    store = WorkloadStore(ClusterIndex(), workloads)
+    store.apply(_revision("old", 2))
+    before = _names(workloads)
+    store.apply(_revision("new", 3))
+    store.apply(_revision("old", 0))
 
     assert [("Deployment", "web", 2)] == before
-    assert ([("Deployment", "web", 3)], 1) == (_names(cache), len(cache.workloads))
+    assert ([("Deployment", "web", 3)], 1) == (_names(workloads), len(workloads))
 
 
 def test_what_is_kept() -> None:
     """Nothing is kept of a container that may be secret, and nothing of other kinds."""
-    cache = WorkloadCache()
-    cache.apply(_revision("new", 1))
-    cache.apply(a_pod())
-    (each,) = cache.workloads.each()
+    workloads = _workloads()
+    store = WorkloadStore(ClusterIndex(), workloads)
+    store.apply(_revision("new", 1))
+    store.apply(a_pod())
+    (each,) = workloads.each()
 
     assert each is not None
     assert "secret" not in str(each.workload.obj)
@@ -50,14 +59,15 @@ def test_what_is_kept() -> None:
 
 def test_followed(tmp_path: Path) -> None:
     """Workloads come and go with the events of the cluster; a broken one is not known."""
+    workloads = _workloads()
     with serving(FakeApiServer()) as server:
         server.put(a_workload("StatefulSet", name="listed"))
-        cluster = a_cluster(tmp_path, server.url)
+        cluster = a_cluster(tmp_path, server.url, workloads=workloads)
         cluster.start()
-        eventually(lambda: ["listed"] == [name for _, name, _ in _names(cluster.workloads)])
+        eventually(lambda: ["listed"] == [name for _, name, _ in _names(workloads)])
         server.put(a_workload("StatefulSet", name="more"))
-        eventually(lambda: ["listed", "more"] == [name for _, name, _ in _names(cluster.workloads)])
+        eventually(lambda: ["listed", "more"] == [name for _, name, _ in _names(workloads)])
         server.put(a_workload("StatefulSet", name="more") | {"spec": 3})
         server.delete(a_workload("StatefulSet", name="listed"))
-        eventually(lambda: [] == _names(cluster.workloads))
+        eventually(lambda: [] == _names(workloads))
         cluster.stop()
