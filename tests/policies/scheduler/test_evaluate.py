@@ -9,9 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies.model.version import KNOWN_VERSION
+from policies.scheduler.evaluate import evaluate
 from policies.scheduler.releases import behavior_of
 from tests.policies.scheduler import oracle
-from tests.policies.scheduler.clusters import judged
+from tests.policies.scheduler.clusters import (
+    a_constraint,
+    a_pod,
+    a_request,
+    an_index,
+    as_recorded,
+    judged,
+    zones,
+)
 from tests.policies.scheduler.oracle_constraints import Behavior as OracleBehavior
 from tests.policies.scheduler.strategies import cases
 from tests.recorded import alike, recorded_edges, recorded_schedules
@@ -43,3 +52,15 @@ def test_arrays_say_what_loops_say(case: dict[str, Any], flags: dict[str, bool])
     expected = oracle.judge(case, OracleBehavior(**flags))
 
     assert expected == judged(case, replace(behavior_of(KNOWN_VERSION), **flags))
+
+
+def test_without_scores() -> None:
+    """A result without scores has everything else: feasible nodes, and what soft constraints count."""
+    index = an_index(zones(a=2, b=0))
+    pod = a_pod("web-9", spread=[a_constraint("zone", "ScheduleAnyway")])
+    request = a_request(pod, {}, index)
+    whole, part = (evaluate(request, index, scored=scored) for scored in (True, False))
+
+    assert (True, False) == (bool(whole.plugin_scores), bool(part.plugin_scores))
+    assert as_recorded(whole) == as_recorded(part)
+    assert [whole.results[0].domains.by_value()] == [part.results[0].domains.by_value()] == [{"a": 2, "b": 0}]
