@@ -63,7 +63,7 @@ def command(
     form: str,
     **values: Any,
 ) -> None:  # the options of the cluster
-    r"""Show how every workload of a cluster is spread, the riskiest first.
+    """Show how every workload of a cluster is spread, the riskiest first.
 
     Each workload with a number of replicas is judged by the constraints in force for it: its own, a
     SpreadPolicy's, or the scheduler's defaults. A ReplicaSet stands for the Deployment that owns it.
@@ -85,7 +85,7 @@ def command(
 
     Exit codes: 0 clean, 1 problems (see --fail-on), 2 bad usage or input, 3 could not run, 130 ended by
     Ctrl-C, after which the report has what was done until then.
-    """
+    """  # noqa: D301  # click reads the backspace
     read = read_workloads(PlacementOptions(**values), namespace, selector)
     looked_at = LookedAt(read.workloads, "Auditing")
     audits = [audit(each, read.context) for each in looked_at]
