@@ -64,7 +64,7 @@ class ClusterWorkload(NamedTuple):
 class ClusterWorkloads:
     """The workloads, and how many pods of each are pending.
 
-    Objects are kept as compressed text: it takes a fiftieth of the memory, and each is looked at once.
+    Objects are kept as compressed text: it takes a twentieth of the memory, and each is looked at once.
 
     Attributes:
         kinds: The kinds that make pods.
