@@ -96,7 +96,12 @@ class ConstraintSkew:
         """Whether it can neither refuse a node nor prefer one: it counts nothing, or has one domain."""
         # With one domain the skew is that of the pod itself; minDomains keeps the minimum at 0.
         alone = self.domains == 1 and self.applied.constraint.min_domains <= 1
-        return not self.counts or alone or (self.domains == 0 and not self.applied.is_hard)
+        return not self.counts or self.misses_all or alone or (self.domains == 0 and not self.applied.is_hard)
+
+    @property
+    def misses_all(self) -> bool:
+        """Whether its selector matches neither the workload's own pods nor any other on eligible nodes."""
+        return self.most == 0 and not self.applied.self_match
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,4 +107,6 @@ def _why_inert(skew: ConstraintSkew) -> str:
         return "its labelSelector matches no pod"
     if not skew.domains:
         return "no eligible node has the topology key"
+    if skew.misses_all:
+        return "its labelSelector matches neither the workload's own pods nor any other pod on eligible nodes"
     return f"all eligible nodes are in one domain, {one_line(skew.fullest)}"

@@ -10,7 +10,7 @@ from policies.config.context import AdmissionContext
 from policies.model.workload import Workload
 from policies.placement.audit import Risk, WorkloadAudit, audit
 from policies.placement.cluster_workloads import ClusterWorkload
-from tests.builders import a_constraint, a_workload, kind_of
+from tests.builders import a_constraint, a_pod, a_workload, kind_of
 from tests.policies.reports.verdicts import HOSTNAME, a_node, on
 from tests.policies.scheduler.clusters import an_index
 
@@ -69,6 +69,17 @@ def _audit(spread: list[Object], *objects: Object, replicas: int = 3, pending: i
             _audit([a_constraint(labelSelector=None)], *NODES, *on("n1", 3)),
             [(Risk.NEVER_BINDS, 0)],
             id="no selector",
+        ),
+        pytest.param(
+            _audit([a_constraint(labelSelector={"matchLabels": {"app": "other"}})], *NODES, *on("n1", 3)),
+            [(Risk.NEVER_BINDS, 0)],
+            id="a selector that matches no pod of any workload",
+        ),
+        pytest.param(
+            _audit([a_constraint(labelSelector={"matchLabels": {"app": "other"}})], *NODES,
+                   a_pod(name="other", labels={"app": "other"}, spec={"nodeName": "n1"})),
+            [],
+            id="a selector that matches pods of another workload alone",
         ),
         pytest.param(
             _audit([a_constraint(maxSkew=2), a_constraint(topologyKey=HOSTNAME, **SOFT)],
