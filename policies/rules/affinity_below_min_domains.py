@@ -67,6 +67,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import NEEDS_OBJECTS
 from policies.manifests.findings import Severity
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
@@ -74,6 +75,7 @@ from policies.scheduler.workload_topology import counts_only_its_own, listed
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/MaterializeInc/materialize/pull/36516"
+CEL = NEEDS_OBJECTS
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

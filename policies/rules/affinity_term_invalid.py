@@ -58,6 +58,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import ABOUT_AFFINITY
 from policies.manifests.fields import UNKNOWN_FIELD
 from policies.manifests.findings import Severity
 from policies.model.version import KNOWN_VERSION
@@ -66,6 +67,7 @@ from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.ERROR
 SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity"
+CEL = ABOUT_AFFINITY
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

@@ -65,6 +65,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import ABOUT_AFFINITY
 from policies.manifests.findings import Severity
 from policies.model.pod_affinity import AffinityTerm
 from policies.model.topology_keys import domain_noun
@@ -73,6 +74,7 @@ from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/pull/117025"
+CEL = ABOUT_AFFINITY
 
 
 def check(workload: Workload, _context: Context) -> Iterator[Problem]:

@@ -88,6 +88,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import NEEDS_OBJECTS
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.manifests.findings import Severity
 from policies.manifests.scalars import has_placeholder
@@ -101,6 +102,7 @@ from policies.rules.base import AtAdmission, Context, Problem
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/hashicorp/vault-helm/issues/73"
 AT_ADMISSION = AtAdmission.SKIP
+CEL = NEEDS_OBJECTS
 
 #: Labels that name an application: a term that asks for another value of one means another application.
 _NAMES = ("app", "app.kubernetes.io/name", "k8s-app", "name")

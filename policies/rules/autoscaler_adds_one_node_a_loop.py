@@ -90,6 +90,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import NEEDS_TOOLS
 from policies.manifests.findings import Severity
 from policies.model.scaling import Tool
 from policies.model.topology_keys import HOSTNAME
@@ -99,6 +100,7 @@ from policies.rules.base import Context, Problem, ToolParams
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/autoscaler/issues/9150"
 Params = ToolParams
+CEL = NEEDS_TOOLS
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

@@ -81,6 +81,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import NEEDS_TOOLS
 from policies.manifests.findings import Severity
 from policies.model.scaling import Tool
 from policies.model.topology_keys import HOSTNAME
@@ -90,6 +91,7 @@ from policies.rules.base import Context, Problem, ToolParams
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/enhancements/issues/3990"
 Params = ToolParams
+CEL = NEEDS_TOOLS
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

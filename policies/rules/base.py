@@ -12,6 +12,7 @@ The constants say the rest:
 - ``FIXABLE``: whether its problems carry edits that ``evenkeel fix`` may make.
 - ``OPT_IN``: whether it only runs where it is enabled, selected or named by a policy.
 - ``Params``: a frozen dataclass of settings with defaults; its docstring names each.
+- ``CEL``: the rule in the Common Expression Language, for policies of the API server, or why there is none.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from types import ModuleType
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from policies import rules
+from policies.cel.check import Cel
 from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldError, FieldPath, shown, shown_name, unknown_field, wrong_type
 from policies.manifests.findings import Severity
@@ -145,6 +147,7 @@ class Rule:
         opt_in: Whether it only runs where it is enabled, selected or named by a policy.
         params: The type of its settings; None for a rule without.
         check: Yields the problems of a target; none where something else reports them.
+        cel: The rule in the Common Expression Language, or why there is none.
     """
 
     id: str
@@ -160,6 +163,7 @@ class Rule:
     opt_in: bool
     params: type[Any] | None
     check: Callable[[Any, Context], Iterator[Problem]]
+    cel: Cel
 
     def run(self, subject: object, context: Context, settings: Mapping[str, Any]) -> list[Problem]:
         """Return what the rule finds in one workload, or in another subject that it looks at.
@@ -173,13 +177,17 @@ class Rule:
 
     def context_for(self, context: Context, settings: Mapping[str, Any]) -> Context:
         """Return what the rule is given besides its subject; what settings leave out has its own default."""
+        return context if self.params is None else replace(context, params=self.params_of(settings))
+
+    def params_of(self, settings: Mapping[str, Any]) -> Any:
+        """Return settings as the rule's own ``Params``; None for a rule without."""
         if self.params is None:
-            return context
+            return None
         values = {
             _attribute(name): tuple(value) if isinstance(value, list) else value
             for name, value in settings.items()
         }
-        return replace(context, params=self.params(**values))
+        return self.params(**values)
 
     def settings_errors(self, settings: Mapping[str, Any], path: FieldPath) -> Iterator[FieldError]:
         """Yield what is wrong with settings of the rule.
@@ -264,6 +272,7 @@ def _rule(name: str, module: ModuleType) -> Rule:
         opt_in=getattr(module, "OPT_IN", False),
         params=getattr(module, "Params", None),
         check=getattr(module, "check", _nothing),
+        cel=module.CEL,
     )
 
 

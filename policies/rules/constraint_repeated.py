@@ -64,11 +64,24 @@ Keep one of them. To select by two conditions at once, write both into one `labe
 
 from __future__ import annotations
 
+from policies.cel.check import CelCheck, Over
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.rules.base import api_check
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/website/pull/49962"
+CEL = CelCheck(
+    broken=(
+        "workload.constraints.exists(other, other.index > constraint.index "
+        "&& other.topologyKey == constraint.topologyKey "
+        "&& other.whenUnsatisfiable == constraint.whenUnsatisfiable)"
+    ),
+    message=(
+        "'.{topologyKey, whenUnsatisfiable}: Duplicate value: \"{' + constraint.topologyKey + ', ' "
+        "+ constraint.whenUnsatisfiable + '}\"'"
+    ),
+    over=Over.CONSTRAINTS,
+)
 
 check = api_check(ApiRule.CONSTRAINT_REPEATED)

@@ -106,6 +106,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import NEEDS_NODES
 from policies.manifests.findings import Severity
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload
@@ -121,6 +122,7 @@ from policies.scheduler.workload_topology import (
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/128832"
 NEEDS_INVENTORY = True
+CEL = NEEDS_NODES
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

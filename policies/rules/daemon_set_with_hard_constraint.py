@@ -50,6 +50,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import CelCheck
 from policies.manifests.findings import Severity
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.topology_keys import HOSTNAME
@@ -58,6 +59,13 @@ from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/FairwindsOps/polaris/issues/911"
+CEL = CelCheck(
+    broken="workload.kind.endsWith('/DaemonSet') && constraint.whenUnsatisfiable == 'DoNotSchedule'",
+    message=(
+        "': cannot spread over ' + constraint.topologyKey + ': each pod of a DaemonSet is bound to its node, "
+        "so the constraint can only keep pods off nodes'"
+    ),
+)
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

@@ -72,6 +72,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import NEEDS_OBJECTS
 from policies.manifests.findings import Severity
 from policies.model.scaling import DisruptionBudget, scaled
 from policies.model.workload import Workload
@@ -79,6 +80,7 @@ from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/nais/naiserator/pull/268"
+CEL = NEEDS_OBJECTS
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

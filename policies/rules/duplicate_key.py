@@ -63,6 +63,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import NEEDS_FILES
 from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
@@ -71,6 +72,7 @@ from policies.rules.base import Context, Problem, RuleTarget
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/neuvector/neuvector-helm/issues/398"
 TARGET = RuleTarget.MANIFEST
+CEL = NEEDS_FILES
 
 
 #: Lines that a message lists: what keeps it readable.

@@ -88,6 +88,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import NEEDS_NODES
 from policies.manifests.findings import Severity
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
@@ -96,6 +97,7 @@ from policies.scheduler.workload_topology import WorkloadTopology
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/aws-samples/appmod-blueprints/issues/892"
 NEEDS_INVENTORY = True
+CEL = NEEDS_NODES
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

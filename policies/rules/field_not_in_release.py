@@ -63,6 +63,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from policies.cel.check import NoCel
 from policies.manifests.findings import Severity
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
@@ -70,6 +71,7 @@ from policies.scheduler.releases import dropped_fields, field_since
 
 SEVERITY = Severity.WARNING
 SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/"
+CEL = NoCel("finds nothing: every release with these policies has all fields of constraints")
 
 #: What a release does that drops a field.
 INSTEAD: Mapping[str, str] = {

@@ -77,6 +77,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from policies.cel.check import NEEDS_OBJECTS
 from policies.manifests.findings import Severity
 from policies.model.topology_keys import ZONE
 from policies.model.version import KubernetesVersion
@@ -85,6 +86,7 @@ from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/kubernetes/issues/105291"
+CEL = NEEDS_OBJECTS
 
 #: The first release that knows ``minDomains`` by default (KEP-3022).
 MIN_DOMAINS_SINCE = KubernetesVersion(1, 27)

@@ -84,6 +84,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import NEEDS_FILES
 from policies.manifests.findings import Severity
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.foreign_policies.constraints import ForeignInjection
@@ -92,6 +93,7 @@ from policies.rules.base import Context, Problem, RuleTarget
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/devantler-tech/platform/pull/1661"
 TARGET = RuleTarget.INJECTION
+CEL = NEEDS_FILES
 
 
 def check(injection: ForeignInjection, _context: Context) -> Iterator[Problem]:

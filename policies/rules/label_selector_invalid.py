@@ -90,11 +90,31 @@ Write labels of the pod's template below `matchLabels`, which is enough nearly a
 
 from __future__ import annotations
 
+from policies.cel.check import CelCheck, Over
+from policies.cel.labels import is_label_key, is_label_value
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.rules.base import api_check
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/pull/111802"
+_LABELS = (
+    f"constraint.matchLabels.exists(key, !{is_label_key('key')} || (type(constraint.matchLabels[key]) == string "
+    f"&& !{is_label_value('constraint.matchLabels[key]')}))"
+)
+_REQUIREMENTS = (
+    f"constraint.matchExpressions.exists(e, !{is_label_key('e.key')} "
+    "|| !(e.operator in ['In', 'NotIn', 'Exists', 'DoesNotExist']) "
+    "|| (e.operator in ['In', 'NotIn']) == (e.values.size() == 0) "
+    f"|| e.values.exists(value, !{is_label_value('value')}))"
+)
+CEL = CelCheck(
+    broken=f"{_LABELS} || {_REQUIREMENTS}",
+    message=(
+        f"({_LABELS} ? '.labelSelector.matchLabels: Invalid value: a key or a value is none that labels can have' "
+        ": '.labelSelector.matchExpressions: Invalid value: a key, an operator or the values of a requirement')"
+    ),
+    over=Over.CONSTRAINTS,
+)
 
 check = api_check(ApiRule.LABEL_SELECTOR_INVALID)

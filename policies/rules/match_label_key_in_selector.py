@@ -78,6 +78,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from policies.cel.check import CelCheck, Over
 from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
@@ -90,6 +91,22 @@ from policies.rules.base import Context, Problem, api_check
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/pull/129874"
 FIXABLE = True
+#: The API server's own merge into the selector of a pod is one In requirement with the pod's value.
+_IN_BOTH = (
+    "constraint.matchLabelKeys.filter(key, key in constraint.matchLabels "
+    "|| constraint.matchExpressions.exists(e, e.key == key && !(workload.isPod && e.operator == 'In' "
+    "&& e.values.size() == 1 && key in workload.labels && e.values[0] == workload.labels[key])) "
+    "|| constraint.matchExpressions.filter(e, e.key == key).size() > 1)"
+)
+CEL = CelCheck(
+    broken=f"{_IN_BOTH}.size() > 0",
+    message=(
+        f"'.matchLabelKeys: Invalid value: \"' + {_IN_BOTH}.join('\", \"') "
+        "+ '\": exists in both matchLabelKeys and labelSelector' "
+        "+ (workload.isPod ? '' : ': Kubernetes 1.34+ rejects every pod of this workload')"
+    ),
+    over=Over.CONSTRAINTS,
+)
 
 _find = api_check(ApiRule.MATCH_LABEL_KEY_IN_SELECTOR)
 

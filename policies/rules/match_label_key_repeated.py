@@ -56,6 +56,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import CelCheck
 from policies.manifests.edits import Edit
 from policies.manifests.findings import Severity
 from policies.model.match_label_keys import repeated_match_label_keys
@@ -65,6 +66,16 @@ from policies.rules.base import Context, Problem
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/pull/129874"
 FIXABLE = True
+_REPEATED = (
+    "constraint.matchLabelKeys.filter(key, constraint.matchLabelKeys.filter(other, other == key).size() > 1)"
+)
+CEL = CelCheck(
+    broken=f"!workload.isPod && {_REPEATED}.size() > 0",
+    message=(
+        f"'.matchLabelKeys: ' + {_REPEATED}[0] "
+        "+ ' is listed twice: Kubernetes 1.34+ rejects every pod that has this label'"
+    ),
+)
 
 
 def check(workload: Workload, _context: Context) -> Iterator[Problem]:

@@ -54,11 +54,17 @@ label of the template that no other pods have.
 
 from __future__ import annotations
 
+from policies.cel.check import CelCheck, Over
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.rules.base import api_check
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/issues/116535"
+CEL = CelCheck(
+    broken="!constraint.hasSelector && constraint.matchLabelKeys.size() > 0",
+    message="'.matchLabelKeys: Forbidden: must not be specified when labelSelector is not set'",
+    over=Over.CONSTRAINTS,
+)
 
 check = api_check(ApiRule.MATCH_LABEL_KEYS_WITHOUT_SELECTOR)

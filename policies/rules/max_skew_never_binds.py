@@ -85,6 +85,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import NEEDS_OBJECTS
 from policies.manifests.findings import Severity
 from policies.model.labels import LabelSelector
 from policies.model.scaling import rolling_update
@@ -94,6 +95,7 @@ from policies.rules.base import AtAdmission, Context, Problem
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/FoundationDB/fdb-kubernetes-operator/issues/896"
 AT_ADMISSION = AtAdmission.SKIP
+CEL = NEEDS_OBJECTS
 
 #: The kinds that make no pod before an old one has gone.
 WITHOUT_SURGE = frozenset({("apps", "StatefulSet"), ("apps", "ReplicaSet"), ("", "ReplicationController")})

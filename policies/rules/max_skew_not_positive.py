@@ -70,11 +70,17 @@ Write `maxSkew: 1`, or how far apart the counts of two domains may be.
 
 from __future__ import annotations
 
+from policies.cel.check import CelCheck, Over
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.rules.base import api_check
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/pull/77327"
+CEL = CelCheck(
+    broken="constraint.maxSkew < 1",
+    message="'.maxSkew: Invalid value: ' + string(constraint.maxSkew) + ': must be greater than zero'",
+    over=Over.CONSTRAINTS,
+)
 
 check = api_check(ApiRule.MAX_SKEW_NOT_POSITIVE)

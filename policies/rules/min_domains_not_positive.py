@@ -54,11 +54,17 @@ Write the number of domains below which a pod should rather wait, or leave the f
 
 from __future__ import annotations
 
+from policies.cel.check import CelCheck, Over
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.rules.base import api_check
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/enhancements/pull/3030"
+CEL = CelCheck(
+    broken="constraint.minDomains < 1",
+    message="'.minDomains: Invalid value: ' + string(constraint.minDomains) + ': must be greater than zero'",
+    over=Over.CONSTRAINTS,
+)
 
 check = api_check(ApiRule.MIN_DOMAINS_NOT_POSITIVE)

@@ -75,11 +75,20 @@ domains.
 
 from __future__ import annotations
 
+from policies.cel.check import CelCheck, Over
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.rules.base import api_check
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/pull/107674"
+CEL = CelCheck(
+    broken="constraint.hasMinDomains && constraint.whenUnsatisfiable != 'DoNotSchedule'",
+    message=(
+        "'.minDomains: Invalid value: ' + string(constraint.minDomains) "
+        "+ ': can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ' + constraint.whenUnsatisfiable"
+    ),
+    over=Over.CONSTRAINTS,
+)
 
 check = api_check(ApiRule.MIN_DOMAINS_WITH_SCHEDULE_ANYWAY)

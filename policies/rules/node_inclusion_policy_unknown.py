@@ -56,11 +56,25 @@ fields, affinity is honored and taints are ignored.
 
 from __future__ import annotations
 
+from policies.cel.check import CelCheck, Over
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.rules.base import api_check
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/issues/106127"
+CEL = CelCheck(
+    broken=(
+        "[constraint.nodeAffinityPolicy, constraint.nodeTaintsPolicy]"
+        ".exists(policy, !(policy in ['Honor', 'Ignore']))"
+    ),
+    message=(
+        "(constraint.nodeAffinityPolicy in ['Honor', 'Ignore'] "
+        "? '.nodeTaintsPolicy: Unsupported value: \"' + constraint.nodeTaintsPolicy "
+        ": '.nodeAffinityPolicy: Unsupported value: \"' + constraint.nodeAffinityPolicy) "
+        '+ \'": supported values: "Honor", "Ignore"\''
+    ),
+    over=Over.CONSTRAINTS,
+)
 
 check = api_check(ApiRule.NODE_INCLUSION_POLICY_UNKNOWN)

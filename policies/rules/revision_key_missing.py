@@ -82,6 +82,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import NEEDS_OBJECTS
 from policies.manifests.edits import Edit
 from policies.manifests.fields import ErrorList, descend
 from policies.manifests.findings import Severity
@@ -94,6 +95,7 @@ from policies.rules.base import Context, Problem
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/98215"
 FIXABLE = True
+CEL = NEEDS_OBJECTS
 
 #: How the last word of a label key ends that tells one revision of a workload from another: what charts use.
 _REVISION_WORDS = ("version", "revision", "release", "hash")

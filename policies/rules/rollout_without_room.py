@@ -71,6 +71,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import NEEDS_NODES
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
 from policies.model.scaling import rolling_update
@@ -87,6 +88,7 @@ from policies.scheduler.workload_topology import (
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/116891"
 NEEDS_INVENTORY = True
+CEL = NEEDS_NODES
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

@@ -67,6 +67,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from policies.cel.check import NEEDS_SCHEDULER
 from policies.manifests.fields import ErrorList, FieldPath, descend
 from policies.manifests.findings import Severity
 from policies.model.interpod_terms import PREFERRED, REQUIRED
@@ -78,6 +79,7 @@ from policies.scheduler.profile import DEFAULT_SCHEDULER
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes-sigs/karpenter/pull/3183"
+CEL = NEEDS_SCHEDULER
 
 #: The first release whose built-in defaults are on for good (KEP-1258).
 DEFAULTS_SINCE = KubernetesVersion(1, 24)

@@ -77,6 +77,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import CelCheck
 from policies.manifests.findings import Severity
 from policies.model.controller_labels import own_mismatch, own_selector_edits
 from policies.model.neighbors import named, titles
@@ -86,6 +87,30 @@ from policies.rules.base import Context, Problem
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/Dynatrace/dynatrace-operator/pull/1900"
 FIXABLE = True
+#: The requirements that the labels of the pods do not satisfy, see ``controller_labels.own_mismatch``.
+_LABELS = (
+    "constraint.matchLabels.filter(key, key in workload.labels "
+    "? workload.labels[key] != (type(constraint.matchLabels[key]) == string ? constraint.matchLabels[key] : '') "
+    ": !workload.isOpen && !(key in workload.made))"
+)
+_REQUIREMENTS = (
+    "constraint.matchExpressions.filter(e, workload.isOpen && !(e.key in workload.labels) ? false "
+    ": e.operator == 'In' ? (e.key in workload.labels ? !(workload.labels[e.key] in e.values) "
+    ": !(e.key in workload.made)) "
+    ": e.operator == 'NotIn' ? e.key in workload.labels && workload.labels[e.key] in e.values "
+    ": (e.key in workload.labels || e.key in workload.made) == (e.operator == 'DoesNotExist'))"
+)
+CEL = CelCheck(
+    broken=f"!workload.isPatch && ({_LABELS}.size() > 0 || {_REQUIREMENTS}.size() > 0)",
+    message=(
+        "'.labelSelector: does not select this workload\\'s pods: ' + ("
+        f"{_LABELS}.map(key, 'it requires ' + key + '=' + string(constraint.matchLabels[key]) + ', the labels have ' "
+        "+ (key in workload.labels ? key + '=' + string(workload.labels[key]) : 'no ' + key)) "
+        f"+ {_REQUIREMENTS}.map(e, 'it requires ' + e.key + ' ' + e.operator "
+        "+ (e.values.size() == 0 ? '' : ' (' + e.values.join(',') + ')'))).join('; ')"
+    ),
+    lacks="of an Argo Rollout, only labels that its template has are compared",
+)
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

@@ -57,6 +57,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import CelCheck
 from policies.manifests.findings import Severity
 from policies.model.controller_labels import own_selector_edits
 from policies.model.workload import Workload
@@ -66,6 +67,12 @@ SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/issues/135797"
 AT_ADMISSION = AtAdmission.DENY
 FIXABLE = True
+CEL = CelCheck(
+    broken="!constraint.hasSelector && !workload.isPatch",
+    message=(
+        "'.labelSelector: is missing: no pods are counted, so nothing is spread over ' + constraint.topologyKey"
+    ),
+)
 
 
 def check(workload: Workload, _context: Context) -> Iterator[Problem]:

@@ -75,6 +75,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import NEEDS_NODES
 from policies.manifests.findings import Severity
 from policies.model.node import Node
 from policies.model.topology import ClusterTopology
@@ -86,6 +87,7 @@ from policies.scheduler.workload_topology import WorkloadTopology
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/93565"
 NEEDS_INVENTORY = True
+CEL = NEEDS_NODES
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

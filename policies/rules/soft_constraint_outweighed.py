@@ -85,6 +85,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import NEEDS_SCHEDULER
 from policies.manifests.findings import Severity
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.workload import Workload
@@ -94,6 +95,7 @@ from policies.scheduler.profile import DEFAULT_SCHEDULER, Plugin, Profile, Strat
 
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/kubernetes/issues/91234"
+CEL = NEEDS_SCHEDULER
 
 #: The plugin of the constraints, and the one that packs nodes with a strategy.
 SPREADING, PACKING = Plugin.POD_TOPOLOGY_SPREAD, Plugin.NODE_RESOURCES_FIT

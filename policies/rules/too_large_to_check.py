@@ -69,11 +69,18 @@ Select the pods by a label of their own instead of by a list of values.
 
 from __future__ import annotations
 
+from policies.cel.check import CelCheck, Over
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.rules.base import api_check
 
 SEVERITY = Severity.ERROR
 SEE = "https://kubernetes.io/docs/concepts/cluster-administration/admission-webhooks-good-practices/"
+CEL = CelCheck(
+    broken="workload.isTooLarge",
+    message="'.topologySpreadConstraints: is larger than what a policy of the API server can check'",
+    over=Over.WORKLOAD,
+    lacks="its limits are lower: evenkeel policy emit writes them into the policy",
+)
 
 check = api_check(ApiRule.TOO_LARGE_TO_CHECK)

@@ -79,6 +79,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import CelCheck, strings
 from policies.manifests.edits import Edit
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.manifests.findings import Severity
@@ -125,3 +126,13 @@ def _stands_already(workload: Workload, declared: ConstraintEntry, key: str) -> 
     entries = ErrorList().objects(workload.template.constraints, FieldPath())
     pair = (key, str(declared.constraint.when_unsatisfiable))
     return any((entry.get("topologyKey"), entry.get("whenUnsatisfiable")) == pair for _, entry in entries)
+
+
+CEL = CelCheck(
+    broken=f"constraint.topologyKey in {strings(RENAMED)}",
+    message=(
+        f"'.topologyKey: ' + constraint.topologyKey + ' is deprecated since Kubernetes {RENAMED_SINCE}; use ' "
+        f"+ {strings(RENAMED)}[constraint.topologyKey]"
+    ),
+    lacks="terms of pod affinity are not checked",
+)

@@ -54,11 +54,17 @@ nodes.
 
 from __future__ import annotations
 
+from policies.cel.check import CelCheck, Over
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.rules.base import api_check
 
 SEVERITY = Severity.ERROR
 SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/"
+CEL = CelCheck(
+    broken="constraint.topologyKey == ''",
+    message="'.topologyKey: Required value: can not be empty'",
+    over=Over.CONSTRAINTS,
+)
 
 check = api_check(ApiRule.TOPOLOGY_KEY_MISSING)

@@ -78,6 +78,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import NEEDS_NODES
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
 from policies.model.repository import Repository
@@ -90,6 +91,7 @@ from policies.rules.base import Context, Problem
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/cozystack/cozystack/issues/3358"
 NEEDS_INVENTORY = True
+CEL = NEEDS_NODES
 
 #: What comes of a key without which no node is taken.
 _PENDING = "every pod stays pending"

@@ -97,6 +97,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from policies.cel.check import CelCheck, CelContext, strings
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
 from policies.model.topology_keys import MISNAMED
@@ -127,3 +128,20 @@ def _problem(path: FieldPath, key: str, effect: str, context: Context) -> Iterat
     severity = Severity.ERROR if effect == _PENDING else Severity.WARNING
     text = f"Kubernetes sets no node label {key}, so {effect}; use {meant}"
     yield Problem(path.child("topologyKey"), text, severity=severity)
+
+
+def _cel(context: CelContext) -> CelCheck:
+    """Return the check; a policy's topology shows that nodes have a key."""
+    names = strings({key: meant for key, meant in MISNAMED.items() if key not in context.topology_keys})
+    return CelCheck(
+        broken=f"constraint.topologyKey in {names}",
+        message=(
+            "'.topologyKey: Kubernetes sets no node label ' + constraint.topologyKey + ', so ' "
+            f"+ (constraint.whenUnsatisfiable == 'DoNotSchedule' ? '{_PENDING}' : 'the constraint does nothing') "
+            f"+ '; use ' + {names}[constraint.topologyKey]"
+        ),
+        lacks="terms of pod affinity are not checked",
+    )
+
+
+CEL = _cel

@@ -88,6 +88,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from policies.cel.check import NEEDS_NODES
 from policies.manifests.edits import Edit
 from policies.manifests.findings import Severity
 from policies.model.constraint import Constraint
@@ -109,6 +110,7 @@ SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kops/pull/18535"
 NEEDS_INVENTORY = True
 FIXABLE = True
+CEL = NEEDS_NODES
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

@@ -30,9 +30,11 @@ Correct the line that the message names. A file that is not a manifest can be le
 
 from __future__ import annotations
 
+from policies.cel.check import NEEDS_FILES
 from policies.manifests.findings import Severity
 from policies.rules.base import RuleTarget
 
 SEVERITY = Severity.ERROR
 SEE = "https://kubernetes.io/docs/concepts/configuration/overview/#general-configuration-tips"
 TARGET = RuleTarget.FILE
+CEL = NEEDS_FILES

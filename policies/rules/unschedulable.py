@@ -55,6 +55,7 @@ status: {allocatable: {pods: "110"}}
 
 from __future__ import annotations
 
+from policies.cel.check import NEEDS_NODES
 from policies.manifests.findings import Severity
 from policies.rules.base import RuleTarget
 
@@ -62,3 +63,4 @@ SEVERITY = Severity.WARNING
 SEE = "https://kubernetes.io/docs/tasks/debug/debug-application/debug-pods/#my-pod-stays-pending"
 TARGET = RuleTarget.NEXT_POD
 NEEDS_INVENTORY = True
+CEL = NEEDS_NODES

@@ -72,11 +72,20 @@ otherwise.
 
 from __future__ import annotations
 
+from policies.cel.check import CelCheck, Over
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.rules.base import api_check
 
 SEVERITY = Severity.ERROR
 SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/"
+CEL = CelCheck(
+    broken="!(constraint.whenUnsatisfiable in ['DoNotSchedule', 'ScheduleAnyway'])",
+    message=(
+        "'.whenUnsatisfiable: Unsupported value: \"' + constraint.whenUnsatisfiable + "
+        '\'": supported values: "DoNotSchedule", "ScheduleAnyway"\''
+    ),
+    over=Over.CONSTRAINTS,
+)
 
 check = api_check(ApiRule.WHEN_UNSATISFIABLE_UNKNOWN)

@@ -75,11 +75,18 @@ objects as such.
 
 from __future__ import annotations
 
+from policies.cel.check import CelCheck, Over
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.rules.base import api_check
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/open-telemetry/opentelemetry-helm-charts/issues/746"
+CEL = CelCheck(
+    broken="workload.mistyped.size() > 0",
+    message="'.topologySpreadConstraints' + workload.mistyped.join('; .topologySpreadConstraints')",
+    over=Over.WORKLOAD,
+    lacks="it reads the constraints alone, and reports an entry with such a value for nothing else",
+)
 
 check = api_check(ApiRule.WRONG_TYPE)

@@ -1,0 +1,121 @@
+"""A rule in the Common Expression Language (CEL), or why there is none.
+
+A check is written beside the Python of its rule. What it may name is what ``policies/emit/workload`` reads of
+an object under review:
+
+- ``workload``: ``kind`` (``apps/Deployment``), ``isPod``, ``isPatch``, ``path`` (of the pod's spec), ``labels``
+  (of its pods), ``made`` (the labels that its controller adds; a value is a space where it is not known),
+  ``isOpen`` (whether others may add labels), ``replicas`` (0 where there are none), ``pods`` (how many differ in
+  labels), ``antiAffinity``, ``declares``, ``isTooLarge``, ``mistyped`` and the ``constraints`` whose values have
+  the right types.
+- ``constraint``: its fields under the API's names, each with its default, ``index``, ``path``, ``raw``,
+  ``hasSelector``, and ``matchLabels`` and ``matchExpressions`` of its selector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from policies.model.version import KNOWN_VERSION, KubernetesVersion
+
+
+class Over(StrEnum):
+    """What a check is evaluated for."""
+
+    #: Once for the workload.
+    WORKLOAD = "workload"
+    #: For each constraint whose values have the right types.
+    CONSTRAINTS = "constraints"
+    #: For each constraint that no rule of the API is broken by.
+    VALID = "valid"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CelContext:
+    """What a check may depend on when it is written.
+
+    Attributes:
+        version: The release of Kubernetes that it is for.
+        params: The rule's own settings, a ``Params`` of its module; None for a rule without.
+        topology_keys: The keys whose domains the policy lists.
+    """
+
+    version: KubernetesVersion = KNOWN_VERSION
+    params: Any = None
+    topology_keys: frozenset[str] = field(default_factory=frozenset)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CelCheck:
+    """A rule as CEL.
+
+    Attributes:
+        broken: An expression that is true where the rule is broken.
+        message: An expression for the text that follows the path of the constraint, or of the pod's spec.
+        over: What it is evaluated for.
+        lacks: What the rule in Python does and this does not, as a clause; empty for nothing.
+    """
+
+    broken: str
+    message: str
+    over: Over = Over.VALID
+    lacks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NoCel:
+    """Why a rule cannot be written in CEL, or need not be."""
+
+    reason: str
+
+
+#: A check, or how to write it for a release and the settings of a policy.
+Cel: TypeAlias = CelCheck | NoCel | Callable[[CelContext], CelCheck | NoCel]
+
+NEEDS_NODES = NoCel("needs the nodes and pods of the cluster")
+NEEDS_OBJECTS = NoCel("needs other objects, such as autoscalers, disruption budgets and other workloads")
+NEEDS_SCHEDULER = NoCel("needs the configuration of the scheduler")
+NEEDS_TOOLS = NoCel("needs to know which autoscalers and other tools the cluster has")
+NEEDS_FILES = NoCel("is about files and documents, which admission does not see")
+ABOUT_AFFINITY = NoCel("is about terms of pod affinity, of which only constraints are emitted")
+
+
+def literal(value: Any) -> str:
+    r"""Return a value as CEL writes it; the values of a map may have different types.
+
+    >>> literal(["it's", 1, True, None]), literal({"maxSkew": 1})
+    ("['it\\'s', 1, true, null]", "{'maxSkew': dyn(1)}")
+    """
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{literal(key)}: dyn({literal(item)})" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple | set | frozenset):
+        items = sorted(value) if isinstance(value, set | frozenset) else value
+        return "[" + ", ".join(map(literal, items)) + "]"
+    if isinstance(value, bool | None):
+        return {True: "true", False: "false", None: "null"}[value]
+    return str(value) if isinstance(value, int) else _text(str(value))
+
+
+def strings(value: Mapping[str, str]) -> str:
+    """Return a map of texts, in which every value has the same type.
+
+    >>> strings({"zone": "topology.kubernetes.io/zone"})
+    "{'zone': 'topology.kubernetes.io/zone'}"
+    """
+    return "{" + ", ".join(f"{literal(key)}: {literal(item)}" for key, item in value.items()) + "}"
+
+
+def _text(text: str) -> str:
+    """Return a text in single quotes; what is not printable ASCII is escaped."""
+    return "'" + "".join(map(_escaped, text)) + "'"
+
+
+def _escaped(character: str) -> str:
+    if character in "\\'":
+        return f"\\{character}"
+    if " " <= character <= "~":
+        return character
+    return f"\\U{ord(character):08x}"

@@ -1,0 +1,64 @@
+"""Emit SpreadPolicy documents as policies of one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from typing import Any
+
+from policies.config.spread_policy import SpreadPolicy
+from policies.emit.emitted import Emitted, LeftOut, PolicyKind
+from policies.emit.mutating import api_version, mutating_policies
+from policies.emit.validating import validating_policies
+from policies.model.version import KNOWN_VERSION, KubernetesVersion
+
+#: The release from which the API server evaluates policies of a version without being told to.
+_ON_BY_DEFAULT = "v1"
+
+
+def emit(
+    policies: Sequence[SpreadPolicy],
+    kind: PolicyKind,
+    *,
+    today: date,
+    version: KubernetesVersion = KNOWN_VERSION,
+) -> Emitted:
+    """Return SpreadPolicies as objects of the API server.
+
+    Args:
+        policies: The policies, in order.
+        kind: As which policies.
+        today: The day, for the last day of exceptions.
+        version: The release of the API server.
+
+    Raises:
+        UsageError: The release has no such policies.
+    """
+    objects: list[dict[str, Any]] = []
+    left_out: list[LeftOut] = []
+    for policy in policies:
+        if kind is PolicyKind.VALIDATING:
+            emitted, missing = validating_policies(policy, version, today)
+        else:
+            emitted, missing = mutating_policies(policy, version)
+        objects += emitted
+        left_out += missing
+    return Emitted(tuple(objects), (*left_out, *_together(policies, kind, version)))
+
+
+def _together(
+    policies: Sequence[SpreadPolicy], kind: PolicyKind, version: KubernetesVersion
+) -> Iterator[LeftOut]:
+    """Yield what is otherwise where several policies hold an object, and what the release needs."""
+    if len(policies) > 1:
+        named = ", ".join(policy.name for policy in policies)
+        reason = (
+            "each is emitted alone: the settings of the first that holds an object do not take precedence"
+        )
+        yield LeftOut(named, "order", reason, partly=True)
+    if kind is PolicyKind.MUTATING and (served := api_version(version)) != _ON_BY_DEFAULT:
+        reason = (
+            f"Kubernetes {version} serves {served} only with the feature gate MutatingAdmissionPolicy and "
+            f"--runtime-config=admissionregistration.k8s.io/{served}=true"
+        )
+        yield LeftOut(", ".join(policy.name for policy in policies), "release", reason, partly=True)

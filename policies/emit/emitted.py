@@ -1,0 +1,73 @@
+"""What becomes of SpreadPolicy documents: objects of the API server, and what they do not say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+#: The group of the API's policies.
+GROUP = "admissionregistration.k8s.io"
+#: Found by ``kubectl get -l`` with what Evenkeel emitted.
+LABELS = {"app.kubernetes.io/part-of": "evenkeel"}
+
+
+class PolicyKind(StrEnum):
+    """The kinds of policies that the API server evaluates, by their short names."""
+
+    VALIDATING = "vap"
+    MUTATING = "map"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something of a SpreadPolicy that the API server will not do, or not quite.
+
+    Attributes:
+        policy: The name of the SpreadPolicy.
+        subject: The id of a rule, or the field of the document.
+        reason: Why, as a clause without a full stop.
+        partly: Whether it is emitted but for what the reason says.
+    """
+
+    policy: str
+    subject: str
+    reason: str
+    partly: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """What was emitted for documents.
+
+    Attributes:
+        objects: Policies and their bindings, as the API has them.
+        left_out: What they do not say.
+    """
+
+    objects: tuple[dict[str, Any], ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def with_binding(
+    kind: str, version: str, name: str, spec: dict[str, Any], binding: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Return a policy and the binding that puts it into force.
+
+    Args:
+        kind: The policy's kind; that of its binding is the same with ``Binding``.
+        version: The version of the API.
+        name: The name of both.
+        spec: The spec of the policy.
+        binding: The spec of the binding, without the policy's name.
+    """
+    metadata = {"name": name, "labels": LABELS}
+    return [
+        {"apiVersion": f"{GROUP}/{version}", "kind": kind, "metadata": metadata, "spec": spec},
+        {
+            "apiVersion": f"{GROUP}/{version}",
+            "kind": f"{kind}Binding",
+            "metadata": metadata,
+            "spec": {"policyName": name, **binding},
+        },
+    ]

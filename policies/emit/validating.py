@@ -1,0 +1,230 @@
+"""SpreadPolicy documents as ValidatingAdmissionPolicies: one for each enforcement that a policy has rules of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from typing import Any, NamedTuple
+
+from policies.admission.admission_rules import BUILT_IN_GROUPS
+from policies.cel.check import CelCheck, CelContext, NoCel, Over, literal
+from policies.config.enforcement import IGNORE_ANNOTATION, NO_SETTINGS, STRICTNESS, enforcement_of
+from policies.config.policy_exception import PolicyException
+from policies.config.spread_policy import AnnotationExemptions, Enforcement, SpreadPolicy
+from policies.emit.constraint_lists import LIMITS_TEXT
+from policies.emit.emitted import LeftOut, with_binding
+from policies.emit.scope import (
+    kinds_in_scope,
+    left_out_of_scope,
+    match_conditions,
+    match_constraints,
+    names_match,
+)
+from policies.emit.variables import check_variables, descent, template_variables
+from policies.manifests.errors import UsageError
+from policies.manifests.findings import Severity
+from policies.model.api_rules import ApiRule
+from policies.model.version import KubernetesVersion
+from policies.rules.base import AtAdmission, Rule, all_rules
+from policies.scheduler.profile import DEFAULT_SCHEDULER
+
+#: The first release with version v1 of the API.
+SINCE = KubernetesVersion(1, 30)
+KIND = "ValidatingAdmissionPolicy"
+#: What each enforcement is to the API server.
+ACTIONS = {Enforcement.DENY: "Deny", Enforcement.WARN: "Warn", Enforcement.AUDIT: "Audit"}
+#: Characters of the annotation with exemptions that are read: what a pattern costs grows with them.
+MAX_IGNORED = 8192
+
+
+class _Validation(NamedTuple):
+    """A rule's check as it is for one enforcement; ``guard`` is where it does not hold, empty for nowhere."""
+
+    rule: Rule
+    check: CelCheck
+    guard: str
+
+
+def validating_policies(
+    policy: SpreadPolicy, version: KubernetesVersion, today: date
+) -> tuple[list[dict[str, Any]], list[LeftOut]]:
+    """Return a SpreadPolicy as objects, and what they do not say.
+
+    Args:
+        policy: The policy.
+        version: The release of the API server.
+        today: The day; an exception whose last day is over is not emitted.
+
+    Raises:
+        UsageError: The release is too old.
+    """
+    if version < SINCE:
+        raise UsageError(f"Kubernetes {version} has no {KIND} of version v1: {SINCE} or newer has")
+    kinds = kinds_in_scope(policy.scope)
+    left_out = list(left_out_of_scope(policy, kinds))
+    checks: dict[Rule, CelCheck] = {}
+    for rule in _rules(policy):
+        cel = _cel(rule, policy, version)
+        if isinstance(cel, NoCel):
+            left_out.append(LeftOut(policy.name, rule.id, cel.reason))
+        elif cel.lacks:
+            left_out.append(LeftOut(policy.name, rule.id, _lacks(rule, cel), partly=True))
+        if isinstance(cel, CelCheck):
+            checks[rule] = cel
+    left_out += _left_out_of_settings(policy, today)
+    if not kinds:
+        return [], left_out
+    variables = [{"name": name, "expression": expression} for name, expression in _variables(checks).items()]
+    objects: list[dict[str, Any]] = []
+    for enforcement in STRICTNESS:
+        found = list(_validations(policy, checks, enforcement))
+        if not found:
+            continue
+        spec = {
+            "failurePolicy": "Fail",
+            "matchConstraints": match_constraints(policy.scope, kinds, ("CREATE", "UPDATE")),
+            "matchConditions": match_conditions(policy.scope),
+            "variables": variables,
+            "validations": [_validation(entry, policy, enforcement, today) for entry in found],
+        }
+        name = f"evenkeel-{policy.name}-{enforcement}"
+        objects += with_binding(KIND, "v1", name, spec, {"validationActions": [ACTIONS[enforcement]]})
+    return objects, left_out
+
+
+def _rules(policy: SpreadPolicy) -> Iterator[Rule]:
+    """Yield the rules that the webhook would run on a workload."""
+    for rule in all_rules().values():
+        if not rule.opt_in or rule.id in policy.rules:
+            yield rule
+
+
+def _cel(rule: Rule, policy: SpreadPolicy, version: KubernetesVersion) -> CelCheck | NoCel:
+    if not callable(rule.cel):
+        return rule.cel
+    settings = policy.rules.get(rule.id, NO_SETTINGS).params
+    keys = frozenset(policy.topology.domains)
+    return rule.cel(CelContext(version=version, params=rule.params_of(settings), topology_keys=keys))
+
+
+def _lacks(rule: Rule, cel: CelCheck) -> str:
+    return f"at most {LIMITS_TEXT} are checked" if rule.id == ApiRule.TOO_LARGE_TO_CHECK else cel.lacks
+
+
+def _variables(checks: dict[Rule, CelCheck]) -> dict[str, str]:
+    api = [
+        check.broken for rule, check in checks.items() if rule.is_api_rule and check.over is Over.CONSTRAINTS
+    ]
+    scheduler = "variables.specs[0].schedulerName"
+    texts = ("annotations", IGNORE_ANNOTATION)
+    own, template = (
+        f"[{descent(of, ('metadata', texts[0]))}].map(m, {literal(texts[1])} in m "
+        f"&& m[{literal(texts[1])}].size() <= {MAX_IGNORED} ? m[{literal(texts[1])}] : '')[0]"
+        for of in ("object", "variables.templates[0]")
+    )
+    return {
+        **template_variables(old=True),
+        **check_variables(" && ".join(f"!({broken})" for broken in api) or "true"),
+        "isCertain": (
+            f"request.kind.group in {literal(BUILT_IN_GROUPS)} && (!has({scheduler}) "
+            f"|| {scheduler} in ['', {literal(DEFAULT_SCHEDULER)}])"
+        ),
+        "ignored": f"{own} + '\\n' + {template}",
+    }
+
+
+def _validations(
+    policy: SpreadPolicy, checks: dict[Rule, CelCheck], enforcement: Enforcement
+) -> Iterator[_Validation]:
+    """Yield the checks whose findings have an enforcement, see ``admission_rules``."""
+    for rule, check in checks.items():
+        settings = policy.rules.get(rule.id, NO_SETTINGS)
+        found = {}
+        for certain in (True, False):
+            severity = rule.severity
+            if severity is Severity.ERROR and not (
+                rule.is_api_rule or (certain and rule.at_admission is AtAdmission.DENY)
+            ):
+                severity = Severity.WARNING
+            severity = settings.severity or severity
+            found[certain] = enforcement_of(severity, settings, policy.enforcement) is enforcement
+        if found[True] or found[False]:
+            guard = (
+                ""
+                if found[True] == found[False]
+                else "!variables.isCertain"
+                if found[True]
+                else "variables.isCertain"
+            )
+            yield _Validation(rule, check, guard)
+
+
+def _validation(
+    entry: _Validation, policy: SpreadPolicy, enforcement: Enforcement, today: date
+) -> dict[str, str]:
+    """Return a check as the API has it: a rule that the stored object breaks already is not enforced."""
+    rule, check, guard = entry
+    exempt = [guard] if guard else []
+    exempt += [_covers(exception) for exception in _exceptions(policy, rule, today)]
+    if _may_ignore(policy, rule, enforcement):
+        pattern = literal(rf"(?m)^[ \t]*{rule.id}[ \t]*:[ \t]*[^ \t\n(]")
+        exempt.append(f"variables.ignored.matches({pattern})")
+    broken, listed = check.broken, f"workload.{check.over}"
+    name = literal(f"{rule.id}: ")
+    if check.over is Over.WORKLOAD:
+        text = f"{name} + workload.path + {check.message}"
+    else:
+        text = f"{listed}.filter(constraint, {broken}).map(constraint, {name} + constraint.path + {check.message}).join('; ')"
+        broken = f"{listed}.exists(constraint, {broken})"
+    judged = f"variables.workloads.map(workload, !({broken})) != [false, true]"
+    return {
+        "expression": " || ".join([*exempt, judged]),
+        "message": f"{rule.id}: {rule.summary}",
+        "messageExpression": f"[variables.workloads[0]].map(workload, {text})[0]",
+        "reason": "Invalid",
+    }
+
+
+def _exceptions(policy: SpreadPolicy, rule: Rule, today: date) -> Iterator[PolicyException]:
+    for exception in policy.exceptions:
+        if rule.id in exception.rules and (exception.until is None or today <= exception.until):
+            yield exception
+
+
+def _covers(exception: PolicyException) -> str:
+    """Return the expression that says whether an exception is for the object."""
+    parts = []
+    if exception.namespaces:
+        parts.append(names_match("request.namespace", exception.namespaces))
+    if exception.kinds:
+        parts.append(f"request.kind.kind in {literal(exception.kinds)}")
+    if exception.names:
+        own = (
+            "[has(object.metadata.name) && object.metadata.name != '' ? object.metadata.name "
+            ": has(object.metadata.generateName) ? object.metadata.generateName : '']"
+        )
+        parts.append(f"{own}.exists(name, name != '' && {names_match('name', exception.names)})")
+    return f"({' && '.join(parts) or 'true'})"
+
+
+def _may_ignore(policy: SpreadPolicy, rule: Rule, enforcement: Enforcement) -> bool:
+    settings = policy.rules.get(rule.id, NO_SETTINGS)
+    allowed = settings.annotation_exemptions or policy.annotation_exemptions
+    return enforcement is not Enforcement.DENY or allowed is AnnotationExemptions.ALLOWED
+
+
+def _left_out_of_settings(policy: SpreadPolicy, today: date) -> Iterator[LeftOut]:
+    """Yield what else of a document is not enforced as it is written."""
+    for position, exception in enumerate(policy.exceptions):
+        subject = f"exceptions[{position}].until"
+        if exception.until is not None and exception.until < today:
+            yield LeftOut(policy.name, subject, f"ended on {exception.until}: the exception is not emitted")
+        elif exception.until is not None:
+            reason = (
+                f"CEL knows no date: emit the policy again after {exception.until}, or the exception stays"
+            )
+            yield LeftOut(policy.name, subject, reason, partly=True)
+    reason = "the last day (until …) of an exemption by annotation does not end it: CEL knows no date"
+    yield LeftOut(policy.name, IGNORE_ANNOTATION, reason, partly=True)
+    if policy.defaults is not None:
+        yield LeftOut(policy.name, "defaults", "a validating policy injects nothing: --as map emits them")
