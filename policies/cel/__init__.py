@@ -1,1 +1,1 @@
-"""The Common Expression Language, as far as rules are written in it: literals and checks. Evaluates nothing."""
+"""The Common Expression Language, as far as rules are written in it. Evaluates nothing."""

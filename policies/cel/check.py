@@ -1,15 +1,15 @@
 """A rule in the Common Expression Language (CEL), or why there is none.
 
-A check is written beside the Python of its rule. What it may name is what ``policies/emit/workload`` reads of
-an object under review:
+A check is written beside the Python of its rule. It may name what ``policies/emit/variables`` reads of an
+object under review:
 
-- ``workload``: ``kind`` (``apps/Deployment``), ``isPod``, ``isPatch``, ``path`` (of the pod's spec), ``labels``
-  (of its pods), ``made`` (the labels that its controller adds; a value is a space where it is not known),
-  ``isOpen`` (whether others may add labels), ``replicas`` (0 where there are none), ``pods`` (how many differ in
-  labels), ``antiAffinity``, ``declares``, ``isTooLarge``, ``mistyped`` and the ``constraints`` whose values have
-  the right types.
+- ``workload``: ``kind`` (``apps/Deployment``), ``group``, ``isPod``, ``isPatch``, ``path`` (of the pod's
+  spec), ``labels`` (of its pods), ``made`` (the labels that its controller adds; a value is a space where it
+  is not known), ``isOpen`` (whether others may add labels), ``replicas`` (0 where there are none), ``pods``
+  (how many differ in labels), ``antiAffinity``, ``declares``, ``isTooLarge``, ``mistyped``, and the
+  ``constraints`` whose values have the right types.
 - ``constraint``: its fields under the API's names, each with its default, ``index``, ``path``, ``raw``,
-  ``hasSelector``, and ``matchLabels`` and ``matchExpressions`` of its selector.
+  ``hasMinDomains``, ``hasSelector``, ``selector``, and ``matchLabels`` and ``matchExpressions`` of that.
 """
 
 from __future__ import annotations

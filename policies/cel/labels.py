@@ -19,7 +19,10 @@ def is_label_key(name: str) -> str:
     Lengths come first: the cost of a pattern grows with the text that it is matched with.
     """
     short = f"{name}.size() <= {NAME_LENGTH}"
-    return f"({name}.size() <= {CACHED_LENGTH} && {name}.matches({_KEY}) && ({short} || {name}.matches({_LENGTHS})))"
+    return (
+        f"({name}.size() <= {CACHED_LENGTH} && {name}.matches({_KEY}) "
+        f"&& ({short} || {name}.matches({_LENGTHS})))"
+    )
 
 
 def is_label_value(name: str) -> str:

@@ -8,19 +8,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from policies.cel.check import literal
+from policies.model.labels import CACHED_LENGTH
 from policies.model.validation import INT32_MAX
 
-#: The most that is read of each list. The API server ends an expression that costs too much, and this bounds what
-#: each costs; few people write a quarter of it.
+#: The most that is read of each list. The API server ends an expression that costs too much, and this bounds
+#: what each costs; few people write a quarter of it.
 LIMITS: Mapping[str, int] = {
-    "topologySpreadConstraints": 20,
-    "matchLabelKeys": 16,
-    "matchLabels": 16,
-    "matchExpressions": 8,
+    "topologySpreadConstraints": 10,
+    "matchLabelKeys": 5,
+    "matchLabels": 12,
+    "matchExpressions": 5,
     "values": 16,
 }
+#: Characters of each text that are read, as many as a label key can have: what comparing costs grows with them.
+MAX_CHARACTERS = CACHED_LENGTH
 #: The same as text.
-LIMITS_TEXT = ", ".join(f"{most} {name}" for name, most in LIMITS.items())
+LIMITS_TEXT = (
+    ", ".join(f"{most} {name}" for name, most in LIMITS.items()) + f", {MAX_CHARACTERS} characters of a text"
+)
 _TEXTS = ("topologyKey", "whenUnsatisfiable", "nodeAffinityPolicy", "nodeTaintsPolicy")
 
 
@@ -58,21 +63,52 @@ def variables() -> dict[str, str]:
 
 def _too_large() -> str:
     """Whether a list has more of anything than is read."""
-    expressions = _longer("e.labelSelector", "matchExpressions")
-    values = f"e.labelSelector.matchExpressions.exists(r, type(r) == map && {_longer('r', 'values')})"
+    selector, requirements = "e.labelSelector", "e.labelSelector.matchExpressions"
+    labels = f"{selector}.matchLabels"
+    long_label = (
+        f"(has({labels}) && type({labels}) == map "
+        f"&& {labels}.exists(key, {_long('key')} || {_long(f'{labels}[key]')}))"
+    )
+    large_requirement = (
+        f"(has({requirements}) && type({requirements}) == list && {requirements}.exists(r, type(r) == map "
+        f"&& ({_longer('r.values', 'list', 'values')} || {_any_long('r.values')} || {_long_member('r.key')} "
+        f"|| {_long_member('r.operator')})))"
+    )
+    in_selector = [
+        _longer(labels, "map", "matchLabels"),
+        long_label,
+        _longer(requirements, "list", "matchExpressions"),
+        large_requirement,
+    ]
+    in_entry = [
+        *(_long_member(f"e.{name}") for name in _TEXTS),
+        _longer("e.matchLabelKeys", "list", "matchLabelKeys"),
+        _any_long("e.matchLabelKeys"),
+        f"(has({selector}) && type({selector}) == map && ({' || '.join(in_selector)}))",
+    ]
     return (
         f"entries.size() > {LIMITS['topologySpreadConstraints']} "
-        f"|| entries.exists(e, type(e) == map && ({_longer('e', 'matchLabelKeys')} "
-        "|| (has(e.labelSelector) && type(e.labelSelector) == map "
-        f"&& ({_longer('e.labelSelector', 'matchLabels', 'map')} || {expressions} "
-        "|| (has(e.labelSelector.matchExpressions) && type(e.labelSelector.matchExpressions) == list "
-        f"&& {values})))))"
+        f"|| entries.exists(e, type(e) == map && ({' || '.join(in_entry)}))"
     )
 
 
-def _longer(parent: str, member: str, kind: str = "list") -> str:
-    path = f"{parent}.{member}"
-    return f"(has({path}) && type({path}) == {kind} && {path}.size() > {LIMITS[member]})"
+def _longer(value: str, kind: str, name: str) -> str:
+    """Whether a member has more entries than are read."""
+    return f"(has({value}) && type({value}) == {kind} && {value}.size() > {LIMITS[name]})"
+
+
+def _long(value: str) -> str:
+    """Whether a value is a text that is too long."""
+    return f"(type({value}) == string && {value}.size() > {MAX_CHARACTERS})"
+
+
+def _long_member(value: str) -> str:
+    return f"(has({value}) && {_long(value)})"
+
+
+def _any_long(value: str) -> str:
+    """Whether a member is a list with a text that is too long."""
+    return f"(has({value}) && type({value}) == list && {value}.exists(x, {_long('x')}))"
 
 
 def _is(value: str, kind: str) -> str:
@@ -127,7 +163,8 @@ def _selector_fits(value: str) -> str:
 
 def _value(parent: str, member: str, default: str) -> str:
     """A member, or its default where it is missing or null."""
-    return f"(has({parent}.{member}) && type({parent}.{member}) != null_type ? {parent}.{member} : dyn({default}))"
+    value = f"{parent}.{member}"
+    return f"(has({value}) && type({value}) != null_type ? {value} : dyn({default}))"
 
 
 def _listed(parent: str, member: str) -> str:

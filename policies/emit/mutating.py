@@ -1,7 +1,7 @@
 """Default constraints of a SpreadPolicy as a MutatingAdmissionPolicy, which injects them into workloads.
 
-It injects what ``policies/config/default_constraints`` plans for a workload. A second pass finds constraints and
-adds none. If it fails, the workload stays as its author wrote it.
+It injects what ``policies/config/default_constraints`` plans for a workload. A second pass finds constraints
+and adds none. If it fails, the workload stays as its author wrote it.
 """
 
 from __future__ import annotations
@@ -151,12 +151,13 @@ def _owned() -> str:
 
 
 def _selects_own_pods() -> str:
-    """The workload has a selector that is not empty and matches its template; see ``Requirement.matches``."""
+    """The workload has a selector that is not empty and matches its template, see ``Requirement.matches``."""
     labels = "variables.labels[0]"
     return (
         "(variables.matchLabels.size() > 0 || variables.matchExpressions.size() > 0) "
         f"&& variables.matchLabels.all(key, key in {labels} && {labels}[key] == variables.matchLabels[key]) "
-        f"&& variables.matchExpressions.all(e, e.operator == 'In' ? e.key in {labels} && {labels}[e.key] in e.values "
+        "&& variables.matchExpressions.all(e, "
+        f"e.operator == 'In' ? e.key in {labels} && {labels}[e.key] in e.values "
         f": e.operator == 'NotIn' ? !(e.key in {labels}) || !({labels}[e.key] in e.values) "
         f": e.operator == 'Exists' ? e.key in {labels} : e.operator == 'DoesNotExist' && !(e.key in {labels}))"
     )
@@ -175,12 +176,12 @@ def _constraints(defaults: Defaults) -> str:
 
 def _patch(name: str) -> str:
     """The smallest patch, see ``injection.injection_patch``."""
-    mark = literal(name)
-    key = literal(INJECTED_ANNOTATION)
+    mark, key = literal(name), literal(INJECTED_ANNOTATION)
     return (
         "!variables.isInjected ? [] : "
         f"[JSONPatch{{op: 'add', path: '{_PATH}', value: variables.constraints}}, "
         "has(object.metadata.annotations) "
-        f"? JSONPatch{{op: 'add', path: '/metadata/annotations/' + jsonpatch.escapeKey({key}), value: {mark}}} "
+        "? JSONPatch{op: 'add', path: '/metadata/annotations/' "
+        f"+ jsonpatch.escapeKey({key}), value: {mark}}} "
         f": JSONPatch{{op: 'add', path: '/metadata/annotations', value: {{{key}: {mark}}}}}]"
     )

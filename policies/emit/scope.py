@@ -66,7 +66,7 @@ def match_conditions(scope: Scope) -> list[dict[str, str]]:
 
 
 def names_match(value: str, names: Iterable[str]) -> str:
-    """Return the expression that says whether a text is one of some names, in which ``*`` is any characters."""
+    """Return the expression that says whether a text is one of some names; ``*`` is any characters."""
     listed = list(names)
     exact = [name for name in listed if "*" not in name]
     globs = "|".join(".*".join(map(re.escape, name.split("*"))) for name in listed if "*" in name)
@@ -101,7 +101,8 @@ def _namespace_selector(scope: Scope) -> dict[str, Any]:
 
 
 def _by_person() -> str:
-    """No owner, or one that the user of the request does not prove: ``AdmissionContext.made_by_controller``."""
+    """No owner, or one that the request's user does not prove: ``AdmissionContext.made_by_controller``."""
+    user = "request.userInfo.username"
     custom = [
         f"(owner.apiVersion.startsWith({literal(kind.group + '/')}) && owner.kind == {literal(kind.kind)})"
         for kind in KNOWN_KINDS
@@ -109,8 +110,8 @@ def _by_person() -> str:
     ]
     return (
         "!has(object.metadata.ownerReferences) || !object.metadata.ownerReferences.exists(owner, "
-        f"has(owner.controller) && owner.controller && (request.userInfo.username in {literal(BUILT_IN_CONTROLLERS)} "
-        "|| (request.userInfo.username.startsWith('system:node:') && owner.apiVersion == 'v1' "
-        "&& owner.kind == 'Node') || (request.userInfo.username.startsWith('system:serviceaccount:') "
+        f"has(owner.controller) && owner.controller && ({user} in {literal(BUILT_IN_CONTROLLERS)} "
+        f"|| ({user}.startsWith('system:node:') && owner.apiVersion == 'v1' && owner.kind == 'Node') "
+        f"|| ({user}.startsWith('system:serviceaccount:') "
         f"&& ({' || '.join(custom)}))))"
     )

@@ -1,4 +1,4 @@
-"""SpreadPolicy documents as ValidatingAdmissionPolicies: one for each enforcement that a policy has rules of."""
+"""SpreadPolicy documents as ValidatingAdmissionPolicies: one for each enforcement that has rules."""
 
 from __future__ import annotations
 
@@ -174,7 +174,10 @@ def _validation(
     if check.over is Over.WORKLOAD:
         text = f"{name} + workload.path + {check.message}"
     else:
-        text = f"{listed}.filter(constraint, {broken}).map(constraint, {name} + constraint.path + {check.message}).join('; ')"
+        text = (
+            f"{listed}.filter(constraint, {broken})"
+            f".map(constraint, {name} + constraint.path + {check.message}).join('; ')"
+        )
         broken = f"{listed}.exists(constraint, {broken})"
     judged = f"variables.workloads.map(workload, !({broken})) != [false, true]"
     return {

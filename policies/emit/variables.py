@@ -1,8 +1,8 @@
 """What checks in CEL read of an object under review, as the variables of a policy.
 
-Each variable holds a list: of the object as it would be stored, and of the object as it is stored now. Where there
-is none the second is empty, which breaks no rule. No expression fails on any object: a step down is taken
-only where there is a map.
+Each variable holds a list: of the object as it would be stored, and of the object as it is stored now. Where
+there is none the second is empty, which breaks no rule. No expression fails on any object: a step down is
+taken only where there is a map.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ def _by_template(expression: Callable[[tuple[str, ...]], str]) -> str:
     text = expression(_WAY)
     for way in dict.fromkeys(kind.template for kind in KNOWN_KINDS):
         if way != _WAY:
-            text = f"{is_kind(kind for kind in KNOWN_KINDS if kind.template == way)} ? {expression(way)} : {text}"
+            kinds = (kind for kind in KNOWN_KINDS if kind.template == way)
+            text = f"{is_kind(kinds)} ? {expression(way)} : {text}"
     return text
 
 

@@ -17,6 +17,7 @@ from policies.reports.audit_answer import AuditAnswer
 from policies.reports.conformance_json import ConformanceReport
 from policies.reports.explain_answer import ExplainAnswer
 from policies.reports.lint_report import LintReport
+from policies.reports.policy_emit_json import EmitReport
 from policies.reports.policy_json import PolicyCheckReport
 from policies.reports.rebalance_answer import RebalanceAnswer
 from policies.reports.release_diff_answer import DiffAnswer
@@ -45,6 +46,7 @@ _FORMS: Final[Mapping[str, tuple[type, str, str]]] = MappingProxyType(
             "What evenkeel policy check finds",
             "policy-check-v1.json",
         ),
+        "policy_emit.schema.json": (EmitReport, "What evenkeel policy emit writes", "policy-emit-v1.json"),
         "rebalance.schema.json": (
             RebalanceAnswer,
             "A plan of evenkeel rebalance",

@@ -99,7 +99,8 @@ from policies.rules.base import api_check
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/pull/111802"
 _LABELS = (
-    f"constraint.matchLabels.exists(key, !{is_label_key('key')} || (type(constraint.matchLabels[key]) == string "
+    f"constraint.matchLabels.exists(key, !{is_label_key('key')} "
+    "|| (type(constraint.matchLabels[key]) == string "
     f"&& !{is_label_value('constraint.matchLabels[key]')}))"
 )
 _REQUIREMENTS = (
@@ -111,8 +112,9 @@ _REQUIREMENTS = (
 CEL = CelCheck(
     broken=f"{_LABELS} || {_REQUIREMENTS}",
     message=(
-        f"({_LABELS} ? '.labelSelector.matchLabels: Invalid value: a key or a value is none that labels can have' "
-        ": '.labelSelector.matchExpressions: Invalid value: a key, an operator or the values of a requirement')"
+        f"({_LABELS} ? '.labelSelector.matchLabels: Invalid value: must be keys and values of labels' "
+        ": '.labelSelector.matchExpressions: Invalid value: must have a label key, one of the operators In, "
+        "NotIn, Exists and DoesNotExist, and values of labels for the first two only')"
     ),
     over=Over.CONSTRAINTS,
 )

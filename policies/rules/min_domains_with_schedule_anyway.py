@@ -86,7 +86,8 @@ CEL = CelCheck(
     broken="constraint.hasMinDomains && constraint.whenUnsatisfiable != 'DoNotSchedule'",
     message=(
         "'.minDomains: Invalid value: ' + string(constraint.minDomains) "
-        "+ ': can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ' + constraint.whenUnsatisfiable"
+        "+ ': can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ' "
+        "+ constraint.whenUnsatisfiable"
     ),
     over=Over.CONSTRAINTS,
 )

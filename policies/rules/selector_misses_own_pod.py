@@ -90,7 +90,8 @@ FIXABLE = True
 #: The requirements that the labels of the pods do not satisfy, see ``controller_labels.own_mismatch``.
 _LABELS = (
     "constraint.matchLabels.filter(key, key in workload.labels "
-    "? workload.labels[key] != (type(constraint.matchLabels[key]) == string ? constraint.matchLabels[key] : '') "
+    "? workload.labels[key] != (type(constraint.matchLabels[key]) == string "
+    "? constraint.matchLabels[key] : '') "
     ": !workload.isOpen && !(key in workload.made))"
 )
 _REQUIREMENTS = (
@@ -104,7 +105,8 @@ CEL = CelCheck(
     broken=f"!workload.isPatch && ({_LABELS}.size() > 0 || {_REQUIREMENTS}.size() > 0)",
     message=(
         "'.labelSelector: does not select this workload\\'s pods: ' + ("
-        f"{_LABELS}.map(key, 'it requires ' + key + '=' + string(constraint.matchLabels[key]) + ', the labels have ' "
+        f"{_LABELS}.map(key, 'it requires ' + key + '=' + string(constraint.matchLabels[key]) "
+        "+ ', the labels have ' "
         "+ (key in workload.labels ? key + '=' + string(workload.labels[key]) : 'no ' + key)) "
         f"+ {_REQUIREMENTS}.map(e, 'it requires ' + e.key + ' ' + e.operator "
         "+ (e.values.size() == 0 ? '' : ' (' + e.values.join(',') + ')'))).join('; ')"

@@ -70,7 +70,8 @@ FIXABLE = True
 CEL = CelCheck(
     broken="!constraint.hasSelector && !workload.isPatch",
     message=(
-        "'.labelSelector: is missing: no pods are counted, so nothing is spread over ' + constraint.topologyKey"
+        "'.labelSelector: is missing: no pods are counted, so nothing is spread over ' "
+        "+ constraint.topologyKey"
     ),
 )
 

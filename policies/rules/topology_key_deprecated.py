@@ -131,8 +131,8 @@ def _stands_already(workload: Workload, declared: ConstraintEntry, key: str) -> 
 CEL = CelCheck(
     broken=f"constraint.topologyKey in {strings(RENAMED)}",
     message=(
-        f"'.topologyKey: ' + constraint.topologyKey + ' is deprecated since Kubernetes {RENAMED_SINCE}; use ' "
-        f"+ {strings(RENAMED)}[constraint.topologyKey]"
+        f"'.topologyKey: ' + constraint.topologyKey + ' is deprecated since Kubernetes {RENAMED_SINCE}; ' "
+        f"+ 'use ' + {strings(RENAMED)}[constraint.topologyKey]"
     ),
     lacks="terms of pod affinity are not checked",
 )

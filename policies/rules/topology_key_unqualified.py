@@ -137,7 +137,8 @@ def _cel(context: CelContext) -> CelCheck:
         broken=f"constraint.topologyKey in {names}",
         message=(
             "'.topologyKey: Kubernetes sets no node label ' + constraint.topologyKey + ', so ' "
-            f"+ (constraint.whenUnsatisfiable == 'DoNotSchedule' ? '{_PENDING}' : 'the constraint does nothing') "
+            f"+ (constraint.whenUnsatisfiable == 'DoNotSchedule' ? '{_PENDING}' "
+            ": 'the constraint does nothing') "
             f"+ '; use ' + {names}[constraint.topologyKey]"
         ),
         lacks="terms of pod affinity are not checked",

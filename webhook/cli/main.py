@@ -35,7 +35,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "fix": "Fix lint findings in manifests where it is safe.",
     "lint": "Check manifests for invalid, ineffective or unsatisfiable constraints.",
     "plan": "Show what a change of manifests does to where pods go.",
-    "policy": "Check, show and test SpreadPolicy and KubeSchedulerConfiguration documents.",
+    "policy": "Check, show, test and emit SpreadPolicy and KubeSchedulerConfiguration documents.",
     "rebalance": "Show the fewest evictions that bring a workload back within maxSkew.",
     "rule": "Show a rule's documentation.",
     "score": "Show on which nodes a pod fits, and their scores.",

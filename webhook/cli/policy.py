@@ -1,4 +1,4 @@
-"""``evenkeel policy``: check, show, describe and test the documents that Evenkeel is configured with."""
+"""``evenkeel policy``: check, show, describe, test and emit the documents that configure Evenkeel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from policies.manifests.findings import Finding, Severity
 from policies.reports import policy_json as json_report
 from policies.reports import policy_text as text_report
 from policies.scheduler.configuration import SchedulerConfig, load_scheduler_config
-from webhook.cli import policy_samples
+from webhook.cli import policy_emit, policy_samples
 from webhook.cli.completing import complete_builtin, complete_policies
 from webhook.kube.snapshot import SnapshotFile
 from webhook.lint.discovery import SUFFIXES
@@ -32,10 +32,11 @@ CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
 
 @click.group()
 def command() -> None:
-    """Check, show and test SpreadPolicy and KubeSchedulerConfiguration documents."""
+    """Check, show, test and emit SpreadPolicy and KubeSchedulerConfiguration documents."""
 
 
 command.add_command(policy_samples.command)
+command.add_command(policy_emit.command)
 
 
 @command.command(short_help="Check documents for mistakes.")

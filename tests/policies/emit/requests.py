@@ -35,8 +35,7 @@ _REQUIREMENTS = st.fixed_dictionaries(
 _SELECTORS = st.fixed_dictionaries(
     {},
     optional={
-        "matchLabels": st.dictionaries(st.sampled_from(KEYS), st.sampled_from(VALUES), max_size=2)
-        | _LABELS,
+        "matchLabels": st.dictionaries(st.sampled_from(KEYS), st.sampled_from(VALUES), max_size=2) | _LABELS,
         "matchExpressions": st.lists(_REQUIREMENTS, max_size=2),
     },
 )
