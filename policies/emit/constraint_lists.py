@@ -20,7 +20,7 @@ LIMITS: Mapping[str, int] = {
     "matchExpressions": 5,
     "values": 16,
 }
-#: Characters of each text that are read, as many as a label key can have: what comparing costs grows with them.
+#: Characters of each text that are read: as many as a label key can have. What comparing costs grows with it.
 MAX_CHARACTERS = CACHED_LENGTH
 #: The same as text.
 LIMITS_TEXT = (

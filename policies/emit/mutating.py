@@ -159,7 +159,8 @@ def _selects_own_pods() -> str:
         "&& variables.matchExpressions.all(e, "
         f"e.operator == 'In' ? e.key in {labels} && {labels}[e.key] in e.values "
         f": e.operator == 'NotIn' ? !(e.key in {labels}) || !({labels}[e.key] in e.values) "
-        f": e.operator == 'Exists' ? e.key in {labels} : e.operator == 'DoesNotExist' && !(e.key in {labels}))"
+        f": e.operator == 'Exists' ? e.key in {labels} "
+        f": e.operator == 'DoesNotExist' && !(e.key in {labels}))"
     )
 
 

@@ -86,7 +86,7 @@ CEL = CelCheck(
     broken="workload.mistyped.size() > 0",
     message="'.topologySpreadConstraints' + workload.mistyped.join('; .topologySpreadConstraints')",
     over=Over.WORKLOAD,
-    lacks="it reads the constraints alone, and reports an entry with such a value for nothing else",
+    lacks="only constraints are looked at; one with a wrong type, or null, is reported for nothing else",
 )
 
 check = api_check(ApiRule.WRONG_TYPE)

@@ -11,6 +11,7 @@ from typing import Any
 
 import celpy
 from celpy import celtypes
+from celpy.adapter import json_to_cel
 
 from policies.config.scope import NAMESPACE_NAME_LABEL
 from policies.model.labels import LabelSelector
@@ -86,12 +87,11 @@ def _is_of(rule: Mapping[str, Any], request: Mapping[str, Any]) -> bool:
 
 def _activation(request: Mapping[str, Any], variables: Any) -> dict[str, Any]:
     told = {name: request[name] for name in ("operation", "kind", "namespace", "userInfo")}
-    convert = celpy.json_to_cel
     return {
-        "object": convert(request["object"]),
-        "oldObject": convert(request.get("oldObject")),
-        "request": convert(told),
-        "namespaceObject": convert(
+        "object": json_to_cel(request["object"]),
+        "oldObject": json_to_cel(request.get("oldObject")),
+        "request": json_to_cel(told),
+        "namespaceObject": json_to_cel(
             {"metadata": {"name": request["namespace"], **request.get("namespaceMetadata", {})}}
         ),
         "variables": variables,

@@ -30,7 +30,7 @@ _REQUIREMENTS = st.fixed_dictionaries(
         "key": st.sampled_from((*KEYS, "controller-revision-hash", "apps.kubernetes.io/pod-index")),
         "operator": st.sampled_from(("In", "In", "NotIn", "Exists", "DoesNotExist", "Gt", "")),
     },
-    optional={"values": st.lists(st.sampled_from(VALUES), max_size=3) | st.none()},
+    optional={"values": st.lists(st.sampled_from(VALUES), max_size=3)},
 )
 _SELECTORS = st.fixed_dictionaries(
     {},
@@ -39,7 +39,8 @@ _SELECTORS = st.fixed_dictionaries(
         "matchExpressions": st.lists(_REQUIREMENTS, max_size=2),
     },
 )
-#: Entries as people write them, with the mistakes that people make.
+#: Entries as people write them, with the mistakes that people make. No list is null: cel-python iterates over it
+#: though the expression looks first whether it is one.
 CONSTRAINTS = st.fixed_dictionaries(
     {
         "maxSkew": st.sampled_from((1, 1, 1, 2, 0, -1)),
