@@ -13,7 +13,7 @@ from policies.admission.decision import Decision
 from policies.config.context import AdmissionContext
 from policies.config.spread_policy import SpreadPolicy
 from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
-from tests.builders import a_workload, a_pod
+from tests.builders import a_pod, a_workload
 from webhook.admission.respond import Phase, decide
 from webhook.admission.review import Review
 
@@ -39,8 +39,8 @@ _SELECTORS = st.fixed_dictionaries(
         "matchExpressions": st.lists(_REQUIREMENTS, max_size=2),
     },
 )
-#: Entries as people write them, with the mistakes that people make. No list is null: cel-python iterates over it
-#: though the expression looks first whether it is one.
+#: Entries as people write them, with the mistakes that people make. No list is null: cel-python iterates over
+#: it though the expression looks first whether it is one.
 CONSTRAINTS = st.fixed_dictionaries(
     {
         "maxSkew": st.sampled_from((1, 1, 1, 2, 0, -1)),
@@ -77,7 +77,7 @@ OBJECTS = st.builds(
     st.fixed_dictionaries(
         {},
         optional={"replicas": st.sampled_from((0, 1, 2, 5)), "completionMode": st.just("Indexed"),
-                  "completions": st.just(4), "manualSelector": st.just(True)},
+                  "completions": st.just(4), "manualSelector": st.booleans()},
     ),
 )  # fmt: skip
 PODS = st.builds(

@@ -42,8 +42,8 @@ def emitted(version: KubernetesVersion = KNOWN_VERSION, **spec: Any) -> Emitted:
 @cache
 def policy() -> tuple[SpreadPolicy, EmittedPolicy]:
     """Return a policy with defaults for workloads, and what is emitted for it."""
-    spec = {"defaults": {"at": "workloads", "constraints": CONSTRAINTS}}
-    return build(a_policy(**spec)), EmittedPolicy(emitted(**spec).objects[0])
+    defaults = {"at": "workloads", "constraints": CONSTRAINTS}
+    return build(a_policy(defaults=defaults)), EmittedPolicy(emitted(defaults=defaults).objects[0])
 
 
 def injected(request: dict[str, Any]) -> list[dict[str, Any]]:
@@ -61,7 +61,7 @@ def injected(request: dict[str, Any]) -> list[dict[str, Any]]:
 def agree(request: dict[str, Any]) -> None:
     source, _ = policy()
     patch = decided(request, [source], Phase.MUTATE).patch
-    expected = next((entry["value"] for entry in patch if "Constraints" in entry["path"]), [])
+    expected: Any = next((entry["value"] for entry in patch if "Constraints" in entry["path"]), [])
 
     assert expected == injected(request)
 
@@ -153,11 +153,14 @@ def test_patch() -> None:
     expression = spec["mutations"][0]["jsonPatch"]["expression"]
 
     assert "Ignore" == spec["failurePolicy"]
-    assert {"/spec/template/spec/topologySpreadConstraints", INJECTED_ANNOTATION} <= set(expression.split("'"))
+    assert {"/spec/template/spec/topologySpreadConstraints", INJECTED_ANNOTATION} <= set(
+        expression.split("'")
+    )
 
 
 @pytest.mark.parametrize(
-    ("release", "version"), [((1, 32), "v1alpha1"), ((1, 33), "v1alpha1"), ((1, 34), "v1beta1"), ((1, 36), "v1")]
+    ("release", "version"),
+    [((1, 32), "v1alpha1"), ((1, 33), "v1alpha1"), ((1, 34), "v1beta1"), ((1, 36), "v1")],
 )
 def test_releases(release: tuple[int, int], version: str) -> None:
     """The version of the API is that of the release; what must be enabled there is reported."""

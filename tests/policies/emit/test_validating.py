@@ -108,7 +108,7 @@ def test_recorded_reviews(name: str) -> None:
 def test_every_rule_finds_something() -> None:
     """The differential tests could not tell an expression that is never true from a good one."""
     broken = set()
-    source, policies = default()
+    _, policies = default()
     for request in FAILING.values():
         for rules in found_by_cel(request, policies).values():
             broken |= rules
@@ -124,7 +124,8 @@ def _of(entry: object, kind: str = "Deployment", group: str = "apps", **fields: 
 FAILING = {
     "api": _of(
         {
-            "maxSkew": 0, "minDomains": 0, "nodeTaintsPolicy": "honor", "matchLabelKeys": ["app"], "colour": 1,
+            "maxSkew": 0, "minDomains": 0, "nodeTaintsPolicy": "honor", "matchLabelKeys": ["app"],
+            "colour": 1,
             "labelSelector": {"matchLabels": {"app": "web", "-": "x"}},
         }
     ),
