@@ -52,6 +52,7 @@ EXPECTED = {
 NEW_RULE = """\
 \"\"\"A rule that is new.\"\"\"
 
+from policies.cel.check import NEEDS_OBJECTS
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
 from policies.rules.base import AtAdmission, Problem
@@ -59,6 +60,7 @@ from policies.rules.base import AtAdmission, Problem
 SEVERITY = Severity.ERROR
 SEE = "https://example.com"
 AT_ADMISSION = AtAdmission.%s
+CEL = NEEDS_OBJECTS
 
 
 def check(workload, context):

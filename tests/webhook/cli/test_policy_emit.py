@@ -33,7 +33,7 @@ def emit(*arguments: str, stdin: str = POLICY) -> Result:
 @pytest.mark.parametrize("kind", PolicyKind)
 def test_yaml_and_json(kind: PolicyKind) -> None:
     """Both forms hold the same objects, each policy with its binding, and list the same reasons."""
-    text, report = emit("--as", kind, "-"), emit("--as", kind, "-", "-o", "json")
+    text, report = emit("--as", kind.value, "-"), emit("--as", kind.value, "-", "-o", "json")
     objects = list(yaml.safe_load_all(text.stdout))
     told = json.loads(report.stdout)
 
