@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+from policies.model.labels import CACHED_LENGTH
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 
 
@@ -75,6 +76,22 @@ class NoCel:
 #: A check, or how to write it for a release and the settings of a policy.
 Cel: TypeAlias = CelCheck | NoCel | Callable[[CelContext], CelCheck | NoCel]
 
+#: The most that is read of each list. The API server ends an expression that costs too much, and this bounds
+#: what each costs; few people write a quarter of it.
+LIMITS: Mapping[str, int] = {
+    "topologySpreadConstraints": 10,
+    "matchLabelKeys": 5,
+    "matchLabels": 12,
+    "matchExpressions": 5,
+    "values": 16,
+}
+#: Characters of each text that are read: as many as a label key can have. What comparing costs grows with it.
+MAX_CHARACTERS = CACHED_LENGTH
+#: The same as text.
+LIMITS_TEXT = (
+    ", ".join(f"{most} {name}" for name, most in LIMITS.items()) + f", {MAX_CHARACTERS} characters of a text"
+)
+
 NEEDS_NODES = NoCel("needs the nodes and pods of the cluster")
 NEEDS_OBJECTS = NoCel("needs other objects, such as autoscalers, disruption budgets and other workloads")
 NEEDS_SCHEDULER = NoCel("needs the configuration of the scheduler")
@@ -106,6 +123,15 @@ def strings(value: Mapping[str, str]) -> str:
     "{'zone': 'topology.kubernetes.io/zone'}"
     """
     return "{" + ", ".join(f"{literal(key)}: {literal(item)}" for key, item in value.items()) + "}"
+
+
+def record(fields: Mapping[str, str]) -> str:
+    """Return a map of expressions of different types.
+
+    >>> record({"index": "i", "labels": "{}"})
+    "{'index': dyn(i), 'labels': dyn({})}"
+    """
+    return "{" + ", ".join(f"'{name}': dyn({value})" for name, value in fields.items()) + "}"
 
 
 def _text(text: str) -> str:

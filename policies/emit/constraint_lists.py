@@ -5,27 +5,9 @@ A record has every field, with the API's default where it is missing or null, so
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from policies.cel.check import literal
-from policies.model.labels import CACHED_LENGTH
+from policies.cel.check import LIMITS, MAX_CHARACTERS, literal, record
 from policies.model.validation import INT32_MAX
 
-#: The most that is read of each list. The API server ends an expression that costs too much, and this bounds
-#: what each costs; few people write a quarter of it.
-LIMITS: Mapping[str, int] = {
-    "topologySpreadConstraints": 10,
-    "matchLabelKeys": 5,
-    "matchLabels": 12,
-    "matchExpressions": 5,
-    "values": 16,
-}
-#: Characters of each text that are read: as many as a label key can have. What comparing costs grows with it.
-MAX_CHARACTERS = CACHED_LENGTH
-#: The same as text.
-LIMITS_TEXT = (
-    ", ".join(f"{most} {name}" for name, most in LIMITS.items()) + f", {MAX_CHARACTERS} characters of a text"
-)
 _TEXTS = ("topologyKey", "whenUnsatisfiable", "nodeAffinityPolicy", "nodeTaintsPolicy")
 
 
@@ -198,10 +180,6 @@ def _record() -> str:
         "hasSelector": "has(e.labelSelector) && type(e.labelSelector) == map",
         "selector": "s",
         "matchLabels": _value("s", "matchLabels", "{}"),
-        "matchExpressions": f"{_value('s', 'matchExpressions', '[]')}.map(r, {_fields(requirement)})",
+        "matchExpressions": f"{_value('s', 'matchExpressions', '[]')}.map(r, {record(requirement)})",
     }
-    return _fields(fields)
-
-
-def _fields(fields: Mapping[str, str]) -> str:
-    return "{" + ", ".join(f"'{name}': dyn({value})" for name, value in fields.items()) + "}"
+    return record(fields)

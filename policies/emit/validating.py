@@ -11,7 +11,6 @@ from policies.cel.check import CelCheck, CelContext, NoCel, Over, literal
 from policies.config.enforcement import IGNORE_ANNOTATION, NO_SETTINGS, STRICTNESS, enforcement_of
 from policies.config.policy_exception import PolicyException
 from policies.config.spread_policy import AnnotationExemptions, Enforcement, SpreadPolicy
-from policies.emit.constraint_lists import LIMITS_TEXT
 from policies.emit.emitted import LeftOut, with_binding
 from policies.emit.scope import (
     kinds_in_scope,
@@ -23,7 +22,6 @@ from policies.emit.scope import (
 from policies.emit.variables import check_variables, descent, template_variables
 from policies.manifests.errors import UsageError
 from policies.manifests.findings import Severity
-from policies.model.api_rules import ApiRule
 from policies.model.version import KubernetesVersion
 from policies.rules.base import AtAdmission, Rule, all_rules
 from policies.scheduler.profile import DEFAULT_SCHEDULER
@@ -68,7 +66,7 @@ def validating_policies(
         if isinstance(cel, NoCel):
             left_out.append(LeftOut(policy.name, rule.id, cel.reason))
         elif cel.lacks:
-            left_out.append(LeftOut(policy.name, rule.id, _lacks(rule, cel), partly=True))
+            left_out.append(LeftOut(policy.name, rule.id, cel.lacks, partly=True))
         if isinstance(cel, CelCheck):
             checks[rule] = cel
     left_out += _left_out_of_settings(policy, today)
@@ -105,10 +103,6 @@ def _cel(rule: Rule, policy: SpreadPolicy, version: KubernetesVersion) -> CelChe
     settings = policy.rules.get(rule.id, NO_SETTINGS).params
     keys = frozenset(policy.topology.domains)
     return rule.cel(CelContext(version=version, params=rule.params_of(settings), topology_keys=keys))
-
-
-def _lacks(rule: Rule, cel: CelCheck) -> str:
-    return f"at most {LIMITS_TEXT} are checked" if rule.id == ApiRule.TOO_LARGE_TO_CHECK else cel.lacks
 
 
 def _variables(checks: dict[Rule, CelCheck]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from policies.cel.check import literal, strings
+from policies.cel.check import literal, record, strings
 from policies.emit import constraint_lists
 from policies.model.controller_labels import KNOWN_GROUPS, REVISION_HASH
 from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
@@ -69,11 +69,6 @@ def descent(name: str, way: Iterable[str]) -> str:
     """Return the expression for what is at the end of a way of maps below a map."""
     text = f"[{name}]" + "".join(f".map(m, {step('m', member)})" for member in way)
     return f"{text}[0]" if text != f"[{name}]" else name
-
-
-def record(fields: Mapping[str, str]) -> str:
-    """Return the expression for a map of expressions of different types."""
-    return "{" + ", ".join(f"'{name}': dyn({value})" for name, value in fields.items()) + "}"
 
 
 def is_kind(kinds: Iterable[WorkloadKind]) -> str:

@@ -69,7 +69,7 @@ Select the pods by a label of their own instead of by a list of values.
 
 from __future__ import annotations
 
-from policies.cel.check import CelCheck, Over
+from policies.cel.check import LIMITS_TEXT, CelCheck, Over
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.rules.base import api_check
@@ -78,9 +78,9 @@ SEVERITY = Severity.ERROR
 SEE = "https://kubernetes.io/docs/concepts/cluster-administration/admission-webhooks-good-practices/"
 CEL = CelCheck(
     broken="workload.isTooLarge",
-    message="'.topologySpreadConstraints: is larger than what a policy of the API server can check'",
+    message=f"'.topologySpreadConstraints: Too many: a policy of the API server reads at most {LIMITS_TEXT}'",
     over=Over.WORKLOAD,
-    lacks="its limits are lower: evenkeel policy emit writes them into the policy",
+    lacks=f"the limits are lower: at most {LIMITS_TEXT}",
 )
 
 check = api_check(ApiRule.TOO_LARGE_TO_CHECK)

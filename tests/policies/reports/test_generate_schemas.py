@@ -35,7 +35,12 @@ from tests.policies.reports.verdicts import a_placement
 from tests.policies.reports.what_ifs import a_large_loss, a_loss, an_addition
 
 #: Forms whose answers are compared with them in the tests of what writes them.
-ELSEWHERE = {"lint.schema.json", "policy_check.schema.json", "conformance.schema.json"}
+ELSEWHERE = {
+    "lint.schema.json",
+    "policy_check.schema.json",
+    "policy_emit.schema.json",
+    "conformance.schema.json",
+}
 #: Answers of each other form.
 ANSWERS: dict[str, Callable[[], Iterable[bytes]]] = {
     "audit.schema.json": lambda: [audit_json.render(an_audit_run(top=7, left=1))],
