@@ -7,7 +7,7 @@ taken only where there is a map.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from policies.cel.check import literal, record, strings
 from policies.emit import constraint_lists
