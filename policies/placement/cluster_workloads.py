@@ -83,7 +83,8 @@ class ClusterWorkloads:
     unread: tuple[str, ...] = ()
     _texts: dict[_Key, tuple[WorkloadKind, bytes]] = field(default_factory=dict)
     _owners: dict[_Key, _OwnerReference] = field(default_factory=dict)
-    _pending: Counter[_Key] = field(default_factory=Counter)
+    # The owner of each pending pod, by the pod's namespace and name.
+    _pending: dict[tuple[str, str], _Key] = field(default_factory=dict)
 
     def __call__(self, obj: Mapping[str, Any]) -> None:
         """Look at an object of the cluster; what is no workload or pod is passed over."""
@@ -100,7 +101,9 @@ class ClusterWorkloads:
         owner = _owner_reference(metadata, namespace)
         if kind.is_pod:
             if owner is not None and _waits(obj, metadata):
-                self._pending[owner.key] += 1
+                self._pending[namespace, title] = owner.key
+            else:
+                self._pending.pop((namespace, title), None)
         elif kind.replicas is not None or self.every_kind:
             key = _Key(namespace, kind.kind, title)
             if owner is not None and key.kind in _REVISIONS and member(obj, "spec").get("replicas") == 0:
@@ -118,6 +121,20 @@ class ClusterWorkloads:
         self._texts.pop(key, None)
         self._owners.pop(key, None)
 
+    def remove_pod(self, namespace: str, name: str) -> None:
+        """Remove a pod; one that is not pending changes nothing."""
+        self._pending.pop((namespace or DEFAULT_NAMESPACE, name), None)
+
+    def pending_pods(self) -> set[tuple[str, str]]:
+        """Return the namespace and name of each pod that is pending."""
+        return set(self._pending)
+
+    def copy(self) -> ClusterWorkloads:
+        """Return workloads of their own, as they are now."""
+        return replace(
+            self, _texts=dict(self._texts), _owners=dict(self._owners), _pending=dict(self._pending)
+        )
+
     def narrowed(self, namespace: str, selector: LabelSelector | None) -> ClusterWorkloads:
         """Return those of one namespace, or of all if it is empty, that a selector selects; None for all."""
         texts = {key: text for key, text in self._texts.items() if namespace in ("", key.namespace)}
@@ -132,9 +149,7 @@ class ClusterWorkloads:
 
         A ReplicaSet stands for the Deployment that owns it where that is not among the objects.
         """
-        pending: Counter[_Key] = Counter()
-        for key, count in self._pending.items():
-            pending[self._owner(key)] += count
+        pending = Counter(self._owner(key) for key in self._pending.values())
         for key, (kind, text) in sorted(self._texts.items()):
             owner = self._owner(key)
             workload = Workload.read(orjson.loads(zlib.decompress(text)), kind, key.namespace)

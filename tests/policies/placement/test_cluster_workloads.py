@@ -89,3 +89,24 @@ def test_which_are_looked_at() -> None:
     assert [("StatefulSet", "web", 0)] == _found(*objects, namespace="shop", query="team in (a,b)")
     assert [] == _found(*objects, namespace="other")
     assert [] == _found(*objects, query="team!=a")
+
+
+def test_objects_that_change() -> None:
+    """What is replaced or removed is as if it had never been otherwise."""
+    owner = ("apps/v1", "StatefulSet", "web")
+    found = ClusterWorkloads(WorkloadKinds())
+    for obj in (a_workload("StatefulSet"), _pending("web-1", owner), _pending("web-2", owner), CURRENT):
+        found(obj)
+    before = found.copy()
+    found(a_pod(name="web-1", owner=owner, spec={"nodeName": "n1"}))
+    found.remove_pod("shop", "web-2")
+    # A rollout leaves it behind without pods.
+    found(CURRENT | {"spec": CURRENT["spec"] | {"replicas": 0}})
+    changed = [(each.kind, each.pending) for each in found.each() if each]
+    found.remove("StatefulSet", "shop", "web")
+    found.remove("StatefulSet", "shop", "web")
+
+    assert [("Deployment", 0), ("StatefulSet", 2)] == [(e.kind, e.pending) for e in before.each() if e]
+    assert [("StatefulSet", 0)] == changed
+    assert (0, set()) == (len(found), found.pending_pods())
+    assert {("shop", "web-1"), ("shop", "web-2")} == before.pending_pods()
