@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
@@ -23,6 +23,7 @@ from policies.scheduler.headroom import Headroom, headroom
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.profile import Plugin
+from policies.scheduler.releases import Behavior
 from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.result import FilterResult, SchedulingResult, ScoreResult
 
@@ -223,7 +224,7 @@ def _judge(found: WorkloadAudit, prepared: PreparedPod) -> WorkloadAudit:
     """Return the audit of a workload whose next pod is valid."""
     cluster, selector = prepared.cluster, prepared.workload.selector
     result = evaluate(prepared.request, cluster, scored=False)
-    skews = tuple(_skew(each, result) for each in result.results)
+    skews = tuple(constraint_skew(each, prepared.request.behavior) for each in result.results)
     where = None
     if selector is not None and not skews:
         where = _concentration(cluster, found.namespace, selector)
@@ -242,6 +243,18 @@ def _judge(found: WorkloadAudit, prepared: PreparedPod) -> WorkloadAudit:
     )
 
 
+def skew_problems(skews: Iterable[ConstraintSkew]) -> list[SpreadProblem]:
+    """Return what is wrong with constraints of a workload by their skew alone, in their order."""
+    problems = []
+    for position, skew in enumerate(skews):
+        if skew.never_binds:
+            problems.append(SpreadProblem(Risk.NEVER_BINDS, position))
+        elif not skew.within:
+            hard = skew.applied.is_hard
+            problems.append(SpreadProblem(Risk.VIOLATED if hard else Risk.UNEVEN, position))
+    return problems
+
+
 def _problems(
     skews: tuple[ConstraintSkew, ...],
     result: SchedulingResult,
@@ -250,13 +263,7 @@ def _problems(
     where: Concentration | None,
     wanted: int | None,
 ) -> list[SpreadProblem]:
-    problems = []
-    for position, skew in enumerate(skews):
-        if skew.never_binds:
-            problems.append(SpreadProblem(Risk.NEVER_BINDS, position))
-        elif not skew.within:
-            hard = skew.applied.is_hard
-            problems.append(SpreadProblem(Risk.VIOLATED if hard else Risk.UNEVEN, position))
+    problems = skew_problems(skews)
     if where is not None:
         problems.append(SpreadProblem(Risk.ONE_DOMAIN))
     # A workload that keeps no pods makes no next one.
@@ -277,7 +284,13 @@ def _refused_by_spread(result: SchedulingResult) -> bool:
     return bool((spread & ~others).any())
 
 
-def _skew(result: FilterResult | ScoreResult, whole: SchedulingResult) -> ConstraintSkew:
+def constraint_skew(result: FilterResult | ScoreResult, behavior: Behavior) -> ConstraintSkew:
+    """Return how the pods that a constraint counts are spread.
+
+    Args:
+        result: What was counted.
+        behavior: What the release does.
+    """
     domains = result.domains
     existing = np.flatnonzero(domains.exists)
     matching = domains.matching[existing]
@@ -289,7 +302,7 @@ def _skew(result: FilterResult | ScoreResult, whole: SchedulingResult) -> Constr
         minimum=result.minimum if isinstance(result, FilterResult) and len(existing) else lowest,
         most=0 if fullest is None else int(domains.matching[fullest]),
         fullest="" if fullest is None else domains.values[fullest],
-        counts=not result.applied.counts_nothing(whole.request.behavior),
+        counts=not result.applied.counts_nothing(behavior),
     )
 
 

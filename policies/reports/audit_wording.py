@@ -58,7 +58,7 @@ def why(problem: SpreadProblem, found: WorkloadAudit) -> str:
     skew = None if problem.constraint is None else found.constraints[problem.constraint]
     match problem.risk:
         case Risk.VIOLATED | Risk.UNEVEN if skew is not None:
-            return f"{_named(skew)}: {_counts(skew)}"
+            return skew_text(skew)
         case Risk.NEVER_BINDS if skew is not None:
             return f"{_named(skew)}: {_why_inert(skew)}"
         case Risk.PENDING:
@@ -89,6 +89,11 @@ def room(found: WorkloadAudit) -> str:
 def is_bound(found: WorkloadAudit) -> bool:
     """Return whether the room for more replicas is an upper bound only."""
     return bool(found.unmodeled) or sum(skew.applied.is_hard for skew in found.constraints) > 1
+
+
+def skew_text(skew: ConstraintSkew) -> str:
+    """Return a constraint with how its pods are spread, in one line."""
+    return f"{_named(skew)}: {_counts(skew)}"
 
 
 def _named(skew: ConstraintSkew) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from policies.scheduler.fit_error import condition_of, fit_error
@@ -10,8 +12,9 @@ from policies.scheduler.node_sampling import NodeSampler
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.plugin_registry import SPREAD, filter_nodes, score_nodes
 from policies.scheduler.plugins.podtopologyspread.filtering import SpreadRejections
+from policies.scheduler.plugins.podtopologyspread.scoring import count_soft
 from policies.scheduler.request import SchedulingRequest
-from policies.scheduler.result import PhaseStatus, SchedulingResult
+from policies.scheduler.result import FilterResult, PhaseStatus, SchedulingResult, ScoreResult
 
 
 def evaluate(
@@ -34,6 +37,27 @@ def evaluate(
         return _evaluate(request, index, sampler, scored=scored)
 
 
+def count_spread(request: SchedulingRequest, index: ClusterIndex) -> tuple[FilterResult | ScoreResult, ...]:
+    """Return what each constraint counts now, as ``evaluate`` has it; no other plugin runs.
+
+    Args:
+        request: The pod, and the constraints in force.
+        index: The cluster.
+    """
+    with index.reading():
+        view = NodeView(index, request.pod)
+        checks = SPREAD.filter(view, request).checks
+        counts = count_soft(view, request, np.ones(len(view.names), np.bool_))
+    return _in_order(request, checks, counts)
+
+
+def _in_order(
+    request: SchedulingRequest, checks: Iterable[FilterResult], counts: Iterable[ScoreResult]
+) -> tuple[FilterResult | ScoreResult, ...]:
+    hard, soft = iter(checks), iter(counts)
+    return tuple(next(hard) if applied.is_hard else next(soft) for applied in request.constraints)
+
+
 def _evaluate(
     request: SchedulingRequest, index: ClusterIndex, sampler: NodeSampler | None, *, scored: bool
 ) -> SchedulingResult:
@@ -49,13 +73,12 @@ def _evaluate(
     scoring = bool(scores.counts and view.names and not request.pinned)
     spread = scores.nodes if scoring else None
     checks = (check for each in rejections if isinstance(each, SpreadRejections) for check in each.checks)
-    counts = iter(scores.counts)
     is_any = bool(feasible.any())
     message = "" if is_any else fit_error(request, view, rejections)
     return SchedulingResult(
         request=request,
         names=tuple(view.names),
-        results=tuple(next(checks) if applied.is_hard else next(counts) for applied in request.constraints),
+        results=_in_order(request, checks, scores.counts),
         rejections=rejections,
         feasible=feasible,
         pre_filter=PhaseStatus.SUCCESS if any(a.is_hard for a in request.constraints) else PhaseStatus.SKIP,

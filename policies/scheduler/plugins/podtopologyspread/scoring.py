@@ -45,11 +45,8 @@ def score_nodes(view: NodeView, request: SchedulingRequest, feasible: NDArray[np
         request: The pod, and its constraints.
         feasible: The nodes that pass every filter, shape ``(n,)``.
     """
-    constraints = (applied.constraint for applied in request.constraints)
-    keys = required_keys(constraints if request.requires_all_keys else (), WhenUnsatisfiable.SCHEDULE_ANYWAY)
-    scored = feasible & view.with_labels(keys)
-    soft = (applied for applied in request.constraints if not applied.is_hard)
-    counts = tuple(_count(applied, view, request, keys=keys, scored=scored) for applied in soft)
+    scored = feasible & view.with_labels(_keys(request))
+    counts = count_soft(view, request, scored)
     total = np.zeros(len(view.slots))
     for result in counts:
         total += np.where(
@@ -59,6 +56,27 @@ def score_nodes(view: NodeView, request: SchedulingRequest, feasible: NDArray[np
         )
     raw = np.where(scored, round_half_away(total), 0)
     return SpreadScores(NodeScores(raw, normalize(raw, scored)), counts)
+
+
+def count_soft(
+    view: NodeView, request: SchedulingRequest, scored: NDArray[np.bool_]
+) -> tuple[ScoreResult, ...]:
+    """Return what each soft constraint is made of, in their order.
+
+    Args:
+        view: The nodes.
+        request: The pod, and its constraints.
+        scored: The nodes that are scored, on which the weights depend but no count; shape ``(n,)``.
+    """
+    keys = _keys(request)
+    soft = (applied for applied in request.constraints if not applied.is_hard)
+    return tuple(_count(applied, view, request, keys=keys, scored=scored) for applied in soft)
+
+
+def _keys(request: SchedulingRequest) -> frozenset[str]:
+    """Return the labels without which a node is not scored."""
+    constraints = (applied.constraint for applied in request.constraints)
+    return required_keys(constraints if request.requires_all_keys else (), WhenUnsatisfiable.SCHEDULE_ANYWAY)
 
 
 def _count(
