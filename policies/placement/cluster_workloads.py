@@ -113,6 +113,8 @@ class ClusterWorkloads:
             # The owner first: who reads in between knows the object by its owner.
             if owner is not None:
                 self._owners[key] = owner
+            else:
+                self._owners.pop(key, None)
             self._texts[key] = kind, zlib.compress(orjson.dumps(obj), _LEVEL)
 
     def remove(self, kind: str, namespace: str, name: str) -> None:

@@ -29,6 +29,8 @@ from policies.scheduler.releases import OLDEST_VERSION
 TIMEOUT_S = 30.0
 #: Content type of a JSON patch.
 JSON_PATCH = "application/json-patch+json"
+#: Content type of a merge patch.
+MERGE_PATCH = "application/merge-patch+json"
 #: Characters of an answer that is no Status which are repeated.
 _TOLD_LENGTH = 200
 

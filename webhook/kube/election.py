@@ -27,6 +27,9 @@ _LEASE_S, _RENEW_S, _RETRY_S = 15, 10, 2
 _LEASE_TIMEOUT_S: Final = 5.0
 #: How often releasing a Lease is tried that changes meanwhile; its holder alone writes it.
 _RELEASE_ATTEMPTS: Final = 3
+#: Stands for election until the returned function is called: the first argument is called when this process
+#: begins to lead, the second when it ends.
+Elect = Callable[[Callable[[], None], Callable[[], None]], Callable[[], None]]
 
 
 def lead(

@@ -12,7 +12,7 @@ from policies.scheduler.index import ClusterIndex
 from webhook.kube.api_server import ApiServer
 from webhook.kube.backoff import Backoff
 from webhook.kube.kind_record import KindStatus
-from webhook.kube.list import WATCHED_RESOURCES
+from webhook.kube.list import WATCHED_RESOURCES, WITH_PENDING_PODS
 from webhook.kube.reflector import WATCH_S, Reflector
 from webhook.kube.workload_store import WorkloadStore
 
@@ -29,6 +29,7 @@ class ClusterCache:
 
     Attributes:
         index: The cluster as far as it is known.
+        store: The index with the workloads; None where they are not followed.
     """
 
     def __init__(
@@ -44,18 +45,23 @@ class ClusterCache:
 
         Args:
             api: The API server; any number of caches may share one.
-            workloads: What is to hold the workloads; None to follow none.
+            workloads: What is to hold the workloads, with their pending pods unless it says so; None to
+                follow none.
             clock: Seconds that never go back.
             backoff: Makes the pauses between the attempts of one kind.
             max_age_s: The age that counts as old; a cluster where nothing happens does not come near it.
         """
         self.index = ClusterIndex()
-        store = self.index if workloads is None else WorkloadStore(self.index, workloads)
+        self.store = None if workloads is None else WorkloadStore(self.index, workloads)
+        bound_only = workloads is None or workloads.bound_only
+        resources = WATCHED_RESOURCES if bound_only else WITH_PENDING_PODS
         self._clock = clock
         watch_s = min(WATCH_S, max_age_s * _WATCHED_SHARE)
         self._reflectors = [
-            Reflector(api, resource, store, clock=clock, backoff=backoff(), watch_s=watch_s)
-            for resource in WATCHED_RESOURCES
+            Reflector(
+                api, resource, self.store or self.index, clock=clock, backoff=backoff(), watch_s=watch_s
+            )
+            for resource in resources
         ]
         self._threads = [
             threading.Thread(target=reflector.run, name=f"watch-{reflector.kind}", daemon=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -54,6 +54,8 @@ class ListedResource:
         return {"fieldSelector": self.field_selector} if self.field_selector else {}
 
 
+#: Selects the pods that have not finished.
+_UNFINISHED: Final = "status.phase!=Succeeded,status.phase!=Failed"
 #: What a cluster is made of, small kinds first. Of the pods, those that take room on a node: kube-scheduler
 #: does not count the others, and a watch shows when one becomes such a pod, or ceases to be.
 WATCHED_RESOURCES: Final = (
@@ -63,9 +65,12 @@ WATCHED_RESOURCES: Final = (
     ListedResource("v1", "ReplicationController", "/api/v1/replicationcontrollers"),
     ListedResource("apps/v1", "StatefulSet", "/apis/apps/v1/statefulsets"),
     ListedResource("apps/v1", "ReplicaSet", "/apis/apps/v1/replicasets"),
-    ListedResource(
-        "v1", "Pod", "/api/v1/pods", "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
-    ),
+    ListedResource("v1", "Pod", "/api/v1/pods", f"spec.nodeName!=,{_UNFINISHED}"),
+)
+#: The same, and the pods that wait for a node.
+WITH_PENDING_PODS: Final = tuple(
+    replace(resource, field_selector=resource.field_selector and _UNFINISHED)
+    for resource in WATCHED_RESOURCES
 )
 #: What a rule of the linter looks at in a cluster.
 NODES: Final = tuple(resource for resource in WATCHED_RESOURCES if resource.kind == "Node")
@@ -200,7 +205,7 @@ def read_objects(api: ApiServer, resources: tuple[ListedResource, ...]) -> Itera
             raise ApiError(error.status, f"{error}; {text}", reason=error.reason) from error
 
 
-def identity(obj: dict[str, Any]) -> tuple[str, str]:
+def identity(obj: Mapping[str, Any]) -> tuple[str, str]:
     """Return the namespace and the name of an object, empty where they are no text."""
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):

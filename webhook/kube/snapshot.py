@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
@@ -175,7 +175,7 @@ def written_list(objects: Iterator[dict[str, Any]]) -> Iterator[bytes]:
     yield b"\n]}\n"
 
 
-def without_secrets(obj: dict[str, Any]) -> dict[str, Any]:
+def without_secrets(obj: Mapping[str, Any]) -> dict[str, Any]:
     """Return an object without what only its managers need, and what its containers are started with."""
     kept: dict[str, Any] = {name: obj[name] for name in ("apiVersion", "kind") if name in obj}
     kept |= {**obj, "metadata": _metadata(obj.get("metadata"))}

@@ -2,56 +2,90 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Any, Final
 
 from policies.manifests.fields import FieldError, member
 from policies.model.snapshot import SELECTING_OWNERS, kind_of
+from policies.model.workload_kinds import WorkloadKinds
 from policies.placement.cluster_workloads import ClusterWorkloads
-from policies.scheduler.index import ClusterIndex
+from policies.scheduler.index import POD, ClusterIndex
+from webhook.kube.list import identity
 from webhook.kube.snapshot import without_secrets
 
 #: What an audit of a followed cluster does not see, in the words of its answer.
-NOT_FOLLOWED: Final = (
-    "Custom resources that make pods without ReplicaSets, such as CloneSets, are not watched and not audited",
-    "Pending pods are not watched: their number is what controllers report, less the pods that have a node",
+_OTHER_KINDS: Final = (
+    "Custom resources that make pods without ReplicaSets, such as CloneSets, are not watched and not audited"
 )
+_PENDING_PODS: Final = (
+    "Pending pods are not watched: their number is what controllers report, less the pods that have a node"
+)
+
+
+def followed_workloads(kinds: WorkloadKinds, *, pending_pods: bool) -> ClusterWorkloads:
+    """Return what is to hold the workloads of a followed cluster.
+
+    Args:
+        kinds: The kinds that make pods.
+        pending_pods: Whether pods without a node are followed, too.
+    """
+    if pending_pods:
+        return ClusterWorkloads(kinds, unread=(_OTHER_KINDS,))
+    return ClusterWorkloads(kinds, bound_only=True, unread=(_OTHER_KINDS, _PENDING_PODS))
 
 
 class WorkloadStore:
     """An index, and the workloads of its cluster: of each what its pods are made of, and nothing secret.
 
-    There is no lock: whoever reads the workloads does so in a child process, whose copy no thread changes.
+    A child process reads the workloads without a lock, for no thread changes its copy.
     """
 
     def __init__(self, index: ClusterIndex, workloads: ClusterWorkloads) -> None:
         self._index = index
         self._workloads = workloads
+        self._lock = threading.Lock()
 
     def apply(self, obj: Mapping[str, Any]) -> list[FieldError]:
         """Add an object or replace it; return why it is left out."""
-        errors = self._index.apply(obj)
-        if kind_of(obj) in SELECTING_OWNERS:
-            if errors:
-                metadata = member(obj, "metadata")
-                self._workloads.remove(
-                    obj["kind"], str(metadata.get("namespace") or ""), str(metadata.get("name"))
-                )
-            else:
-                status = {"replicas": member(obj, "status").get("replicas")}
-                self._workloads({**without_secrets(dict(obj)), "status": status})
+        errors, kind = self._index.apply(obj), kind_of(obj)
+        if kind == POD and not self._workloads.bound_only:
+            with self._lock:
+                self._workloads(obj)
+        elif kind in SELECTING_OWNERS and errors:
+            self._forget(kind[1], *identity(obj))
+        elif kind in SELECTING_OWNERS:
+            kept = {**without_secrets(obj), "status": {"replicas": member(obj, "status").get("replicas")}}
+            with self._lock:
+                self._workloads(kept)
         return errors
 
     def remove(self, api_version: str, kind: str, namespace: str, name: str) -> None:
         """Remove an object; one that is not there is passed over."""
         self._index.remove(api_version, kind, namespace, name)
-        if (api_version, kind) in SELECTING_OWNERS:
-            self._workloads.remove(kind, namespace, name)
+        if (api_version, kind) == POD or (api_version, kind) in SELECTING_OWNERS:
+            self._forget(kind, namespace, name)
 
     def names(self, kind: tuple[str, str]) -> set[tuple[str, str]]:
-        """Return the namespace and name of each object of a kind."""
-        return self._index.names(kind)
+        """Return the namespace and name of each object of a kind; of pods, also of those that are pending."""
+        names = self._index.names(kind)
+        if kind == POD:
+            with self._lock:
+                names |= self._workloads.pending_pods()
+        return names
 
     def count(self, kind: tuple[str, str]) -> int:
         """Return how many objects of a kind there are."""
         return self._index.count(kind)
+
+    def workloads(self) -> ClusterWorkloads:
+        """Return the workloads as they are now; events go on meanwhile."""
+        with self._lock:
+            return self._workloads.copy()
+
+    def _forget(self, kind: str, namespace: str, name: str) -> None:
+        with self._lock:
+            if kind == POD[1]:
+                self._workloads.remove_pod(namespace, name)
+            else:
+                self._workloads.remove(kind, namespace, name)

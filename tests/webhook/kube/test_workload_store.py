@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from policies.model.workload_kinds import WorkloadKinds
 from policies.placement.cluster_workloads import ClusterWorkloads
-from policies.scheduler.index import ClusterIndex
+from policies.scheduler.index import POD, ClusterIndex
 from tests.builders import a_pod, a_replica_set, a_workload
 from tests.webhook.kube.api_server import FakeApiServer, eventually, serving
 from tests.webhook.kube.test_informer import a_cluster
-from webhook.kube.workload_store import WorkloadStore
+from webhook.kube.informer import ClusterCache
+from webhook.kube.list import WITH_PENDING_PODS
+from webhook.kube.workload_store import WorkloadStore, followed_workloads
 
 DEPLOYMENT = a_workload(
     "Deployment", spec={"containers": [{"name": "c", "env": [{"name": "K", "value": "secret"}]}]}
@@ -71,3 +76,97 @@ def test_followed(tmp_path: Path) -> None:
         server.delete(a_workload("StatefulSet", name="listed"))
         eventually(lambda: [] == _names(workloads))
         cluster.stop()
+
+
+OWNER = ("apps/v1", "StatefulSet", "web")
+PENDING = a_pod(name="web-0", owner=OWNER) | {"status": {"phase": "Pending"}}
+BOUND = a_pod(name="web-1", owner=OWNER, spec={"nodeName": "n1"})
+WORKLOAD = a_workload("StatefulSet")
+
+
+@pytest.fixture
+def server() -> Iterator[FakeApiServer]:
+    with serving(FakeApiServer()) as state:
+        yield state
+
+
+@pytest.fixture
+def cluster(server: FakeApiServer, tmp_path: Path) -> Iterator[ClusterCache]:
+    cluster = a_cluster(
+        tmp_path, server.url, workloads=followed_workloads(WorkloadKinds(), pending_pods=True)
+    )
+    yield cluster
+    cluster.stop()
+
+
+def _pending(store: WorkloadStore | None) -> dict[str, int]:
+    assert store is not None
+    return {each.name: each.pending for each in store.workloads().each() if each}
+
+
+def test_pending_pods_are_watched(server: FakeApiServer, cluster: ClusterCache) -> None:
+    """They come and go, and the index has those with a node alone."""
+    for obj in (WORKLOAD, PENDING, BOUND):
+        server.put(obj)
+    cluster.start()
+    eventually(lambda: cluster.synced)
+    before = _pending(cluster.store), cluster.index.pod_count
+    server.put(PENDING | {"spec": {"nodeName": "n1", "containers": []}})
+    eventually(lambda: cluster.index.pod_count == 2)
+    server.delete(WORKLOAD)
+    eventually(lambda: _pending(cluster.store) == {})
+
+    assert ({"web": 1}, 1) == before
+    (asked, *_) = server.requests(watch=True)
+    assert "status.phase!=Succeeded,status.phase!=Failed" == asked.query["fieldSelector"]
+
+
+def test_what_a_list_no_longer_has_is_gone(server: FakeApiServer, cluster: ClusterCache) -> None:
+    """Pods that went while nothing was watched count no longer, bound or pending."""
+    for obj in (WORKLOAD, PENDING, BOUND):
+        server.put(obj)
+    cluster.start()
+    eventually(lambda: cluster.synced)
+    with server.changed:
+        for name in ("web-0", "web-1"):
+            del server.objects["Pod", "shop", name]
+    server.compact()
+    server.drop()
+    eventually(lambda: _pending(cluster.store) == {"web": 0})
+
+    eventually(lambda: cluster.index.pod_count == 0)
+
+
+def test_no_secret_is_kept() -> None:
+    """Of a template only what places pods is kept, as in a snapshot."""
+    store = WorkloadStore(ClusterIndex(), ClusterWorkloads(WorkloadKinds()))
+    container = {"name": "c", "image": "i", "env": [{"name": "PASSWORD", "value": "s3cret"}]}
+    errors = store.apply(a_workload("StatefulSet", spec={"containers": [container]}))
+    (found,) = store.workloads().each()
+
+    assert not errors
+    assert found is not None
+    assert "s3cret" not in str(found.workload.obj)
+
+
+def test_pending_pods_are_names_of_the_store() -> None:
+    """A reflector removes what a list lacks of these."""
+    store = WorkloadStore(ClusterIndex(), ClusterWorkloads(WorkloadKinds()))
+    for pod in (PENDING, BOUND):
+        store.apply(pod)
+
+    assert ({("shop", "web-0"), ("shop", "web-1")}, 1) == (store.names(POD), store.count(POD))
+
+
+def test_only_pods_are_selected_otherwise() -> None:
+    """All else is followed as without workloads."""
+    assert {"Pod"} == {resource.kind for resource in WITH_PENDING_PODS if resource.field_selector}
+
+
+@pytest.mark.parametrize("pending_pods", [True, False])
+def test_what_an_audit_says_of_pending_pods(*, pending_pods: bool) -> None:
+    """Where they are not followed, their number is what controllers report, and an audit says so."""
+    workloads = followed_workloads(WorkloadKinds(), pending_pods=pending_pods)
+
+    assert pending_pods == (not workloads.bound_only)
+    assert pending_pods == (not any("Pending pods" in line for line in workloads.unread))
