@@ -16,7 +16,6 @@ from typing import Any, Final
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
-from prometheus_client.multiprocess import mark_process_dead
 
 from webhook.gunicorn.protocol import AtOnce
 from webhook.gunicorn.worker import END_SIGNALS, Worker
@@ -111,6 +110,7 @@ class Served:
         begin_work: Called once in each worker before it serves.
         prepared: Whether what ``begin_work`` began has come so far that a worker may serve.
         end_work: Called once in each worker after it has served.
+        forget_worker: Called with the process id of each worker that has ended.
     """
 
     asgi: Callable[..., Any]
@@ -124,6 +124,7 @@ class Served:
     begin_work: Callable[[], None] = _nothing
     prepared: Callable[[], bool] = field(default=lambda: True)
     end_work: Callable[[], None] = _nothing
+    forget_worker: Callable[[int], None] = field(default=lambda _process: None)
 
 
 class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
@@ -196,8 +197,7 @@ class Application(BaseApplication):  # type: ignore[misc]  # gunicorn has no typ
             served.end_work()
 
         def child_exit(_arbiter: Arbiter, worker: Worker) -> None:
-            if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
-                mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
+            served.forget_worker(worker.pid)
 
         return {
             "when_ready": when_ready,

@@ -4,7 +4,8 @@ In a server every worker writes its values to memory-mapped files below ``PROMET
 whichever worker is asked adds them all up. prometheus-client decides by that variable when it is first
 imported, so this module must be imported after it was set. Without it, values are the process' own.
 
-Label values are bounded: phases, verdicts and rule ids only, never a name or kind that a client sent.
+Label values are bounded: phases, verdicts and rule ids only, never a name or kind that a client sent. Only
+``skew_metrics``, which a setting turns on, has names of workloads, up to a limit.
 """
 
 from __future__ import annotations
@@ -12,17 +13,20 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client import values as client_values
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.metrics_core import Metric
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.values import MultiProcessValue
 
 from policies.admission.decision import AdmissionVerdict
 from webhook.telemetry.cluster_metrics import ClusterMetrics, KeptCertificates
 from webhook.telemetry.metric_files import MetricFile
+from webhook.telemetry.skew_series import SkewSeries
 
 if TYPE_CHECKING:
     from webhook.admission.respond import Reply
@@ -31,6 +35,8 @@ if TYPE_CHECKING:
 #: The media type of ``render()``.
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
+#: The variable with the folder of the workers' files.
+_SHARED_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 #: The two webhooks.
 _PHASES: Final = ("mutate", "validate")
 #: Upper bounds in seconds. A review takes some 60 µs; the cluster's patience ends at 1 to 30 s.
@@ -53,7 +59,7 @@ class _ProcessId:
         return self._value
 
 
-if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+if _SHARED_FOLDER in os.environ:
     client_values.MmapedDict = MetricFile  # type: ignore[attr-defined]
     client_values.ValueClass = MultiProcessValue(_ProcessId())  # type: ignore[no-untyped-call]
 
@@ -85,6 +91,8 @@ class Telemetry:
         self._taking_over = threading.Lock()
         self._cluster: ClusterMetrics | None = None
         self._kept: KeptCertificates | None = None
+        shared = os.environ.get(_SHARED_FOLDER)
+        self._skew = SkewSeries(Path(shared) if shared else None)
         self._set_up_process_metrics(version)
 
     def _set_up_rare_counters(self) -> None:
@@ -261,6 +269,24 @@ class Telemetry:
             self._kept.update(authority_expires_at, current=current, leading=leading)
             self._kept.observe(skew_s=skew_s, registered=registered)
 
+    def skew_exported(self, families: list[Metric]) -> None:
+        """Export how workloads are spread, in place of what this process exported before.
+
+        Raises:
+            OSError: There is no space for it.
+        """
+        self._skew.publish(families)
+
+    def skew_withdrawn(self) -> None:
+        """Export no more how workloads are spread."""
+        self._skew.withdraw()
+
+    def forget_process(self, process: int) -> None:
+        """Drop what an ended worker said of itself alone."""
+        if _SHARED_FOLDER in os.environ:
+            mark_process_dead(process)  # type: ignore[no-untyped-call]
+            self._skew.withdraw(process)
+
     def certificate_loaded(self, begins_at: float, expires_at: float) -> None:
         """Note that a certificate is served which is valid between two POSIX times, in seconds."""
         self._certificate_begin.set(begins_at)
@@ -273,7 +299,7 @@ class Telemetry:
     def render(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
         registry = self._registry
-        if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        if _SHARED_FOLDER in os.environ:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return generate_latest(registry)
+        return generate_latest(registry) + self._skew.text()

@@ -1,0 +1,40 @@
+"""Workloads with a skew, as tests write them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from policies.model.constraint import Constraint
+from policies.placement.audit import ConstraintSkew, Risk, SpreadProblem, skew_problems
+from policies.placement.skew import WorkloadSkew
+from policies.scheduler.request import AppliedConstraint, ConstraintOrigin
+from tests.builders import a_constraint
+
+
+def a_skew(skew: int = 0, **fields: Any) -> ConstraintSkew:
+    """Return a constraint over three zones, of which the fullest has so many pods and another none."""
+    constraint = Constraint.parse(a_constraint(**fields))
+    applied = AppliedConstraint(
+        constraint=constraint, origin=ConstraintOrigin.POD, selector=constraint.selector, self_match=1
+    )
+    return ConstraintSkew(applied=applied, domains=3, minimum=0, most=skew, fullest="a", counts=True)
+
+
+def a_workload_skew(
+    *constraints: ConstraintSkew, name: str = "web", pending: int = 0, **fields: Any
+) -> WorkloadSkew:
+    """Return a Deployment of the namespace shop."""
+    problems = skew_problems(constraints)
+    if pending:
+        problems.append(SpreadProblem(Risk.PENDING))
+    found = {
+        "api_version": "apps/v1",
+        "kind": "Deployment",
+        "namespace": "shop",
+        "name": name,
+        "uid": f"uid-{name}",
+        "message": "0/3 nodes are available." if pending else "",
+    }
+    return WorkloadSkew(
+        **(found | fields), pending=pending, problems=tuple(problems), constraints=constraints
+    )

@@ -1,0 +1,158 @@
+"""The gauges of how workloads are spread: some for each constraint, the worst first, up to a limit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+
+from policies.manifests.sanitize import one_line
+from policies.placement.audit import ConstraintSkew, Risk
+from policies.placement.skew import WorkloadSkew
+
+#: Characters of a label value: the longest name in Kubernetes, a topology key with its prefix.
+_LONGEST_VALUE: Final = 317
+_WORKLOAD: Final = ("namespace", "kind", "workload")
+_CONSTRAINT: Final = (*_WORKLOAD, "topology_key", "when_unsatisfiable")
+#: The risks that the skew shows, and that of pending pods.
+_RISKS: Final = (Risk.VIOLATED, Risk.PENDING, Risk.UNEVEN, Risk.NEVER_BINDS, Risk.INVALID)
+
+
+class SkewReport(NamedTuple):
+    """How the workloads of a cluster are spread.
+
+    Attributes:
+        measured_at: When the first of them was measured, as seconds since 1970.
+        seconds: How long it took to measure them all.
+        workloads: The workloads.
+        problems: Of each workload that could not be measured, why.
+    """
+
+    measured_at: float
+    seconds: float
+    workloads: tuple[WorkloadSkew, ...]
+    problems: tuple[str, ...] = ()
+
+
+class _Entry(NamedTuple):
+    """A constraint of a workload by its labels."""
+
+    labels: tuple[str, ...]
+    skew: ConstraintSkew
+    pending: int
+
+    @property
+    def order(self) -> tuple[bool, bool, int, tuple[str, ...]]:
+        """Sorts by urgency: violated, pods pending, how far the skew is above maxSkew, then by name."""
+        excess = self.skew.skew - self.skew.applied.constraint.max_skew
+        return not (self.skew.applied.is_hard and excess > 0), not self.pending, -excess, self.labels
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedSkew:
+    """What is exported of a report.
+
+    Attributes:
+        entries: The constraints, the worst first; no two have the same labels.
+        left_out: How many constraints are not exported.
+    """
+
+    entries: tuple[_Entry, ...]
+    left_out: int
+
+    @classmethod
+    def of(cls, workloads: Iterable[WorkloadSkew], limit: int) -> ExportedSkew:
+        """Choose the constraints to export, at most ``limit``.
+
+        Of two with the same labels, as the ReplicaSets of a Deployment have during a rollout, the worse one
+        is exported.
+        """
+        ranked = sorted(
+            (entry for each in workloads for entry in _entries(each)), key=lambda each: each.order
+        )
+        chosen: dict[tuple[str, ...], _Entry] = {}
+        for entry in ranked:
+            chosen.setdefault(entry.labels, entry)
+        return cls(tuple(chosen.values())[:limit], max(0, len(chosen) - limit))
+
+
+def _entries(found: WorkloadSkew) -> Iterator[_Entry]:
+    for skew in found.constraints:
+        constraint = skew.applied.constraint
+        named = (found.namespace, found.kind, found.name, constraint.topology_key)
+        labels = tuple(one_line(value, _LONGEST_VALUE) for value in named)
+        yield _Entry((*labels, constraint.when_unsatisfiable.value), skew, found.pending)
+
+
+def skew_families(report: SkewReport, exported: ExportedSkew) -> list[Metric]:
+    """Return the gauges of a report, of which so much is exported."""
+    return [*_constraint_gauges(exported), _pending_gauge(exported), *_summary(report, exported)]
+
+
+def _constraint_gauges(exported: ExportedSkew) -> list[Metric]:
+    skew = GaugeMetricFamily(
+        "evenkeel_workload_skew",
+        "Matching pods of the fullest domain above the global minimum, for a constraint in force.",
+        labels=_CONSTRAINT,
+    )
+    max_skew = GaugeMetricFamily(
+        "evenkeel_workload_max_skew", "maxSkew of the constraint.", labels=_CONSTRAINT
+    )
+    domains = GaugeMetricFamily(
+        "evenkeel_workload_domains", "Domains of the nodes that the constraint counts.", labels=_CONSTRAINT
+    )
+    for labels, found, _ in exported.entries:
+        skew.add_metric(labels, found.skew)
+        max_skew.add_metric(labels, found.applied.constraint.max_skew)
+        domains.add_metric(labels, found.domains)
+    return [skew, max_skew, domains]
+
+
+def _pending_gauge(exported: ExportedSkew) -> Metric:
+    gauge = GaugeMetricFamily(
+        "evenkeel_workload_pods_pending_on_spread",
+        "Pending pods of a workload that some node rejects for topology spread alone.",
+        labels=_WORKLOAD,
+    )
+    pending: dict[tuple[str, ...], int] = {}
+    for labels, _, count in exported.entries:
+        workload = labels[: len(_WORKLOAD)]
+        pending[workload] = max(count, pending.get(workload, 0))
+    for labels, count in pending.items():
+        gauge.add_metric(labels, count)
+    return gauge
+
+
+def _summary(report: SkewReport, exported: ExportedSkew) -> Iterator[Metric]:
+    counts = Counter(
+        risk for each in report.workloads for risk in {problem.risk for problem in each.problems}
+    )
+    risks = GaugeMetricFamily(
+        "evenkeel_workloads_at_risk",
+        "Workloads by what is wrong with their spread, as evenkeel audit names it; also of those left out.",
+        labels=["risk"],
+    )
+    for risk in _RISKS:
+        risks.add_metric([risk], counts[risk])
+    yield risks
+    for name, text, value in (
+        ("workloads_measured", "Workloads whose skew was measured.", len(report.workloads)),
+        (
+            "workloads_not_measured",
+            "Workloads whose skew was not measured: too large, or an internal error.",
+            len(report.problems),
+        ),
+        ("constraints_exported", "Constraints whose skew is exported.", len(exported.entries)),
+        ("constraints_left_out", "Constraints beyond --skew-metrics, not exported.", exported.left_out),
+        (
+            "timestamp_seconds",
+            "When the oldest of the exported skews was measured, as seconds since 1970.",
+            report.measured_at,
+        ),
+        ("sweep_duration_seconds", "Time to measure all workloads once, on a budget.", report.seconds),
+    ):
+        yield GaugeMetricFamily(f"evenkeel_skew_{name}", text, value=value)
