@@ -1,0 +1,207 @@
+"""Skew is measured while this process leads, and what is exported is what an audit says."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
+from prometheus_client.parser import text_string_to_metric_families
+
+from policies.config.context import AdmissionContext
+from policies.model.workload_kinds import WorkloadKinds
+from policies.placement.audit import Risk, audit
+from policies.placement.cluster_workloads import ClusterWorkloads
+from policies.scheduler.index import ClusterIndex
+from tests.policies.placement.test_skew import DEMO, a_random_cluster
+from tests.webhook.kube.api_server import FakeApiServer, eventually, serving
+from tests.webhook.kube.test_informer import a_cluster
+from webhook.kube.workload_store import WorkloadStore
+from webhook.skew.controller import SkewController
+from webhook.skew.exporter import SkewExporter
+from webhook.telemetry.metrics import Telemetry
+from webhook.telemetry.skew_metrics import SkewReport
+
+#: Value by metric and labels.
+Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def samples(telemetry: Telemetry) -> Samples:
+    """Return what a scrape has."""
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(telemetry.render().decode())
+        for sample in family.samples
+        if sample.name.startswith("evenkeel_workload")
+    }
+
+
+def of_audit(objects: list[dict[str, Any]]) -> Samples:
+    """Return the same as ``evenkeel audit`` has it of the objects."""
+    index, workloads = ClusterIndex(), ClusterWorkloads(WorkloadKinds())
+    for obj in objects:
+        index.apply(obj)
+        workloads(obj)
+    context, found = AdmissionContext(policies=(), cluster=index), dict[Any, float]()
+    for entry in filter(None, workloads.each()):
+        whole = audit(entry, context)
+        names = {("namespace", whole.namespace), ("kind", whole.kind), ("workload", whole.name)}
+        risks = {problem.risk for problem in whole.problems}
+        for skew in whole.constraints:
+            constraint = skew.applied.constraint
+            labels = frozenset(
+                names
+                | {
+                    ("topology_key", constraint.topology_key),
+                    ("when_unsatisfiable", constraint.when_unsatisfiable.value),
+                }
+            )
+            found["evenkeel_workload_skew", labels] = skew.skew
+            found["evenkeel_workload_max_skew", labels] = constraint.max_skew
+            found["evenkeel_workload_domains", labels] = skew.domains
+            pending = entry.pending if Risk.PENDING in risks else 0
+            found["evenkeel_workload_pods_pending_on_spread", frozenset(names)] = pending
+        for risk in (Risk.VIOLATED, Risk.PENDING, Risk.UNEVEN, Risk.NEVER_BINDS, Risk.INVALID):
+            key = "evenkeel_workloads_at_risk", frozenset({("risk", risk.value)})
+            found[key] = found.get(key, 0) + (risk in risks)
+    return found
+
+
+@dataclass
+class Election:
+    """An election whose winner a test decides."""
+
+    began: Callable[[], None] = lambda: None
+    ended: Callable[[], None] = lambda: None
+    resigned: list[bool] = field(default_factory=list)
+
+    def __call__(self, began: Callable[[], None], ended: Callable[[], None]) -> Callable[[], None]:
+        self.began, self.ended = began, ended
+        return lambda: self.resigned.append(True)
+
+
+@dataclass
+class Sink:
+    """Counts what it takes."""
+
+    taken: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    reports: list[SkewReport] = field(default_factory=list)
+    cleared: int = 0
+    full: bool = False
+
+    def take(self, report: SkewReport) -> None:
+        self.reports.append(report)
+        self.taken.release()
+        if self.full:
+            raise OSError(28, "No space left on device")
+
+    def clear(self) -> None:
+        self.cleared += 1
+
+
+def a_telemetry() -> Telemetry:
+    return Telemetry("1", registry=CollectorRegistry())
+
+
+def a_context() -> AdmissionContext:
+    return AdmissionContext(policies=(), cluster=ClusterIndex())
+
+
+@pytest.fixture
+def led() -> Iterator[tuple[SkewController, Election, Sink]]:
+    """Return a controller that sweeps without a pause once it leads."""
+    store = WorkloadStore(ClusterIndex(), ClusterWorkloads(WorkloadKinds()))
+    election, sink = Election(), Sink()
+    controller = SkewController(store, elect=election, sinks=[sink], every_s=0.001)
+    yield controller, election, sink
+    controller.stop()
+
+
+@pytest.mark.parametrize(
+    "objects", [pytest.param(DEMO, id="demo"), pytest.param(a_random_cluster(3), id="random")]
+)
+def test_a_scrape_has_what_an_audit_says(objects: list[dict[str, Any]], tmp_path: Path) -> None:
+    """The same cluster, watched on one side and read as a snapshot on the other."""
+    telemetry, election = a_telemetry(), Election()
+    expected = of_audit(objects)
+    with serving(FakeApiServer()) as server:
+        for obj in objects:
+            server.put(obj)
+        cluster = a_cluster(tmp_path, server.url, workloads=ClusterWorkloads(WorkloadKinds()))
+        assert cluster.store is not None
+        exporter = SkewExporter(telemetry, 1000)
+        controller = SkewController(cluster.store, elect=election, sinks=[exporter], every_s=0.001)
+        cluster.start()
+        eventually(lambda: cluster.synced)
+        before = samples(telemetry)
+        controller.start(lambda: AdmissionContext(policies=(), cluster=cluster.index))
+        election.began()
+        eventually(lambda: samples(telemetry) == expected)
+        for obj in objects:
+            if obj["kind"] in {"StatefulSet", "ReplicaSet"}:
+                server.delete(obj)
+        eventually(lambda: not [name for name, labels in samples(telemetry) if len(labels) > 1])
+        controller.stop()
+        cluster.stop()
+
+    assert {} == before == samples(telemetry)
+    assert len(expected) > 5
+
+
+def test_only_the_leader_measures(led: tuple[SkewController, Election, Sink]) -> None:
+    """Before and after there is nothing, and the Lease is given back."""
+    controller, election, sink = led
+    controller.start(a_context)
+    before = controller.leading, len(sink.reports)
+    election.began()
+    sink.taken.acquire(timeout=10)
+    leading = controller.leading
+    election.ended()
+    eventually(lambda: sink.cleared > 1)
+    count = len(sink.reports)
+    election.began()
+    eventually(lambda: len(sink.reports) > count)
+    controller.stop()
+
+    assert ((False, 0), True, [True]) == (before, leading, election.resigned)
+
+
+def test_a_stale_cache_is_not_measured(led: tuple[SkewController, Election, Sink]) -> None:
+    """What was exported is withdrawn: old figures look like new ones."""
+    controller, election, sink = led
+    context = a_context()
+    contexts = [context]
+    controller.start(lambda: contexts[-1])
+    election.began()
+    sink.taken.acquire(timeout=10)
+    cleared = sink.cleared
+    contexts.append(context.without_cluster("stale"))
+
+    eventually(lambda: sink.cleared > cleared)
+
+
+def test_a_failure_is_logged_and_tried_again(
+    led: tuple[SkewController, Election, Sink], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing else would start the thread again; what stays wrong is logged once."""
+    controller, election, sink = led
+    sink.full = True
+    controller.start(a_context)
+    election.began()
+    for _ in range(3):
+        sink.taken.acquire(timeout=10)
+
+    assert ["skew_failed"] == [record.getMessage() for record in caplog.records]
+
+
+def test_the_end_of_a_worker_that_never_led(led: tuple[SkewController, Election, Sink]) -> None:
+    """It ends at once."""
+    controller, _, sink = led
+    controller.start(a_context)
+    controller.stop()
+
+    assert [] == sink.reports
