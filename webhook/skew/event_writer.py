@@ -1,0 +1,160 @@
+"""Writes Events on workloads whose spread has been wrong for a while, and on those where that is over."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import deque
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from policies.manifests.sanitize import cut
+from webhook.kube.api_server import MERGE_PATCH, ApiError, ApiServer, ClusterError
+from webhook.skew.conditions import Condition, Conditions, Subject
+from webhook.telemetry.logs import LOGGER
+from webhook.telemetry.skew_metrics import SkewReport
+
+#: Events that are written or repeated in a minute at most, in the whole cluster: what is beyond waits.
+MAX_PER_MINUTE: Final = 20
+_MINUTE_S: Final = 60.0
+#: Seconds for one request.
+_TIMEOUT_S: Final = 5.0
+#: Bounds of an API server: bytes of a note, characters of an instance.
+#: Source: ``pkg/apis/core/validation/events.go``, Kubernetes 1.36.
+_NOTE_BYTES, _INSTANCE_LENGTH = 1024, 128
+#: Who reports, as an Event names it.
+REPORTER: Final = "evenkeel.dev/skew"
+#: Names that may begin that of an Event: DNS subdomains, with room for what makes them unlike.
+_SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,218}[a-z0-9])?")
+_MILLION: Final = 1_000_000
+
+
+class EventWriter:
+    """Writes the Events of one process."""
+
+    def __init__(self, api: ApiServer, *, instance: str, clock: Callable[[], float] = time.time) -> None:
+        """Write nothing yet.
+
+        Args:
+            api: The cluster.
+            instance: The name of this process.
+            clock: Returns the seconds since 1970.
+        """
+        self._api = api
+        self._instance = cut(instance, _INSTANCE_LENGTH)
+        self._clock = clock
+        self._conditions = Conditions()
+        self._written: deque[float] = deque(maxlen=MAX_PER_MINUTE)
+        # The kinds of failure that were logged.
+        self._failures: set[str] = set()
+
+    def take(self, report: SkewReport) -> None:
+        """Write what there is to say of a report, as far as this minute has room; the rest waits."""
+        self._conditions.update(report.workloads, self._clock())
+        failures: dict[str, str] = {}
+        for subject, condition, is_over in [*self._conditions.due(self._clock())]:
+            if not self._may_write():
+                break
+            try:
+                self._say(subject, condition, is_over=is_over)
+            except ApiError as error:
+                failures.setdefault(f"{error.status} {error.reason}", str(error))
+                self._conditions.postpone(subject, self._clock(), is_over=is_over)
+            except ClusterError as error:
+                failures[type(error).__name__] = str(error)
+                break
+        for kind in failures.keys() - self._failures:
+            LOGGER.warning("event_failed", extra={"fields": {"reason": failures[kind]}})
+        # What is refused is tried again and again, which is logged once as long as anything is wrong.
+        self._failures = self._failures | failures.keys() if self._conditions.held else set()
+
+    def clear(self) -> None:
+        """Do nothing: what Events say was so."""
+
+    def _may_write(self) -> bool:
+        """Return whether this minute has room for another request, and take it."""
+        now = self._clock()
+        if len(self._written) == MAX_PER_MINUTE and now - self._written[0] < _MINUTE_S:
+            return False
+        self._written.append(now)
+        return True
+
+    def _say(self, subject: Subject, condition: Condition, *, is_over: bool) -> None:
+        """Write that something is wrong, once more or for the first time, or that it is over."""
+        if is_over:
+            self._create(subject, f"Resolved: {condition.note}", is_over=True)
+            self._conditions.ended(subject)
+        elif not (condition.event and self._repeat(subject, condition)):
+            event = self._create(subject, condition.note, is_over=False)
+            self._conditions.said(subject, event, self._clock())
+
+    def _repeat(self, subject: Subject, condition: Condition) -> bool:
+        """Count an Event once more, as client-go does; return whether it still exists."""
+        series = {"count": condition.count + 1, "lastObservedTime": _micro_time(self._clock())}
+        path = f"{_path(subject)}/{condition.event}"
+        try:
+            self._api.call(
+                "PATCH", path, body={"series": series}, content_type=MERGE_PATCH, timeout_s=_TIMEOUT_S
+            )
+        except ApiError as error:
+            if not error.not_found:
+                raise
+            return False
+        self._conditions.said(subject, condition.event, self._clock())
+        return True
+
+    def _create(self, subject: Subject, note: str, *, is_over: bool) -> str:
+        """Create an Event and return its name."""
+        now = self._clock()
+        body = event_of(subject, note, is_over=is_over, now=now, instance=self._instance)
+        self._api.call("POST", _path(subject), body=body, timeout_s=_TIMEOUT_S)
+        return str(body["metadata"]["name"])
+
+
+def event_of(subject: Subject, note: str, *, is_over: bool, now: float, instance: str) -> dict[str, Any]:
+    """Return an ``events.k8s.io/v1`` Event.
+
+    Args:
+        subject: What is wrong with which object.
+        note: What to say.
+        is_over: Whether it is so no more.
+        now: The time, as seconds since 1970.
+        instance: The name of this process.
+    """
+    begun, over = subject.reason.value
+    # As client-go names them; an owner reference may name anything.
+    prefix = subject.name if _SUBDOMAIN.fullmatch(subject.name) else "workload"
+    regarding = {
+        "apiVersion": subject.api_version,
+        "kind": subject.kind,
+        "namespace": subject.namespace,
+        "name": subject.name,
+        "uid": subject.uid,
+    }
+    return {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": f"{prefix}.{int(now * _MILLION):x}", "namespace": subject.namespace},
+        "eventTime": _micro_time(now),
+        "reportingController": REPORTER,
+        "reportingInstance": instance,
+        "action": "MeasureSkew",
+        "type": "Normal" if is_over else "Warning",
+        "reason": over if is_over else begun,
+        "regarding": {name: value for name, value in regarding.items() if value},
+        "note": note.encode()[:_NOTE_BYTES].decode(errors="ignore"),
+    }
+
+
+def _path(subject: Subject) -> str:
+    return f"/apis/events.k8s.io/v1/namespaces/{subject.namespace}/events"
+
+
+def _micro_time(now: float) -> str:
+    """Return a time as Kubernetes writes a MicroTime.
+
+    >>> _micro_time(0.25)
+    '1970-01-01T00:00:00.250000Z'
+    """
+    return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
