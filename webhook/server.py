@@ -36,7 +36,9 @@ from webhook.telemetry.metrics import Telemetry
 if TYPE_CHECKING:
     from webhook.cert_rotation.controller import CertificateController
     from webhook.kube.client import KubernetesApiServer
+    from webhook.kube.election import Elect
     from webhook.kube.informer import ClusterCache
+    from webhook.skew.controller import SkewController
 
 
 #: The folder with the certificates that this server made or fetched, in its private folder.
@@ -85,6 +87,7 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
         live=live,
         keeper=_keeper(settings, folder) if settings.cert_secret else None,
         access=_guard(settings, telemetry),
+        skew=_skew(settings, live, telemetry),
     )
     _tell_validity(certificates.pair, state.now())
     listener = open_listener(settings.bind)
@@ -101,6 +104,7 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
         begin_work=state.begin,
         prepared=state.prepared,
         end_work=state.end,
+        forget_worker=telemetry.forget_process,
     )
     Application(settings, served).run()
 
@@ -119,9 +123,9 @@ def _workloads(settings: Settings) -> ClusterWorkloads:
     kinds = WorkloadKinds(map(parse_workload_kind, settings.workload_kind))
     if not settings.live:
         return ClusterWorkloads(kinds)
-    from webhook.kube.workload_store import NOT_FOLLOWED  # noqa: PLC0415  # with it comes numpy
+    from webhook.kube.workload_store import followed_workloads  # noqa: PLC0415  # with it comes numpy
 
-    return ClusterWorkloads(kinds, bound_only=True, unread=NOT_FOLLOWED)
+    return followed_workloads(kinds, pending_pods=settings.measures_skew)
 
 
 def _context(settings: Settings, live: ClusterCache | None, workloads: ClusterWorkloads) -> AdmissionContext:
@@ -159,7 +163,6 @@ def _keeper(settings: Settings, folder: Path) -> CertificateController:
     """Return what keeps the certificate of a Secret, for one process."""
     from webhook.cert_rotation.controller import CertificateController  # noqa: PLC0415
     from webhook.cert_rotation.reconcile import Reconciler, Target  # noqa: PLC0415
-    from webhook.kube.election import lead  # noqa: PLC0415  # with it comes the client
 
     api = _connect(settings)
     place = Target(
@@ -169,13 +172,36 @@ def _keeper(settings: Settings, folder: Path) -> CertificateController:
         webhooks=settings.webhooks,
     )
 
+    rotation = Reconciler(api, place, now=lambda: datetime.now(UTC))
+    return CertificateController(rotation, folder / CERTIFICATES, elect=_candidate(api, settings.lease))
+
+
+def _candidate(api: KubernetesApiServer, lease: str) -> Elect:
+    """Return what stands for election by a Lease."""
+    from webhook.kube.election import lead  # noqa: PLC0415  # with it comes the client
+
     def elect(started: Callable[[], None], stopped: Callable[[], None]) -> Callable[[], None]:
         # A pod's host name is its own name; each of its workers stands for itself.
         identity = f"{socket.gethostname()}-{os.getpid()}"
-        return lead(api, settings.lease, identity=identity, started=started, stopped=stopped)
+        return lead(api, lease, identity=identity, started=started, stopped=stopped)
 
-    rotation = Reconciler(api, place, now=lambda: datetime.now(UTC))
-    return CertificateController(rotation, folder / CERTIFICATES, elect=elect)
+    return elect
+
+
+def _skew(settings: Settings, live: ClusterCache | None, telemetry: Telemetry) -> SkewController | None:
+    """Return what measures how workloads are spread, if that is wanted."""
+    if live is None or live.store is None or not settings.measures_skew:
+        return None
+    from webhook.skew.controller import SkewController, SkewSink  # noqa: PLC0415
+    from webhook.skew.event_writer import EventWriter  # noqa: PLC0415
+    from webhook.skew.exporter import SkewExporter  # noqa: PLC0415
+
+    api, sinks = _connect(settings), list[SkewSink]()
+    if settings.skew_metrics:
+        sinks.append(SkewExporter(telemetry, settings.skew_metrics))
+    if settings.skew_events:
+        sinks.append(EventWriter(api, instance=socket.gethostname()))
+    return SkewController(live.store, elect=_candidate(api, f"{settings.lease}-skew"), sinks=sinks)
 
 
 def _connect(settings: Settings) -> KubernetesApiServer:

@@ -107,7 +107,10 @@ class Settings:
     #: Name of a Lease in the pod's namespace.
     lease: str = field(
         default="evenkeel",
-        metadata=_help("Lease of the replica that rotates certificates; for --cert-secret."),
+        metadata=_help(
+            "Lease of the replica that rotates certificates, for --cert-secret; that of the replica that "
+            "measures skew has the suffix -skew."
+        ),
     )
     #: File name; PEM. The API server sends no certificate unless its --admission-control-config-file says so.
     client_ca: str = field(
@@ -142,6 +145,20 @@ class Settings:
     max_snapshot_age_s: float = field(
         default=DEFAULT_MAX_SNAPSHOT_AGE_S,
         metadata=_help("Largest age of the cluster cache, in seconds; an older one is not used."),
+    )
+    #: Each is three series of its own and shares a fourth, so that this bounds what Prometheus has to keep.
+    skew_metrics: int = field(
+        default=0,
+        metadata=_help(
+            "Number of constraints whose skew is exported at /metrics, the worst first; requires --live."
+        ),
+    )
+    #: Needs the right to create and patch Events in all namespaces.
+    skew_events: bool = field(
+        default=False,
+        metadata=_help(
+            "Write Events on workloads with violated hard constraints or pending pods; requires --live."
+        ),
     )
     #: File names, each with one or more SpreadPolicy documents.
     policy: tuple[str, ...] = field(
@@ -217,6 +234,11 @@ class Settings:
         """Threads that may do what takes long at once; the others answer probes meanwhile."""
         return max(1, self.threads // 2)
 
+    @property
+    def measures_skew(self) -> bool:
+        """Whether the spread of workloads is measured all the time."""
+        return self.skew_metrics > 0 or self.skew_events
+
     def __post_init__(self) -> None:
         _check_certificate_source(self)
         _check_cluster(self)
@@ -235,7 +257,7 @@ class Settings:
                 raise UsageError(
                     f"{flag(name)}: Invalid value: {getattr(self, name)}: must be greater than 0"
                 )
-        for name in ("drain_s", "graceful_timeout_s"):
+        for name in ("drain_s", "graceful_timeout_s", "skew_metrics"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise UsageError(
                     f"{flag(name)}: Invalid value: {getattr(self, name)}: must be greater than or equal to 0"
@@ -259,6 +281,10 @@ def _check_cluster(settings: Settings) -> None:
         raise UsageError("--live and --cluster are mutually exclusive")
     if settings.context and not (settings.live or settings.cert_secret):
         raise UsageError("--context may only be set with --live or --cert-secret")
+    if settings.skew_metrics and not settings.live:
+        raise UsageError("--skew-metrics requires --live")
+    if settings.skew_events and not settings.live:
+        raise UsageError("--skew-events requires --live")
     if settings.access is Access.KUBERNETES and not settings.live:
         raise UsageError("--access kubernetes requires --live")
 

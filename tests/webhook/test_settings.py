@@ -80,6 +80,15 @@ def test_the_command_has_no_other_option() -> None:
         ),
         pytest.param({"self_signed": True, "keepalive_s": float("nan")}, "--keepalive-s", id="no number"),
         pytest.param({"self_signed": True, "drain_s": float("inf")}, "--drain-s", id="for ever"),
+        pytest.param(
+            {"self_signed": True, "skew_metrics": 9}, "--skew-metrics requires --live", id="skew of nothing"
+        ),
+        pytest.param({"self_signed": True, "skew_events": True}, "--skew-events", id="Events on nothing"),
+        pytest.param(
+            {"self_signed": True, "live": True, "skew_metrics": -1},
+            "--skew-metrics: Invalid value: -1",
+            id="-1 constraints",
+        ),
     ],
 )
 def test_refused_settings(values: dict[str, Any], part: str) -> None:

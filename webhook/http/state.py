@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from policies.placement.cluster_workloads import ClusterWorkloads
     from webhook.cert_rotation.controller import CertificateController
     from webhook.kube.informer import ClusterCache
+    from webhook.skew.controller import SkewController
     from webhook.telemetry.metrics import Telemetry
 
 #: Seconds for which what was found about the age of a picture counts: every review asks. Little
@@ -67,6 +68,7 @@ class ServerState:
         workloads: The workloads of the cluster; None if there is no cluster.
         live: Follows the cluster; None if its picture is a file, or there is none.
         keeper: Keeps the certificate of --cert-secret; None where somebody else does.
+        skew: Measures how workloads are spread; None where that is not wanted.
         monotonic: The clock that measures ages, in seconds.
         access: Decides who may use the routes that show what runs in a cluster; nobody, if nothing is said.
     """
@@ -83,6 +85,7 @@ class ServerState:
     workloads: ClusterWorkloads | None = None
     live: ClusterCache | None = None
     keeper: CertificateController | None = None
+    skew: SkewController | None = None
     monotonic: Callable[[], float] = time.monotonic
     access: Authorizer = field(default_factory=ClosedAuthorizer)
     _usable: AdmissionContext = field(init=False)
@@ -106,6 +109,8 @@ class ServerState:
             self.keeper.start()
         if self.live is not None:
             self.live.start()
+        if self.skew is not None:
+            self.skew.start(self.usable_context)
 
     def prepared(self) -> bool:
         """Tell whether reviews can be decided by the cluster, or there is none to wait for."""
@@ -118,6 +123,8 @@ class ServerState:
         # The Lease first: another replica waits for it, and time may run out.
         if self.keeper is not None:
             self.keeper.stop()
+        if self.skew is not None:
+            self.skew.stop()
         if self.live is not None:
             self.live.stop()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -53,6 +54,21 @@ class Live:
         return all(kind.synced for kind in self.followed)
 
     def start(self) -> None:
+        self.done.append("started")
+
+    def stop(self) -> None:
+        self.done.append("stopped")
+
+
+@dataclass
+class Skew:
+    """What measures skew."""
+
+    done: list[str] = field(default_factory=list)
+    context: Callable[[], Any] = lambda: None
+
+    def start(self, context: Callable[[], Any]) -> None:
+        self.context = context
         self.done.append("started")
 
     def stop(self) -> None:
@@ -222,13 +238,14 @@ def test_untrusted_certificate(state: ServerState) -> None:
 
 
 def test_work_beside_the_requests(state: ServerState) -> None:
-    """What follows the cluster and keeps certificates starts and stops with the worker."""
-    live, keeper = Live(), Keeper()
-    state.live, state.keeper = live, keeper  # type: ignore[assignment]
+    """What follows the cluster, keeps certificates and measures skew starts and stops with the worker."""
+    live, keeper, skew = Live(), Keeper(), Skew()
+    state.live, state.keeper, state.skew = live, keeper, skew  # type: ignore[assignment]
     state.begin()
     state.end()
 
-    assert ["started", "stopped"] == live.done == keeper.done
+    assert ["started", "stopped"] == live.done == keeper.done == skew.done
+    assert state.context == skew.context()
 
 
 def test_metrics_of_the_cluster(state: ServerState) -> None:
