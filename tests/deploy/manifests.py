@@ -88,9 +88,9 @@ def base() -> Manifests:
     )
 
 
-def build(overlay: str) -> Manifests:
-    """Return what an overlay of the kustomization builds."""
-    done = run(tool("kubectl", of_dev_extra=False), "kustomize", str(KUSTOMIZE / "overlays" / overlay))
+def build(folder: Path) -> Manifests:
+    """Return what a kustomization builds."""
+    done = run(tool("kubectl", of_dev_extra=False), "kustomize", str(folder))
     assert 0 == done.returncode, done.stderr
     return by_name(yaml.safe_load_all(done.stdout))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.deploy.manifests import Manifests, base, render
+from tests.deploy.manifests import Manifests, base, render, rendered
 from webhook.kube.list import WATCHED_RESOURCES
 from webhook.kube.service_proxy import DEFAULT_SERVICE, account_of, proxied
 from webhook.rbac import GROUP
@@ -117,6 +117,23 @@ def test_with_cert_manager_the_server_writes_nothing() -> None:
     assert FOLLOWED | ASKED == _rights(manifests, "ClusterRole", "evenkeel")
     assert ("Role", "evenkeel") not in manifests
     assert ("Secret", "evenkeel-tls") not in manifests
+
+
+def test_skew_needs_a_lease_and_events() -> None:
+    """What measures skew grows by its own Lease, and by Events alone where they are switched on."""
+    lease = {("coordination.k8s.io", "leases", "evenkeel-skew", verb) for verb in ("get", "patch", "update")}
+    events = {("events.k8s.io", "events", "", verb) for verb in ("create", "patch")}
+    metrics = render(values={"skew": {"metrics": 9}})
+    both = render(values={"skew": {"metrics": 9, "events": True}})
+    added = {("Lease", "evenkeel-skew"), ("Role", "evenkeel-skew"), ("RoleBinding", "evenkeel-skew")}
+
+    assert added == metrics.keys() - rendered().keys()
+    assert lease == _rights(metrics, "Role", "evenkeel-skew")
+    assert added | {("ClusterRole", "evenkeel-events"), ("ClusterRoleBinding", "evenkeel-events")} == (
+        both.keys() - rendered().keys()
+    )
+    assert events == _rights(both, "ClusterRole", "evenkeel-events")
+    assert all(rendered()[key] == both[key] for key in rendered() if key[0] != "Deployment")
 
 
 def test_nobody_may_ask_unless_named() -> None:

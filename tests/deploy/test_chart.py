@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,7 @@ from jsonschema import Draft7Validator
 from tests.deploy.manifests import (
     CHART,
     KUBERNETES,
+    KUSTOMIZE,
     Manifests,
     base,
     build,
@@ -31,6 +33,7 @@ VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
 SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text())
 EXAMPLES = sorted((CHART / "examples").glob("*.yaml"))
 
+SKEW = {"skew": {"metrics": 1000000, "events": True}, "certificates": {"source": "certManager"}}
 FAIL = {"webhooks": {"validate": {"failurePolicy": "Fail"}}}
 
 
@@ -66,7 +69,24 @@ def test_an_overlay_is_the_chart_with_values(
     overlay: str, values: Mapping[str, Any], kubernetes: str
 ) -> None:
     """Whoever prefers one tool misses nothing of the other."""
-    assert render(values=values, kubernetes=kubernetes) == _without_namespace(build(overlay))
+    built = build(KUSTOMIZE / "overlays" / overlay)
+
+    assert render(values=values, kubernetes=kubernetes) == _without_namespace(built)
+
+
+@pytest.mark.parametrize("events", [False, True])
+def test_components_are_the_chart_with_values(tmp_path: Path, *, events: bool) -> None:
+    """What measures skew is a component, for the base and for every overlay."""
+    folder = Path(os.path.relpath(KUSTOMIZE, tmp_path.resolve()))
+    names = ["skew-metrics", "skew-events"][: 1 + events]
+    wanted = {
+        "resources": [str(folder / "base")],
+        "components": [str(folder / "components" / name) for name in names],
+    }
+    (tmp_path / "kustomization.yaml").write_text(json.dumps(wanted))
+    values = {"skew": {"metrics": 1000, "events": events}}
+
+    assert render(values=values) == _without_namespace(build(tmp_path))
 
 
 def test_helm_lints_the_chart() -> None:
@@ -127,6 +147,8 @@ def test_the_schema_takes(file: Path) -> None:
         ("extraArgs", ["serve"]),
         ("monitoring.prometheusRule.certificateDays", 0),
         ("logLevel", "trace"),
+        ("skew.metrics", -1),
+        ("skew.events", "yes"),
     ],
     ids=lambda each: each if isinstance(each, str) else json.dumps(each),
 )
@@ -187,8 +209,8 @@ def _container(manifests: Manifests) -> Any:
 
 @pytest.mark.parametrize(
     "values",
-    [{}, *(yaml.safe_load(example.read_text()) for example in EXAMPLES)],
-    ids=["defaults", *(example.stem for example in EXAMPLES)],
+    [{}, SKEW, *(yaml.safe_load(example.read_text()) for example in EXAMPLES)],
+    ids=["defaults", "skew", *(example.stem for example in EXAMPLES)],
 )
 def test_the_arguments_are_settings_that_go_together(values: Mapping[str, Any]) -> None:
     """``evenkeel serve`` would start with them."""

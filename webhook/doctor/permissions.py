@@ -45,6 +45,13 @@ CERT_SECRET: Final = (
     "get validatingwebhookconfigurations.admissionregistration.k8s.io/{webhooks}",
     "patch validatingwebhookconfigurations.admissionregistration.k8s.io/{webhooks}",
 )
+#: What --skew-metrics and --skew-events need: the Lease of the replica that measures.
+SKEW: Final = (
+    "get leases.coordination.k8s.io/{lease}-skew in {namespace}",
+    "update leases.coordination.k8s.io/{lease}-skew in {namespace}",
+)
+#: What --skew-events needs: Events in the namespaces of all workloads.
+SKEW_EVENTS: Final = ("create events.events.k8s.io", "patch events.events.k8s.io")
 #: What callers need. No API server has these resources, so that the permissions are worth nothing there.
 CLIENT: Final = (
     f"create {Resource.PLACEMENTS}.{GROUP}",
@@ -61,9 +68,12 @@ def of_replicas(observed: Observations) -> tuple[str, ...]:
     lease = settings.get("lease") or names.service
     values = {"secret": observed.secret, "lease": lease, "namespace": names.namespace}
     live = LIVE if "live" in settings else ()
-    certificates = CERT_SECRET if "cert_secret" in settings else ()
-    needed = (permission.format(webhooks=names.webhooks, **values) for permission in certificates)
-    return (*live, *needed, *EXCESSIVE)
+    named: tuple[str, ...] = CERT_SECRET if "cert_secret" in settings else ()
+    if settings.get("skew_metrics", "0") != "0" or "skew_events" in settings:
+        named += SKEW
+    needed = (permission.format(webhooks=names.webhooks, **values) for permission in named)
+    events = SKEW_EVENTS if "skew_events" in settings else ()
+    return (*live, *needed, *events, *EXCESSIVE)
 
 
 def of_clients(observed: Observations) -> tuple[str, ...]:

@@ -42,6 +42,16 @@ CASES = [
         id="callers have too much",
     ),
     pytest.param(
+        lambda cluster: cluster.set_arguments("--live", "--access=open", "--skew-metrics=9", "--skew-events"),
+        {("permissions-needed", "problem")},
+        id="skew is measured and nothing granted for it",
+    ),
+    pytest.param(
+        lambda cluster: cluster.set_arguments("--live", "--access=open", "--skew-metrics=0"),
+        set(),
+        id="skew is not measured",
+    ),
+    pytest.param(
         lambda cluster: cluster.set_arguments("--live", "--cert-secret=evenkeel-tls", "--access=open"),
         set(),
         id="callers are not authorized",

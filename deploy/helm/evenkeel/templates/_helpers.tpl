@@ -72,3 +72,8 @@ annotations:
   cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ .Values.name }}
 {{- end }}
 {{- end }}
+
+{{/* Whether one of the pods measures skew all the time. */}}
+{{- define "evenkeel.measuresSkew" -}}
+{{- if or .Values.skew.metrics .Values.skew.events }}true{{ end }}
+{{- end }}
