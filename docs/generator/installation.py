@@ -13,15 +13,18 @@ from prometheus_client import CollectorRegistry
 from docs.generator.markdown import code, page, table
 from tests.deploy.manifests import render
 from webhook.telemetry.metrics import Telemetry
+from webhook.telemetry.skew_metrics import ExportedSkew, SkewReport, skew_families
 
 VALUES = Path(__file__).parents[2] / "deploy/helm/evenkeel/values.yaml"
 
 _METRICS = """\
 `GET /metrics` has these, summed over the worker processes of a replica. Names that clients choose, such as
-namespaces, are never labels. [Operating](../operate.md) says which of them to watch."""
+namespaces, are labels of `evenkeel_workload_…` alone, which `--skew-metrics` turns on and limits; one replica
+exports them and `evenkeel_skew_…`. [Operating](../operate.md) says which metrics to watch."""
 _ALERTS = """\
 The chart makes these alerts with `monitoring.prometheusRule.enabled=true` (Prometheus Operator). Where
-cert-manager manages the certificates, those about the leader and the caBundle are left out."""
+cert-manager manages the certificates, those about the leader and the caBundle are left out. Those about the
+skew of workloads, and the recording rules that they use, need `skew.metrics`."""
 _VALUES = """\
 Values of the chart `deploy/helm/evenkeel`. Helm checks yours against `values.schema.json`."""
 
@@ -34,7 +37,8 @@ def metric_families() -> list[Any]:
     telemetry.certificates_kept(
         authority_expires_at=0, current=True, leading=True, skew_s=0, registered={"mutate": True}
     )
-    return sorted(registry.collect(), key=lambda family: family.name)
+    skew = skew_families(SkewReport(0, 0, ()), ExportedSkew((), 0))
+    return sorted([*registry.collect(), *skew], key=lambda family: family.name)
 
 
 def page_of_metrics() -> str:
@@ -52,15 +56,27 @@ def page_of_metrics() -> str:
 
 def alerts() -> list[dict[str, Any]]:
     """Return every alert of the chart."""
-    rendered = render(values={"monitoring": {"prometheusRule": {"enabled": True}}})
-    (group,) = rendered["PrometheusRule", "evenkeel"]["spec"]["groups"]
-    rules: list[dict[str, Any]] = group["rules"]
-    return rules
+    return [rule for rule in rules() if "alert" in rule]
+
+
+def rules() -> list[dict[str, Any]]:
+    """Return every alert and recording rule of the chart."""
+    values = {"monitoring": {"prometheusRule": {"enabled": True}}, "skew": {"metrics": 1}}
+    (group,) = render(values=values)["PrometheusRule", "evenkeel"]["spec"]["groups"]
+    found: list[dict[str, Any]] = group["rules"]
+    return found
 
 
 def page_of_alerts() -> str:
     """Return a section for each alert."""
-    return page("Alerts", _ALERTS, *(part for alert in alerts() for part in _alert(alert)))
+    parts = [part for alert in alerts() for part in _alert(alert)]
+    recorded = [part for rule in rules() if "record" in rule for part in _recorded(rule)]
+    return page("Alerts", _ALERTS, *parts, "## Recording rules", *recorded)
+
+
+def _recorded(rule: dict[str, Any]) -> Iterator[str]:
+    yield f"`{rule['record']}`:"
+    yield f"```promql\n{rule['expr'].strip()}\n```"
 
 
 def _alert(alert: dict[str, Any]) -> Iterator[str]:

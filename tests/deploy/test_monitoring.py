@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
-from prometheus_client import CollectorRegistry
+import yaml
 
-from tests.deploy.manifests import Manifests, render
-from webhook.telemetry.metrics import Telemetry
+from docs.generator.installation import metric_families
+from tests.deploy.manifests import Manifests, missing, render, run
 
 #: Metrics that the API server and kube-state-metrics tell.
 OF_OTHERS = {
@@ -22,11 +24,12 @@ OF_OTHERS = {
     "kube_validatingwebhookconfiguration_info",
 }
 ON = {
+    "skew": {"metrics": 1000},
     "monitoring": {
         "serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
         "prometheusRule": {"enabled": True, "alertLabels": {"team": "platform"}},
         "dashboard": {"enabled": True},
-    }
+    },
 }
 
 
@@ -38,24 +41,22 @@ def _monitored() -> Manifests:
 @cache
 def _told() -> frozenset[str]:
     """Return the names that a scrape may have."""
-    registry = CollectorRegistry()
-    telemetry = Telemetry("1", registry=registry)
-    telemetry.cluster_followed([], age_s=0, stale=False)
-    telemetry.certificates_kept(
-        authority_expires_at=0, current=True, leading=True, skew_s=0, registered={"mutate": True}
-    )
     names = set()
-    for family in registry.collect():
+    for family in metric_families():
         suffixes = {"counter": ["_total"], "histogram": ["_bucket", "_count", "_sum"]}.get(family.type, [""])
         names |= {family.name + suffix for suffix in suffixes}
     return frozenset(names)
 
 
-def _rules() -> list[dict[str, Any]]:
-    (group,) = _monitored()["PrometheusRule", "evenkeel"]["spec"]["groups"]
-    rules = group["rules"]
-    assert isinstance(rules, list)
-    return rules
+def _groups() -> list[dict[str, Any]]:
+    groups = _monitored()["PrometheusRule", "evenkeel"]["spec"]["groups"]
+    assert isinstance(groups, list)
+    return groups
+
+
+def _rules(kind: str = "alert") -> list[dict[str, Any]]:
+    (group,) = _groups()
+    return [rule for rule in group["rules"] if kind in rule]
 
 
 def _panels() -> list[dict[str, Any]]:
@@ -66,12 +67,27 @@ def _panels() -> list[dict[str, Any]]:
 
 
 def _unknown(expression: str) -> set[str]:
-    return set(re.findall(r"\b(?:evenkeel|apiserver|kube)_[a-z_]+", expression)) - _told() - OF_OTHERS
+    """Return the names of an expression that nobody tells, or that no rule before it records."""
+    asked = set(re.findall(r"[a-z_]+:[a-z_]+:[a-z]+", expression))
+    expression = re.sub("|".join(map(re.escape, asked)) or "^$", "", expression)
+    named = set(re.findall(r"\b(?:evenkeel|apiserver|kube)_[a-z_]+", expression))
+    return (asked - {rule["record"] for rule in _rules("record")}) | (named - _told() - OF_OTHERS)
 
 
 def test_alerts_ask_for_what_is_told() -> None:
     """An alert on a name that nobody tells would never come."""
-    assert {} == {rule["alert"]: unknown for rule in _rules() if (unknown := _unknown(rule["expr"]))}
+    unknown = {rule["expr"]: _unknown(rule["expr"]) for rule in [*_rules(), *_rules("record")]}
+
+    assert set() == set().union(*unknown.values()), unknown
+
+
+def test_skew_has_no_rules_unless_it_is_measured() -> None:
+    """An alert on series that are switched off would say that they are missing."""
+    (group,) = render(values={"monitoring": ON["monitoring"]})["PrometheusRule", "evenkeel"]["spec"]["groups"]
+    of_skew = [rule for rule in [*_rules(), *_rules("record")] if "skew" in rule["expr"]]
+
+    assert 4 <= len(of_skew)
+    assert not [rule for rule in group["rules"] if "evenkeel_workload" in rule["expr"]]
 
 
 def test_panels_ask_for_what_is_told() -> None:
@@ -127,7 +143,7 @@ def test_whoever_keeps_certificates_a_missing_registration_is_told(source: str) 
     """Nobody would notice by what replicas do: nobody asks them."""
     manifests = render(values=ON | {"certificates": {"source": source}})
     (group,) = manifests["PrometheusRule", "evenkeel"]["spec"]["groups"]
-    (rule,) = [rule for rule in group["rules"] if rule["alert"] == "EvenkeelNotRegistered"]
+    (rule,) = [rule for rule in group["rules"] if rule.get("alert") == "EvenkeelNotRegistered"]
 
     assert (source == "secret") == ("evenkeel_webhook_registered" in rule["expr"])
     assert "critical" == rule["labels"]["severity"]
@@ -140,4 +156,78 @@ def test_with_cert_manager_nobody_leads(alert: str) -> None:
     (group,) = manifests["PrometheusRule", "evenkeel"]["spec"]["groups"]
 
     assert alert in [rule["alert"] for rule in _rules()]
-    assert alert not in [rule["alert"] for rule in group["rules"]]
+    assert alert not in [rule.get("alert") for rule in group["rules"]]
+
+
+#: What a pod of Evenkeel exports of a workload, as promtool reads series: ``VALUExTIMES``, one a minute.
+SERIES = """
+evaluation_interval: 1m
+rule_files: [RULES]
+tests:
+- interval: 1m
+  input_series:
+  - series: 'evenkeel_workload_skew{job="evenkeel",pod="a",LABELS}'
+    values: '3x9 _x60'
+  - series: 'evenkeel_workload_max_skew{job="evenkeel",pod="a",LABELS}'
+    values: '1x9 _x60'
+  - series: 'evenkeel_workload_skew{job="evenkeel",pod="b",LABELS}'
+    values: '_x9 3x20 1x30'
+  - series: 'evenkeel_workload_max_skew{job="evenkeel",pod="b",LABELS}'
+    values: '_x9 1x60'
+  - series: 'evenkeel_workload_pods_pending_on_spread{job="evenkeel",pod="b",WORKLOAD}'
+    values: '0x20 2x30'
+  - series: 'evenkeel_skew_timestamp_seconds{job="evenkeel",pod="b"}'
+    values: '0x60'
+  alert_rule_test:
+"""
+WORKLOAD = 'namespace="shop",kind="Deployment",workload="web"'
+LABELS = WORKLOAD + ',topology_key="zone",when_unsatisfiable="DoNotSchedule"'
+OF_WORKLOAD = {"namespace": "shop", "kind": "Deployment", "workload": "web"}
+OF_CONSTRAINT = OF_WORKLOAD | {"topology_key": "zone", "when_unsatisfiable": "DoNotSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("alert", "minute", "labels", "summary"),
+    [
+        pytest.param("EvenkeelSkewAboveMaxSkew", 14, None, "", id="14 minutes are a rollout"),
+        pytest.param(
+            "EvenkeelSkewAboveMaxSkew", 16, OF_CONSTRAINT,
+            "Deployment shop/web is 2 above maxSkew over zone.",
+            id="16 minutes, over a change of the leader after 9",
+        ),
+        pytest.param("EvenkeelSkewAboveMaxSkew", 35, None, "", id="even again after 29"),
+        pytest.param("EvenkeelPodsPendingOnSpread", 34, None, "", id="pending for 13 minutes"),
+        pytest.param(
+            "EvenkeelPodsPendingOnSpread", 37, OF_WORKLOAD,
+            "2 pods of Deployment shop/web are pending on topology spread.", id="pending for 16 minutes",
+        ),
+        pytest.param("EvenkeelSkewStale", 39, None, "", id="not measured for 39 minutes"),
+        pytest.param(
+            "EvenkeelSkewStale", 42, {},
+            "The skew of workloads is not measured, or its figures are older than half an hour.",
+            id="not measured for 42 minutes",
+        ),
+    ],
+)  # fmt: skip
+def test_alerts_on_skew(
+    alert: str, minute: int, labels: dict[str, str] | None, summary: str, tmp_path: Path
+) -> None:
+    """Prometheus itself says when they fire and what they say."""
+    promtool = shutil.which("promtool") or missing("promtool", of_dev_extra=False)
+    (tmp_path / "rules.yaml").write_text(json.dumps({"groups": _groups()}))
+    series = SERIES.replace("RULES", "rules.yaml").replace("LABELS", LABELS).replace("WORKLOAD", WORKLOAD)
+    case = yaml.safe_load(series)
+    description = next(rule for rule in _rules() if rule["alert"] == alert)["annotations"]["description"]
+    fires = [] if labels is None else [
+        {
+            "exp_labels": {"severity": "warning", "team": "platform"} | labels,
+            "exp_annotations": {"summary": summary, "description": description},
+        }
+    ]  # fmt: skip
+    case["tests"][0]["alert_rule_test"] = [
+        {"eval_time": f"{minute}m", "alertname": alert, "exp_alerts": fires}
+    ]
+    (tmp_path / "test.yaml").write_text(json.dumps(case))
+    done = run(promtool, "test", "rules", str(tmp_path / "test.yaml"))
+
+    assert 0 == done.returncode, done.stdout + done.stderr
