@@ -15,6 +15,7 @@ from benchmarks import (
     serving,
     shapes,
     simulate,
+    skew,
     slow_clients,
     snapshot,
 )
@@ -26,6 +27,7 @@ if __name__ == "__main__":
     audit.run()
     snapshot.run()
     following.run()
+    skew.run()
     lint.run()
     crowd.run()
     review.run()
