@@ -6,6 +6,7 @@ import random
 import threading
 from collections.abc import Callable
 from copy import copy
+from http import HTTPStatus
 from typing import Final, cast
 
 import urllib3
@@ -15,7 +16,7 @@ from kubernetes.leaderelection.electionconfig import Config
 from kubernetes.leaderelection.leaderelection import LeaderElection
 from kubernetes.leaderelection.resourcelock.leaselock import LeaseLock
 
-from webhook.kube.api_server import JSON_PATCH, ApiError, ClusterError
+from webhook.kube.api_server import JSON_PATCH, ApiError, ClusterError, status_error
 from webhook.kube.client import KubernetesApiServer
 from webhook.kube.error_messages import connection_problem
 from webhook.telemetry.logs import LOGGER
@@ -85,12 +86,14 @@ class _Term:
 class _Leases:
     """The three calls of the client's Lease lock, made to end in time and to fail as the lock expects it."""
 
-    def __init__(self, configuration: client.Configuration, resigned: threading.Event) -> None:
+    def __init__(self, configuration: client.Configuration, resigned: threading.Event, path: str) -> None:
         own = copy(configuration)
         # The lock tries again by itself, and urllib3 would log each of its tries.
         own.retries = False
         self._api = client.CoordinationV1Api(client.ApiClient(own))
         self._resigned = resigned
+        self._path = path
+        self._is_refused = False
 
     def read_namespaced_lease(self, name: str, namespace: str) -> client.V1Lease:
         return self._call(self._api.read_namespaced_lease, name, namespace)
@@ -106,10 +109,20 @@ class _Leases:
             raise _ResignedError
         try:
             return call(*arguments, _request_timeout=_LEASE_TIMEOUT_S)
+        except client.ApiException as error:
+            self._report_refusal(error)
+            raise
         except (urllib3.exceptions.HTTPError, ConfigException, OSError) as error:
             raise client.ApiException(
                 status=0, reason=connection_problem(error, timeout_s=_LEASE_TIMEOUT_S)
             ) from error
+
+    def _report_refusal(self, error: client.ApiException) -> None:
+        """Log once that a right is missing: the lock takes it for a Lease that somebody else holds."""
+        if error.status == HTTPStatus.FORBIDDEN and not self._is_refused:
+            self._is_refused = True
+            reason = str(status_error(error.status, (error.body or "").encode()))
+            LOGGER.warning("election_failed", extra={"fields": {"lease": self._path, "error": reason}})
 
 
 class _Election:
@@ -130,7 +143,9 @@ class _Election:
         self._resigned = threading.Event()
         self._term = _Term(started, stopped)
         self._lock = LeaseLock(lease, api.namespace, identity)
-        self._lock.api_instance = cast("client.CoordinationV1Api", _Leases(api.configuration, self._resigned))
+        self._lock.api_instance = cast(
+            "client.CoordinationV1Api", _Leases(api.configuration, self._resigned, self._path)
+        )
 
     def run(self) -> None:
         """Stand for election, lead while the Lease is held, and begin anew."""

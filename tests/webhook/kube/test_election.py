@@ -126,6 +126,23 @@ def test_a_lease_that_holds_rubbish(tmp_path: Path, caplog: pytest.LogCaptureFix
         assert eventually(lambda: candidate.leads)
 
 
+def test_a_lease_that_is_forbidden(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The client takes it for a Lease that somebody holds; the log says once what is missing."""
+    cluster = Objects()
+    cluster.forbidden.add(LEASE)
+    with candidates(cluster, tmp_path) as stand:
+        candidate, _ = stand("first")
+        eventually(lambda: caplog.records)
+        cluster.forbidden.clear()
+        eventually(lambda: candidate.leads)
+
+    (record,) = caplog.records
+    assert ("election_failed", f"{LEASE} is forbidden") == (
+        record.getMessage(),
+        record.fields["error"],  # type: ignore[attr-defined]
+    )
+
+
 def test_who_was_told_late(tmp_path: Path) -> None:
     """Who has lost the Lease before he was told that he leads never begins."""
     candidate = Candidate()
