@@ -67,14 +67,21 @@ class MetricFile(MmapedDict):
 
 
 def _take_room(filename: str) -> None:
-    """Allocate a file's blocks.
+    """Allocate a file's blocks; a new one gets its name after that, since readers take it for broken before.
 
     Raises:
         OSError: There is no room for them.
     """
-    descriptor = os.open(filename, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    # The collector reads files that end in .db.
+    made = filename if Path(filename).exists() else f"{filename}.new"
+    descriptor = os.open(made, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         os.posix_fallocate(descriptor, 0, max(_FIRST_BYTES, os.fstat(descriptor).st_size))
+        Path(made).rename(filename)
+    except OSError:
+        if made != filename:
+            Path(made).unlink()
+        raise
     finally:
         os.close(descriptor)
 

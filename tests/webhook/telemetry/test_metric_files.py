@@ -83,3 +83,18 @@ def test_without_room_memory_takes_the_place(
         assert expected == own
     assert seen == (len(_values(path)) if path.exists() else None)
     assert ["metrics_kept_in_memory"] == [record.getMessage() for record in caplog.records][:1]
+
+
+def test_no_reader_sees_a_file_without_room(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scrape while a worker starts would take an empty file for a broken one."""
+    seen = []
+    take = os.posix_fallocate
+
+    def look_and_take(descriptor: int, offset: int, length: int) -> None:
+        seen.append(list(path.parent.glob("*.db")))
+        take(descriptor, offset, length)
+
+    monkeypatch.setattr(os, "posix_fallocate", look_and_take)
+    for _ in _file(path):
+        assert [[]] == seen
+        assert [path] == list(path.parent.iterdir())
