@@ -8,12 +8,12 @@ from enum import StrEnum
 from typing import Any, Final
 
 from policies.config.context import AdmissionContext
-from policies.manifests.edits import Edit, apply_edits
+from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath, member
-from policies.model.workload import Workload
 from policies.placement.constraint_candidates import constraint_candidates
 from policies.placement.courses import Outcome
-from policies.placement.placement import Placement, PlacementError, PreparedPod
+from policies.placement.edit_search import EditSearch
+from policies.placement.placement import Placement, PreparedPod
 from policies.placement.rollout import PLAIN_ROLLOUT, Rollout, RolloutSettings, simulate_rollout
 from policies.placement.suggestion_edits import edits_of
 from policies.scheduler.binding import first_by_name
@@ -131,16 +131,24 @@ def find_rollout_suggestions(
     """
     if rollout.outcome is Outcome.COMPLETE or rollout.scaled:
         return RolloutSuggestions()
-    placement, tried, cost = _stuck(rollout), 0, 0
-    settings = replace(settings, choose=first_by_name)
+    placement, cost = _stuck(rollout), 0
+    workload, settings = rollout.prepared.workload, replace(settings, choose=first_by_name)
+    search = EditSearch(
+        workload,
+        context,
+        lambda edited: simulate_rollout(
+            edited.obj, context, settings, namespace=workload.namespace, tolerated=tolerated
+        ),
+        most=MOST_TRIED,
+        may_go_on=lambda: cost <= MOST_COST,
+    )
     found: list[RolloutSuggestion] = []
     for change, edits in _candidates(rollout, placement):
-        if tried == MOST_TRIED or cost > MOST_COST:
-            return RolloutSuggestions(found=tuple(found), tried=tried, complete=False)
         if any(_is_gentler(each.change, change) for each in found):
             continue
-        tried += 1
-        after = _rolled_out(rollout.prepared.workload, edits, context, settings, tolerated)
+        after = search.attempt(edits)
+        if not search.complete:
+            break
         if after is None:
             continue
         cost += after.courses.cost
@@ -156,7 +164,7 @@ def find_rollout_suggestions(
             )
             if len(found) == MOST_FOUND:
                 break
-    return RolloutSuggestions(found=tuple(found), tried=tried)
+    return RolloutSuggestions(found=tuple(found), tried=search.tried, complete=search.complete)
 
 
 def _is_gentler(found: Change | StrategyChange, change: Change | StrategyChange) -> bool:
@@ -217,17 +225,3 @@ def _strategies(rollout: Rollout) -> Iterator[tuple[StrategyChange, tuple[Edit, 
         yield StrategyChange.NO_SURGE, (edit("maxSurge", 0), *unavailable)
     else:
         yield StrategyChange.SURGE, (edit("maxSurge", 1),)
-
-
-def _rolled_out(
-    workload: Workload,
-    edits: tuple[Edit, ...],
-    context: AdmissionContext,
-    settings: RolloutSettings,
-    tolerated: frozenset[str],
-) -> Rollout | None:
-    edited = apply_edits(workload.obj, edits)
-    try:
-        return simulate_rollout(edited, context, settings, namespace=workload.namespace, tolerated=tolerated)
-    except PlacementError:
-        return None  # Kubernetes would refuse it.

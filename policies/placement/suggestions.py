@@ -12,12 +12,13 @@ from typing import Final
 import numpy as np
 
 from policies.config.context import AdmissionContext
-from policies.manifests.edits import Edit, apply_edits, merge_edits
+from policies.manifests.edits import Edit, merge_edits
 from policies.manifests.fields import FieldPath
 from policies.model.constraint import Constraint
 from policies.placement.cluster_suggestions import Changed, cluster_suggestions
 from policies.placement.constraint_candidates import constraint_candidates
-from policies.placement.placement import Placement, PlacementError, place, read_workload
+from policies.placement.edit_search import EditSearch
+from policies.placement.placement import Placement, place
 from policies.placement.replicas import Replicas, fill
 from policies.placement.suggestion_edits import edits_of
 from policies.scheduler.candidates import find_candidates, max_skew_change
@@ -149,20 +150,22 @@ class _Search:
 
     def __init__(self, placement: Placement, context: AdmissionContext, replicas: Replicas | None) -> None:
         self._manifest = placement.workload.obj
-        self._placed = placement
+        self._edits = EditSearch(
+            placement.workload,
+            context,
+            lambda workload: place(workload, context, revision_of=placement),
+            most=MOST_VERDICTS,
+        )
         self._start = _State(placement=placement, verdict=placement.verdict)
-        self._context = context
         self._cluster = placement.cluster
         self._replicas = replicas
-        self._verdicts = 0
-        self._complete = True
 
     def run(self) -> Suggestions:
         """Search, once."""
         found = [self._remedy(self._wide_enough(state)) for state in self._search()]
         found += map(self._in_cluster, cluster_suggestions(self._start.verdict, self._cluster))
         found.sort(key=lambda remedy: remedy.cost)
-        return Suggestions(found=tuple(found), verdicts=self._verdicts, complete=self._complete)
+        return Suggestions(found=tuple(found), verdicts=self._edits.tried, complete=self._edits.complete)
 
     def _remedy(self, state: _State) -> Suggestion:
         return Suggestion(
@@ -263,18 +266,9 @@ class _Search:
     def _try(self, state: _State, change: Change) -> _State | None:
         """Return the state after one more change; None if that cannot be made, or is one too many."""
         after = self._change(state, change)
-        if after is None:
+        placement = None if after is None else self._edits.attempt(after.edits)
+        if after is None or placement is None:
             return None
-        if self._verdicts >= MOST_VERDICTS:
-            self._complete = False
-            return None
-        self._verdicts += 1
-        try:
-            edited = apply_edits(self._manifest, after.edits)
-            workload = read_workload(edited, self._context, namespace=self._placed.workload.namespace)
-            placement = place(workload, self._context, revision_of=self._placed)
-        except PlacementError:
-            return None  # Kubernetes would refuse it: with the same key and action twice, say.
         verdict = placement.verdict
         if after.elsewhere:
             question = verdict.request

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from policies.config.context import AdmissionContext
-from policies.manifests.edits import apply_edits
+from policies.model.workload import Workload
+from policies.placement.edit_search import EditSearch
 from policies.placement.loss import Loss
-from policies.placement.placement import Placement, PlacementError, place, read_workload
+from policies.placement.placement import Placement, place
 from policies.placement.pod_objects import PodObjects
 from policies.placement.replicas import Replicas, count_replicas
 from policies.placement.suggestions import Suggestion, find_suggestions
@@ -109,21 +110,23 @@ class _Prover:
         self._number = number
         self._context = context
         self._running = running
-        self._left = MOST_PROVEN if len(survival.domains) <= MOST_LOSSES else 0
+        workload = survival.deployed[number].workload
+        most = MOST_PROVEN if len(survival.domains) <= MOST_LOSSES else 0
+        self._edits = EditSearch(workload, context, self._lose_everything, most=most)
 
     def survives(self, suggestion: Suggestion) -> bool | None:
         """Return whether the workload survives every loss; None for what is in no manifest, or not tried."""
-        if not suggestion.edits or suggestion.elsewhere or not self._left:
+        if not suggestion.edits or suggestion.elsewhere:
             return None
-        self._left -= 1
+        survives = self._edits.attempt(suggestion.edits)
+        # What Kubernetes would refuse survives nothing.
+        return survives if survives is not None or not self._edits.complete else False
+
+    def _lose_everything(self, workload: Workload) -> bool:
+        """Return whether an edited workload survives every loss, beside the others as they are."""
         workloads = [deployed.workload for deployed in self._survival.deployed]
-        old = workloads[self._number]
-        try:
-            edited = apply_edits(old.obj, suggestion.edits)
-            workloads[self._number] = read_workload(edited, self._context, namespace=old.namespace)
-            survival = Survival(workloads, self._context, self._survival.options, self._running)
-        except PlacementError:
-            return False
+        workloads[self._number] = workload
+        survival = Survival(workloads, self._context, self._survival.options, self._running)
         if not survival.deployed[self._number].runs:
             return False
         return all(loss.workloads[self._number].survives for loss in survival.losses())
