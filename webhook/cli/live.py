@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import quote
 
 import click
 
 from policies.manifests.errors import UsageError
+from webhook.kube.api_server import ApiError
 
 if TYPE_CHECKING:
     from webhook.kube.client import KubernetesApiServer
@@ -55,6 +57,27 @@ def api_server(context: str) -> KubernetesApiServer:
     from webhook.kube.client import connect  # noqa: PLC0415
 
     return connect(context)
+
+
+def list_objects(
+    context: str, api_version: str, kind: str, namespace: str, note: Callable[[str], None]
+) -> list[dict[str, Any]]:
+    """Return the objects of a kind in a namespace of the live cluster; none where they may not be read.
+
+    Args:
+        context: The context of the kubeconfig.
+        api_version: The group and version of the kind.
+        kind: The kind, whose plural ends in s.
+        namespace: The namespace.
+        note: Told that they cannot be read, and why.
+    """
+    path = f"/apis/{api_version}/namespaces/{quote(namespace, safe='')}/{kind.lower()}s"
+    try:
+        listed = api_server(context).call("GET", path).get("items") or ()
+    except ApiError as error:
+        note(f"{kind}s are left out, since they cannot be read: {error}")
+        return []
+    return [{"apiVersion": api_version, "kind": kind, **obj} for obj in listed]
 
 
 @contextmanager

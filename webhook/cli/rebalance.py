@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import quote
 
 import click
 
@@ -16,10 +15,9 @@ from policies.placement.placement import PreparedPod, prepare, read_workload
 from policies.placement.rebalance import NoPlan, RebalancePlan, rebalance
 from policies.reports import rebalance_json, rebalance_text
 from webhook.cli.answers import BAD_INPUT, format_option, print_answer
-from webhook.cli.live import api_server
+from webhook.cli.live import list_objects
 from webhook.cli.placement import evaluate_object
 from webhook.cli.placement_options import PlacementOptions, note, placement_options, show
-from webhook.kube.api_server import ApiError
 
 #: Exit codes: nothing to do or a plan, no plan.
 PLANNED, NO_PLAN = 0, 1
@@ -100,11 +98,5 @@ def command(context: click.Context, /, *, soft: bool, form: str, **values: Any) 
 
 def _fetch(options: PlacementOptions, namespace: str, budgets: _Budgets) -> None:
     """Read the budgets of a namespace of the live cluster; that they may not be read is reported."""
-    path = f"/apis/policy/v1/namespaces/{quote(namespace, safe='')}/poddisruptionbudgets"
-    try:
-        listed = api_server(options.context).call("GET", path).get("items") or ()
-    except ApiError as error:
-        note(f"PodDisruptionBudgets are not respected, since they cannot be read: {error}")
-        return
-    for obj in listed:
-        budgets({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", **obj})
+    for obj in list_objects(options.context, "policy/v1", "PodDisruptionBudget", namespace, note):
+        budgets(obj)
