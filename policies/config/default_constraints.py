@@ -90,13 +90,13 @@ def plan_injection(
     skip = reason_of_object(workload) or _reason_of_cluster(workload, context)
     if skip:
         return skip
-    selector = _pod_selector(workload, context) if workload.kind.is_pod else _own_selector(workload)
+    selector = _pod_selector(workload, context) if workload.kind.is_pod else own_selector(workload)
     if isinstance(selector, Skip):
         return selector
     constraints = _constraints(policy.defaults, workload, context)
     if not constraints:
         return Skip.NO_DEFAULTS
-    return Injection(policy.name, constraints, selector, _revision_keys(workload, selector, context))
+    return Injection(policy.name, constraints, selector, revision_keys(workload, selector, context))
 
 
 def applies_to(at: InjectAt, workload: Workload) -> bool:
@@ -155,7 +155,8 @@ def _pod_selector(workload: Workload, context: AdmissionContext) -> LabelSelecto
     return selector or Skip.NO_DEDUCED_SELECTOR
 
 
-def _own_selector(workload: Workload) -> LabelSelector | Skip:
+def own_selector(workload: Workload) -> LabelSelector | Skip:
+    """Return the selector of a workload's own pods, or why there is none to spread them by."""
     selector = workload.selector
     if selector is None or selector.empty or not selector.matches(workload.template.labels):
         return Skip.NO_OWN_SELECTOR
@@ -168,7 +169,7 @@ def _constraints(defaults: Defaults, workload: Workload, context: AdmissionConte
     return context.scheduler.constraints_for(workload.template.scheduler_name) if context.scheduler else ()
 
 
-def _revision_keys(workload: Workload, selector: LabelSelector, context: AdmissionContext) -> tuple[str, ...]:
+def revision_keys(workload: Workload, selector: LabelSelector, context: AdmissionContext) -> tuple[str, ...]:
     """Return the label that keeps revisions apart while a rollout runs, where the cluster knows the field."""
     label = workload.kind.revision_label
     if label is None or context.kubernetes_version < MATCH_LABEL_KEYS_SINCE or label in selector.keys:

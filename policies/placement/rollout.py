@@ -208,13 +208,21 @@ def _scale(
     )
 
 
+def is_rolled_out(workload: Workload) -> bool:
+    """Return whether the workload is of a kind whose rollout can be simulated."""
+    return _is_one_of(workload, _ROLLED_OUT)
+
+
+def _is_one_of(workload: Workload, kinds: tuple[str, ...]) -> bool:
+    return workload.kind.kind in kinds and workload.kind.group in _GROUPS
+
+
 def _read(
     obj: Mapping[str, Any], context: AdmissionContext, namespace: str, kinds: tuple[str, ...]
 ) -> Workload:
     workload = read_workload(obj, context, namespace=namespace)
-    kind = workload.kind
-    if kind.kind not in kinds or kind.group not in _GROUPS:
-        raise PlacementError((unsupported_value(_KIND, kind.name, kinds, NOT_ROLLED_OUT),))
+    if not _is_one_of(workload, kinds):
+        raise PlacementError((unsupported_value(_KIND, workload.kind.name, kinds, NOT_ROLLED_OUT),))
     return workload
 
 

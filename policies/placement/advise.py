@@ -1,0 +1,303 @@
+"""From a goal to the constraints that reach it, each tried by simulation, and what becomes of each loss then.
+
+The search is that of all suggestions (``edit_search``); what is tried, and in which order, says
+``constraint_sets``. It takes the first set that reaches the goal, or where too few domains could take pods,
+as much of it as so many can.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from policies.config.context import AdmissionContext
+from policies.config.default_constraints import Skip, own_selector, revision_keys
+from policies.manifests.edits import Edit, apply_edits
+from policies.manifests.fields import FieldPath
+from policies.model.constraint import Constraint
+from policies.model.workload import Workload
+from policies.placement.actions import domains_of
+from policies.placement.constraint_sets import ConstraintBasis, ConstraintSet, constraint_sets, edits_to
+from policies.placement.edit_search import EditSearch
+from policies.placement.goal import Goal
+from policies.placement.goal_simulator import GoalSimulator
+from policies.placement.goal_trial import Failure, PlacedReplicas, Trial
+from policies.placement.node_groups import NodeGroup
+from policies.placement.placement import read_workload
+from policies.placement.survive import LossOptions, Survival, why_unjudged
+
+#: Sets that are tried at most.
+MOST_TRIED: Final = 200
+#: Replicas that all of them together place before no further set is tried: with 5,000 nodes each takes some
+#: milliseconds. A set places all replicas twice, and rolls them out if it reaches the goal until then.
+MOST_PLACED: Final = 20_000
+#: Losses that are shown, those of most replicas first.
+MOST_LOSSES: Final = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Why a constraint is as it is: what fails if one field of it were softer.
+
+    Attributes:
+        constraint: The constraint; None for the manifest's others, which are removed.
+        field: The field.
+        failure: What fails.
+    """
+
+    constraint: Constraint | None
+    field: str
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainLoss:
+    """What the loss of a domain takes of so many replicas, and how many of those fit elsewhere.
+
+    Attributes:
+        replicas: How many run before.
+        domain: The domain.
+        lost: How many are lost at once.
+        back: How many fit elsewhere once its nodes are removed.
+        back_in_outage: The same while its nodes are still there, tainted as unreachable.
+    """
+
+    replicas: int
+    domain: str
+    lost: int
+    back: int
+    back_in_outage: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """What reaches a goal.
+
+    Attributes:
+        goal: What is wanted.
+        reachable: The part of it that the domains can reach.
+        workload: The workload before.
+        domains: The domains that could take its pods.
+        now: Where the replicas are that run now; None if none does.
+        as_is: What the workload comes to as it is.
+        chosen: The constraints to write; None if it is best as it is.
+        edits: How.
+        trial: What it comes to with them.
+        reasons: Why each field of them is as it is.
+        losses: What losses take then.
+        tried: How many sets were tried.
+        considered: How many there are.
+        complete: Whether none was left out that could be preferred.
+        stopped: Whether that is because it was stopped.
+    """
+
+    goal: Goal
+    reachable: Goal
+    workload: Workload
+    domains: frozenset[str]
+    now: PlacedReplicas | None
+    as_is: Trial
+    chosen: ConstraintSet | None = None
+    edits: tuple[Edit, ...] = ()
+    trial: Trial
+    reasons: tuple[Reason, ...] = ()
+    losses: tuple[DomainLoss, ...] = ()
+    tried: int = 0
+    considered: int = 0
+    complete: bool = True
+    stopped: bool = False
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the goal is reached, with the constraints to write if there are some."""
+        return self.trial.failure(self.goal) is None
+
+    @property
+    def is_limited_by_domains(self) -> bool:
+        """Whether it cannot be reached since too few domains could take pods."""
+        return self.goal.limit is not None and self.goal.domains_needed > len(self.domains)
+
+
+def why_unadvised(workload: Workload) -> str:
+    """Return why there are no replicas to spread; empty if there are."""
+    if why := why_unjudged(workload):
+        return why
+    selector = own_selector(workload)
+    return str(selector) if isinstance(selector, Skip) else ""
+
+
+def advise(
+    workload: Workload,
+    context: AdmissionContext,
+    goal: Goal,
+    groups: Sequence[NodeGroup] = (),
+    *,
+    stop: Callable[[], bool] = lambda: False,
+    on_trial: Callable[[float], None] = lambda _share: None,
+) -> Advice | None:
+    """Search for the constraints with which a workload reaches a goal.
+
+    Args:
+        workload: The workload, for which ``why_unadvised`` is empty.
+        context: What it is placed by; its cluster must be there and stays as it is.
+        goal: The goal.
+        groups: Nodes that an autoscaler may add.
+        stop: Whether to end early; asked before each replica.
+        on_trial: Called after each trial with the share of the sets that were tried.
+
+    Returns:
+        None if it was stopped before the workload was tried as it is.
+
+    Raises:
+        PlacementError: Kubernetes would refuse the workload or its pods.
+    """
+    simulator = GoalSimulator(workload, context, goal, groups, stop=stop)
+    domains = simulator.usable_domains(workload)
+    simulator.goal = goal.within(len(domains))
+    as_is = simulator.run(workload)
+    if stop():
+        return None
+    advice = Advice(
+        goal=goal,
+        reachable=simulator.goal,
+        workload=workload,
+        domains=domains,
+        now=_running(workload, context, goal),
+        as_is=as_is,
+        trial=as_is,
+    )
+    if as_is.failure(simulator.goal) is not None:
+        advice = _Search(advice, simulator, context, groups, stop).run(on_trial)
+    return replace(advice, losses=tuple(_losses(advice, simulator, context, stop)))
+
+
+class _Search:
+    """Tries sets of constraints until one reaches what can be reached."""
+
+    def __init__(
+        self,
+        advice: Advice,
+        simulator: GoalSimulator,
+        context: AdmissionContext,
+        groups: Sequence[NodeGroup],
+        stop: Callable[[], bool],
+    ) -> None:
+        workload, goal = advice.workload, advice.reachable
+        selector = workload.selector
+        if selector is None:
+            raise ValueError("why_unadvised tells why this has no pods to spread")
+        is_new = {group.domain for group in groups} - domains_of(simulator.cluster, goal.key).keys()
+        basis = ConstraintBasis(
+            selector=selector,
+            match_label_keys=revision_keys(workload, selector, context),
+            behavior=context.behavior,
+            domains=goal.domains_needed if is_new else 1,
+        )
+        self._advice, self._stop = advice, stop
+        self._sets = constraint_sets(workload, goal, basis)
+        self._edits = EditSearch(
+            workload,
+            context,
+            simulator.run,
+            most=MOST_TRIED,
+            may_go_on=lambda: simulator.work < MOST_PLACED and not stop(),
+        )
+        self._trials: dict[ConstraintSet, Trial] = {}
+
+    def run(self, on_trial: Callable[[float], None]) -> Advice:
+        """Return the advice with the first set that reaches the goal, or with the best of all."""
+        goal, found = self._advice.reachable, None
+        for each in self._sets:
+            trial = self._try(each)
+            if not self._edits.complete or self._stop():
+                break
+            if trial is not None:
+                self._trials[each] = trial
+                if trial.failure(goal) is None:
+                    found = each
+                    break
+            on_trial(self._edits.tried / len(self._sets))
+        advice = replace(
+            self._advice,
+            tried=self._edits.tried,
+            considered=len(self._sets),
+            complete=self._edits.complete and not self._stop(),
+            stopped=self._stop(),
+        )
+        return self._with(advice, found or self._best())
+
+    def _try(self, each: ConstraintSet) -> Trial | None:
+        return self._edits.attempt(edits_to(each, self._advice.workload, self._advice.goal))
+
+    def _best(self) -> ConstraintSet | None:
+        """Return what misses the goal by least; None if that is the workload as it is, or is not known."""
+        goal = self._advice.reachable
+        if not self._edits.complete or self._stop():
+            return None
+        best = min(
+            self._trials, key=lambda each: (self._trials[each].shortfall(goal), each.cost), default=None
+        )
+        as_is = self._advice.as_is.shortfall(goal)
+        return None if best is None or self._trials[best].shortfall(goal) >= as_is else best
+
+    def _with(self, advice: Advice, chosen: ConstraintSet | None) -> Advice:
+        if chosen is None:
+            return advice
+        reasons = (
+            Reason(constraint=constraint, field=field, failure=failure)
+            for constraint, field, softer in chosen.softer()
+            if (trial := self._trials.get(softer)) is not None
+            if (failure := trial.failure(advice.reachable)) is not None
+        )
+        return replace(
+            advice,
+            chosen=chosen,
+            edits=edits_to(chosen, advice.workload, advice.goal),
+            trial=self._trials[chosen],
+            reasons=tuple(reasons),
+        )
+
+
+def _running(workload: Workload, context: AdmissionContext, goal: Goal) -> PlacedReplicas | None:
+    if context.cluster is None or workload.selector is None:
+        return None
+    pods = context.cluster.selected_pods(workload.namespace, workload.selector)
+    nodes = (context.cluster.nodes.find(pod.node) for pod in pods)
+    counts = Counter("" if node is None else node.labels.get(goal.key, "") for node in nodes)
+    if not counts:
+        return None
+    domain, count = max(counts.items(), key=lambda entry: entry[1])
+    return PlacedReplicas(replicas=len(pods), domain=domain, count=count)
+
+
+def _losses(
+    advice: Advice, simulator: GoalSimulator, context: AdmissionContext, stop: Callable[[], bool]
+) -> Iterator[DomainLoss]:
+    """Yield what losses take of the least and of the most replicas."""
+    replicas, most = FieldPath(advice.workload.kind.replicas or ()), advice.trial.fitting
+    there = replace(context, cluster=simulator.grown)
+    for count in dict.fromkeys((min(advice.goal.replicas.least, most), most)):
+        edits = (*advice.edits, Edit(replicas, None, count))
+        obj = apply_edits(advice.workload.obj, edits)
+        workload = read_workload(obj, context, namespace=advice.workload.namespace)
+        found: list[dict[str, tuple[int, int]]] = []
+        for unreachable in (False, True):
+            options = LossOptions(advice.goal.key, unreachable=unreachable, others=0)
+            found.append(_displaced(Survival([workload], there, options, stop=stop)))
+        for domain, (lost, back) in found[0].items():
+            _, in_outage = found[1].get(domain, (0, 0))
+            yield DomainLoss(replicas=count, domain=domain, lost=lost, back=back, back_in_outage=in_outage)
+
+
+def _displaced(survival: Survival) -> dict[str, tuple[int, int]]:
+    """Return, by domain, how many replicas are lost with it and how many of those fit elsewhere."""
+    (deployed,) = survival.deployed
+    found: dict[str, tuple[int, int]] = {}
+    for loss in survival.losses():
+        (entry,) = loss.workloads
+        if not entry.displaced or len(found) == MOST_LOSSES:
+            break
+        found[loss.domain] = entry.displaced, entry.displaced - (deployed.running - entry.running)
+    return found
