@@ -13,6 +13,7 @@ from typing import Final
 
 from policies.config.schema import schema_text, schema_texts
 from policies.config.type_schema import Schema, standalone_schema
+from policies.reports.advise_json import AdviseReport
 from policies.reports.audit_answer import AuditAnswer
 from policies.reports.conformance_json import ConformanceReport
 from policies.reports.explain_answer import ExplainAnswer
@@ -28,6 +29,7 @@ from policies.reports.survive_answer import SurviveAnswer
 #: The class of each report, its title, and its path on the web site; by the file of its schema.
 _FORMS: Final[Mapping[str, tuple[type, str, str]]] = MappingProxyType(
     {
+        "advise.schema.json": (AdviseReport, "Advice of evenkeel advise", "advise/v1/advise.schema.json"),
         "audit.schema.json": (AuditAnswer, "An audit of evenkeel audit", "audit/v1/audit.schema.json"),
         "conformance.schema.json": (
             ConformanceReport,

@@ -25,6 +25,7 @@ from webhook.kube.api_server import ClusterError
 
 #: Every command: its module below ``webhook.cli``, and its line in ``evenkeel --help``.
 COMMANDS: Final[Mapping[str, str]] = {
+    "advise": "Find the constraints with which a workload reaches a goal, and prove it.",
     "audit": "Show how every workload of a cluster is spread, the riskiest first.",
     "certs": "Create and show the webhook's certificates.",
     "completion": "Print the completion script of a shell.",

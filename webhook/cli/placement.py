@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from policies.config.context import AdmissionContext
 from policies.manifests.documents import ManifestObject
-from policies.manifests.errors import DocumentError
+from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.fields import shown
+from policies.model.node import Node
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE
+from policies.placement.actions import domains_of
 from policies.placement.placement import PlacementError
+from policies.scheduler.index import ClusterIndex
 from webhook.admission.context import build_context
 from webhook.cli.manifest import STDIN, read_objects, shown_file, told
 from webhook.cli.placement_options import (
@@ -27,6 +31,8 @@ from webhook.kube.list import EVERYTHING, WATCHED_RESOURCES
 
 #: Standard input as a file that can be opened.
 STDIN_FILE: Final = "/dev/stdin"
+#: Topology keys that an error lists.
+MOST_KEYS: Final = 10
 
 #: What is found out of an object.
 _Found = TypeVar("_Found", covariant=True)  # noqa: PLC0105  # the usual suffix says less
@@ -133,7 +139,11 @@ def evaluate_object(
 
 
 def read_input(
-    options: PlacementOptions, seen: Callable[[dict[str, Any]], None], *, every: bool = False
+    options: PlacementOptions,
+    seen: Callable[[dict[str, Any]], None],
+    *,
+    every: bool = False,
+    described: Sequence[Node] | None = None,
 ) -> PlacementInput:
     """Read the cluster, and the object or objects that a command is about.
 
@@ -141,6 +151,7 @@ def read_input(
         options: The options.
         seen: Shown every object of the cluster.
         every: Whether all objects of a file are meant, unless the options name one.
+        described: The nodes of the cluster, in place of one that the options name; None if they must.
 
     Raises:
         OSError: A file cannot be opened.
@@ -148,7 +159,7 @@ def read_input(
         UsageError: Options that do not go together.
         ClusterError: The live cluster cannot be read.
     """
-    options.check()
+    options.check(needs_cluster=described is None)
     target = options.target(options.kinds())
     finder = None
     if target is not None and not options.live:
@@ -160,12 +171,38 @@ def read_input(
         seen(obj)
 
     context = read_context(options, show_both)
+    if described is not None:
+        context = replace(context, cluster=_cluster_of(described))
     entries, along = _objects(options, context, finder, every=every)
     if options.live:
         from webhook.cli.live_placement import in_context  # noqa: PLC0415
 
         options = in_context(options)
     return PlacementInput(context, entries, options.namespace, _apply_along(along, options, context))
+
+
+def check_key(given: PlacementInput, key: str, *, option: str = "KEY") -> None:
+    """Check that some node has a topology key, which an option of the command says.
+
+    Raises:
+        UsageError: None has it; says which labels there are.
+    """
+    cluster = given.context.cluster
+    if cluster is None:
+        raise ValueError("there is no cluster to lose anything of")
+    if domains_of(cluster, key):
+        return
+    keys = sorted(cluster.nodes.label_keys())
+    more = f" and {len(keys) - MOST_KEYS:,} more" if len(keys) > MOST_KEYS else ""
+    there = f"nodes have {', '.join(keys[:MOST_KEYS])}{more}" if keys else "there are no labeled nodes"
+    raise UsageError(f"{option}: Invalid value: {shown(key)}: no node has this label; {there}")
+
+
+def _cluster_of(nodes: Sequence[Node]) -> ClusterIndex:
+    cluster = ClusterIndex()
+    for node in nodes:
+        cluster.nodes.put(node)
+    return cluster
 
 
 def _objects(

@@ -79,8 +79,8 @@ class PlacementOptions:
         """Return the same with the live cluster, as for kubectl, if an object of no cluster is named."""
         return replace(self, live=True) if self.words and not self.cluster else self
 
-    def check(self) -> None:
-        """Make sure that one object and one cluster are given.
+    def check(self, *, needs_cluster: bool = True) -> None:
+        """Make sure that one object is given, and one cluster if it is needed.
 
         Raises:
             UsageError: It is not so.
@@ -89,7 +89,7 @@ class PlacementOptions:
         if bool(self.file) == bool(self.words):
             text = "give either a manifest, --file FILE, or an object of the cluster, such as deploy/web"
             raise UsageError(f"{text}; --name chooses one in a manifest" if self.file else text)
-        if not self.cluster and not self.live:
+        if needs_cluster and not self.cluster and not self.live:
             text = "evenkeel snapshot --output cluster.json"
             raise UsageError(f"either --live or --cluster FILE is required; create a file with: {text}")
         if self.file == self.cluster == STDIN:

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import click
 
-from policies.manifests.errors import DocumentError, UsageError
-from policies.manifests.fields import FieldPath, shown
+from policies.manifests.errors import DocumentError
+from policies.manifests.fields import FieldPath
 from policies.model.workload import Workload
-from policies.placement.actions import domains_of, topology_key
+from policies.placement.actions import topology_key
 from policies.placement.loss import Loss
 from policies.placement.placement import PlacementError, prepare, read_workload
 from policies.placement.pod_objects import PodObjects
@@ -20,7 +20,7 @@ from policies.placement.survive_suggestions import SurvivalHelp, find_help
 from policies.reports import survive_json, survive_text
 from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, format_option, print_answer
 from webhook.cli.manifest import told
-from webhook.cli.placement import PlacementInput, read_input
+from webhook.cli.placement import PlacementInput, check_key, read_input
 from webhook.cli.placement_options import PlacementOptions, cluster_options, object_options, show
 from webhook.cli.progress import INTERRUPTED, interruptible, progress
 
@@ -28,8 +28,6 @@ from webhook.cli.progress import INTERRUPTED, interruptible, progress
 PIPED: Final = 80
 #: Nodes from which the progress is shown: each loss copies what is known of them.
 LONG: Final = 200
-#: Topology keys that an error lists.
-MOST_KEYS: Final = 10
 
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
@@ -126,7 +124,7 @@ def _judge(given: PlacementInput, options: LossOptions, running: PodObjects) -> 
         DocumentError: A workload cannot be placed, or none can be judged.
         UsageError: No node has the topology key.
     """
-    _check_key(given, options.key)
+    check_key(given, options.key)
     workloads, unjudged = _read_workloads(given)
     long = given.context.cluster is not None and given.context.cluster.node_count >= LONG
     losses: list[Loss] = []
@@ -145,18 +143,6 @@ def _judge(given: PlacementInput, options: LossOptions, running: PodObjects) -> 
         unjudged=tuple(unjudged),
         version=given.context.kubernetes_version,
     )
-
-
-def _check_key(given: PlacementInput, key: str) -> None:
-    cluster = given.context.cluster
-    if cluster is None:
-        raise ValueError("there is no cluster to lose anything of")
-    if domains_of(cluster, key):
-        return
-    keys = sorted(cluster.nodes.label_keys())
-    more = f" and {len(keys) - MOST_KEYS:,} more" if len(keys) > MOST_KEYS else ""
-    there = f"nodes have {', '.join(keys[:MOST_KEYS])}{more}" if keys else "there are no labeled nodes"
-    raise UsageError(f"KEY: Invalid value: {shown(key)}: no node has this label; {there}")
 
 
 def _read_workloads(given: PlacementInput) -> tuple[list[Workload], list[tuple[Workload, str]]]:

@@ -1,0 +1,65 @@
+"""Advice, in the format json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import jsonschema
+import orjson
+import pytest
+
+from policies.manifests.edits import apply_edits
+from policies.placement.advise import Advice
+from policies.reports.advise_json import fields, render
+from policies.reports.generate_schemas import report_schemas
+from tests.builders import a_constraint
+from tests.policies.placement.goals import TEMPTING, THREE, Object, a_goal, advice_of
+from tests.policies.reports.advices import advices
+
+FORM = report_schemas()["advise.schema.json"]
+VALIDATOR = jsonschema.Draft202012Validator(FORM)
+
+
+def test_json(golden: Callable[[str, str], str]) -> None:
+    """Every answer has the form that the schema says."""
+    answers = [json.loads(render(each)) for each in advices()]
+    text = orjson.dumps(answers, option=orjson.OPT_INDENT_2).decode()
+
+    for answer in answers:
+        VALIDATOR.validate(answer)
+    assert not VALIDATOR.is_valid(answers[0] | {"more": 1})
+    assert golden("advise.json", text) == text
+
+
+@pytest.mark.parametrize(
+    "advice",
+    [
+        pytest.param(advice_of(TEMPTING, a_goal(3, 12)), id="a new list"),
+        pytest.param(
+            advice_of(THREE, a_goal(enforced=True), [a_constraint(whenUnsatisfiable="ScheduleAnyway")]),
+            id="another list",
+        ),
+    ],
+)
+def test_patches(advice: Advice) -> None:
+    """The patch does what the edits do, as the API server merges it."""
+    patch = fields(advice)["patch"]
+
+    assert patch is not None
+    assert "strategic" == patch["type"]
+    assert _merged(advice.workload.obj, patch["body"]) == apply_edits(advice.workload.obj, advice.edits)
+
+
+def _merged(old: object, patch: object) -> object:
+    """Merge a strategic patch whose lists replace, or have nothing to merge with."""
+    if isinstance(patch, dict) and isinstance(old, dict):
+        merged: Object = dict(old)
+        for name, value in patch.items():
+            merged[name] = _merged(old.get(name), value)
+        return merged
+    if isinstance(patch, list):
+        replaces = {"$patch": "replace"} in patch
+        assert replaces is bool(old)
+        return [entry for entry in patch if entry != {"$patch": "replace"}]
+    return patch

@@ -1,0 +1,279 @@
+"""``evenkeel advise``: from a goal to the constraints that reach it, with the proof."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import click
+
+from policies.config.context import listed_domains
+from policies.manifests.documents import ManifestObject
+from policies.manifests.errors import DocumentError, UsageError
+from policies.manifests.fields import FieldPath, shown
+from policies.model.repository import AUTOSCALER, SCALED_OBJECT, Repository
+from policies.model.scaling import ReplicaRange
+from policies.model.topology_keys import HOSTNAME, ZONE
+from policies.model.workload import Workload
+from policies.placement.actions import MOST_ADDED, topology_key
+from policies.placement.advise import Advice, advise, why_unadvised
+from policies.placement.goal import Goal, parse_limit, parse_range
+from policies.placement.goal_simulator import MOST_REPLICAS
+from policies.placement.node_groups import described_nodes, node_groups
+from policies.placement.placement import PlacementError, read_workload
+from policies.placement.plan import with_namespace
+from policies.reports import advise_json, advise_text
+from webhook.cli.answers import BAD_INPUT, format_option, print_answer
+from webhook.cli.live import list_objects
+from webhook.cli.manifest import read_objects, told
+from webhook.cli.placement import PlacementInput, check_key, read_input
+from webhook.cli.placement_options import PlacementOptions, cluster_options, note, object_options, show
+from webhook.cli.progress import INTERRUPTED, interruptible, progress
+from webhook.cli.suggestion import kubectl_patch, manifest_diff
+
+#: Exit codes: the goal is reached, it cannot be.
+REACHED, MISSED = 0, 1
+#: Columns of the text where there is no terminal.
+PIPED: Final = 100
+#: Replicas times nodes from which the progress is shown: each replica is placed for some sets of constraints.
+LONG: Final = 20_000
+_COUNT: Final = re.compile(r"[0-9]{1,4}")
+
+#: Shown below the options as it stands: click wraps everything else.
+_EXAMPLES = """\b
+evenkeel advise -f web.yaml --lose-at-most 1/3 --when zone --replicas 3..12 --live
+evenkeel advise deploy/web -n shop --lose-at-most 1 --when hostname
+evenkeel advise -f web.yaml --lose-at-most 1/3 --one-a-node --nodes a=3,b=3,c=3
+evenkeel advise -f web.yaml --lose-at-most 1/3 --cluster cluster.json --diff | git apply
+"""
+
+
+class _Autoscalers(list[Mapping[str, Any]]):
+    """The autoscalers of pods among the objects of a cluster, which pass by once."""
+
+    def __call__(self, obj: dict[str, Any]) -> None:
+        """Look at an object."""
+        if (str(obj.get("apiVersion")).rpartition("/")[0], obj.get("kind")) in {AUTOSCALER, SCALED_OBJECT}:
+            self.append(obj)
+
+
+def _read_with(read: Any) -> Any:
+    """Return what makes click read an option, whose errors then name the option."""
+
+    def callback(_context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
+        if value is None:
+            return None
+        try:
+            return read(value)
+        except UsageError as error:
+            raise UsageError(f"{parameter.opts[0]}: {error}") from error
+
+    return callback
+
+
+def _read_nodes(text: str) -> dict[str, int]:
+    """Read a number of nodes for each domain.
+
+    >>> _read_nodes("a=3,b=0")
+    {'a': 3, 'b': 0}
+
+    Raises:
+        UsageError: It is none, or there are too many.
+    """
+    counts: dict[str, int] = {}
+    for part in text.split(","):
+        domain, _, count = part.rpartition("=")
+        if not domain or not _COUNT.fullmatch(count) or domain in counts:
+            wanted = "must be DOMAIN=N,DOMAIN=N, each domain once, such as zone-a=3,zone-b=3"
+            raise UsageError(f"Invalid value: {shown(text)}: {wanted}")
+        counts[domain] = int(count)
+    if sum(counts.values()) > MOST_ADDED:
+        raise UsageError(f"Invalid value: {shown(text)}: there may be at most {MOST_ADDED:,} nodes")
+    return counts
+
+
+@click.command(epilog=_EXAMPLES)
+@object_options
+@cluster_options
+@click.option(
+    "--lose-at-most",
+    "limit",
+    metavar="SHARE|N",
+    callback=_read_with(parse_limit),
+    help="How many replicas may be lost with one domain: a share such as 1/3 or 33%, rounded up to whole "
+    "replicas, or a number.",
+)
+@click.option(
+    "--when",
+    "key",
+    default="zone",
+    show_default=True,
+    metavar="KEY",
+    help="Topology key of which one domain goes; zone, region and hostname are short for Kubernetes' own.",
+)
+@click.option(
+    "--one-a-node",
+    is_flag=True,
+    help="No node may have two replicas more than another that could take one; with --lose-at-most, another "
+    "of its domain.",
+)
+@click.option(
+    "--replicas",
+    metavar="N..M",
+    callback=_read_with(lambda text: parse_range(text, MOST_REPLICAS)),
+    help="At which numbers of replicas.  [default: those of its HorizontalPodAutoscaler or ScaledObject in "
+    "the file or the cluster, else its own]",
+)
+@click.option(
+    "--nodes",
+    "counts",
+    metavar="DOMAIN=N,…",
+    callback=_read_with(_read_nodes),
+    help="Without a cluster: the nodes that there are, of each domain of KEY (of each zone, with --when "
+    "hostname). With one: how many an autoscaler may bring each domain to.",
+)
+@click.option("--enforce", is_flag=True, help="Only a DoNotSchedule constraint counts for --lose-at-most.")
+@click.option(
+    "--diff",
+    is_flag=True,
+    help="Print only the change: a diff of the file, or for KIND/NAME a patch.",
+)
+@format_option
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    *,
+    limit: Any,
+    key: str,
+    one_a_node: bool,
+    replicas: ReplicaRange | None,
+    counts: dict[str, int] | None,
+    enforce: bool,
+    diff: bool,
+    form: str,
+    **values: Any,
+) -> None:  # the common options
+    """Find the constraints with which a workload reaches a goal, and prove it by simulation.
+
+    The fewest and softest constraints are taken: they are listed with what would fail if each were softer,
+    and with --diff as a change of the manifest. Proven is that the replicas get a node at every number of the
+    range, that no domain gets more than may be lost, and that rollouts complete, with the whole default
+    profile of kube-scheduler. Constraints of the manifest for other keys stay if the goal allows it.
+
+    The pods of the workload that run now are left out: the new template replaces them. Domains that a
+    SpreadPolicy lists (topology.domains) and that have no node may get some.
+
+    Exit codes: 0 the goal is reached, with the constraints to write or as it is; 1 it cannot be: what is
+    missing is shown, and the best there is; 2 bad usage or input, 3 could not run. Ctrl-C reports what was
+    found until then; exit code 130.
+    """
+    if limit is None and not one_a_node:
+        raise UsageError("give a goal: --lose-at-most SHARE, --one-a-node, or both")
+    if enforce and limit is None:
+        raise UsageError("--enforce may only be set with --lose-at-most")
+    options = PlacementOptions(**values).with_default_cluster()
+    goal = Goal(
+        key=topology_key(key),
+        limit=limit,
+        one_a_node=one_a_node,
+        enforced=enforce,
+        replicas=replicas or ReplicaRange(0, 0),
+    )
+    try:
+        advice, entry = _advise(options, goal, counts)
+        if advice is None:
+            context.exit(INTERRUPTED)
+        _print(context, advice, form="diff" if diff else form, options=options, entry=entry)
+    except DocumentError as error:
+        click.echo("\n".join(error.problems), err=True)
+        context.exit(BAD_INPUT)
+    if not advice.complete:
+        context.exit(INTERRUPTED if advice.stopped else MISSED)
+    context.exit(REACHED if advice.is_met else MISSED)
+
+
+def _advise(
+    options: PlacementOptions, goal: Goal, counts: dict[str, int] | None
+) -> tuple[Advice | None, ManifestObject]:
+    """Return the advice, None if Ctrl-C ended it too early, and the object that it is about.
+
+    Raises:
+        DocumentError: The workload cannot be placed, or has no replicas to spread.
+        UsageError: No node has the topology key, or the range of replicas is too large.
+    """
+    domains_key = ZONE if goal.key == HOSTNAME else goal.key
+    scalers, described = _Autoscalers(), None
+    if counts is not None and not options.cluster and not options.live:
+        described = list(described_nodes(domains_key, counts))
+    given = read_input(options, scalers, described=described)
+    (entry,) = given.entries
+    try:
+        workload = read_workload(entry.value, given.context, namespace=given.namespace)
+        if why := why_unadvised(workload):
+            raise DocumentError([f"{entry.location(FieldPath())}: {workload.title} is not advised on: {why}"])
+        if not goal.replicas.most:
+            goal = replace(goal, replicas=_replicas(workload, options, given, scalers))
+        return _search(workload, given, goal, domains_key, counts or {}), entry
+    except PlacementError as error:
+        raise DocumentError([*given.problems, *told(entry, error.errors)]) from error
+
+
+def _search(
+    workload: Workload, given: PlacementInput, goal: Goal, key: str, counts: Mapping[str, int]
+) -> Advice | None:
+    context, most = given.context, goal.replicas.most
+    if context.cluster is None:
+        raise ValueError("there is no cluster to place anything in")
+    listed = listed_domains(context.policies).get(key, ())
+    groups = list(node_groups(context.cluster, key, counts, listed, most))
+    if not any(group.key == goal.key for group in groups):
+        check_key(given, goal.key, option="--when")
+    long = most * (context.cluster.node_count + sum(group.count for group in groups)) >= LONG
+    with progress("Trying constraints", long=long) as advance, interruptible() as stop:
+        return advise(workload, context, goal, groups, stop=stop, on_trial=advance)
+
+
+def _replicas(
+    workload: Workload, options: PlacementOptions, given: PlacementInput, scalers: _Autoscalers
+) -> ReplicaRange:
+    """Return the range that an autoscaler gives, or the workload's own number.
+
+    Raises:
+        UsageError: It goes beyond what is tried.
+    """
+    found = [entry.value for entry in read_objects(options.file)] if options.file else []
+    if options.live:
+        found += list_objects(
+            options.context, "autoscaling/v2", "HorizontalPodAutoscaler", workload.namespace, note
+        )
+    for obj in found:
+        scalers(obj)
+    others = [with_namespace(obj, given.namespace) for obj in scalers]
+    least, most, source = Repository.of([workload], others).replicas(workload) or ReplicaRange(1, 1)
+    if most > MOST_REPLICAS:
+        text = f"{source or workload.title} has up to {most:,} replicas; at most {MOST_REPLICAS:,} are tried"
+        raise UsageError(f"{text}: give a range, --replicas N..M")
+    return ReplicaRange(max(least, 1), max(most, 1), source)
+
+
+def _print(
+    context: click.Context, advice: Advice, *, form: str, options: PlacementOptions, entry: ManifestObject
+) -> None:
+    """Print advice, or only the change.
+
+    Raises:
+        DocumentError: The file cannot be edited there.
+    """
+    if form == "text":
+        show(context, lambda width, color: advise_text.render(advice, width=width, color=color), piped=PIPED)
+    elif form != "diff":
+        print_answer(advise_json.render(advice), form)
+    elif not advice.edits:
+        note("there is nothing to change")
+    elif (target := options.target(options.kinds())) is None:
+        click.echo(manifest_diff(options.file, entry, advice.edits), nl=False)
+    else:
+        click.echo(kubectl_patch(target, entry, advice.edits))
