@@ -38,7 +38,7 @@ MOST_LOSSES: Final = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class FieldReason:
     """Why a constraint is as it is: what fails if one field of it were softer.
 
     Attributes:
@@ -102,7 +102,7 @@ class Advice:
     chosen: ConstraintSet | None = None
     edits: tuple[Edit, ...] = ()
     trial: Trial
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[FieldReason, ...] = ()
     losses: tuple[DomainLoss, ...] = ()
     tried: int = 0
     considered: int = 0
@@ -246,7 +246,7 @@ class _Search:
         if chosen is None:
             return advice
         reasons = (
-            Reason(constraint=constraint, field=field, failure=failure)
+            FieldReason(constraint=constraint, field=field, failure=failure)
             for constraint, field, softer in chosen.softer()
             if (trial := self._trials.get(softer)) is not None
             if (failure := trial.failure(advice.reachable)) is not None

@@ -4,8 +4,9 @@ For each topology key of the goal a set has one constraint, since what none stat
 ScheduleAnyway with maxSkew 1, or DoNotSchedule with any maxSkew up to ``MOST_SKEW`` and powers of two beyond
 and, where an autoscaler may add domains, any minDomains up to the number of domains that the goal needs. All
 select the workload's own pods, of one revision where the release can tell these apart; those with
-DoNotSchedule leave out nodes with taints that the pod does not tolerate. The manifest's constraints for other
-keys are all kept, made ScheduleAnyway, or removed.
+DoNotSchedule leave out nodes with taints that the pod does not tolerate. More minDomains than there can be
+domains would be a limit in disguise, of which the rule ``min-domains-above-domains`` warns. The manifest's
+constraints for other keys are all kept, made ScheduleAnyway, or removed.
 
 The order: of two sets the one is preferred that, where they first differ,
 

@@ -124,9 +124,10 @@ def _placed_table(advice: Advice, placed: list[PlacedReplicas]) -> Table:
 
 
 def _rollout(rollout: RolledOut) -> Text:
-    courses = f"all {rollout.courses:,} courses" if rollout.exact else f"{rollout.courses:,} courses tried"
+    courses = f"{rollout.courses:,} way{'' if rollout.courses == 1 else 's'} to choose nodes and pods"
+    ways = f"all {courses}" if rollout.exact else f"the {courses} that were tried"
     ends = {
-        Outcome.COMPLETE: f"completes in {courses}",
+        Outcome.COMPLETE: f"completes in {ways}",
         Outcome.PENDING: "leaves pods pending",
         Outcome.DEADLOCK: "deadlocks",
     }
@@ -144,27 +145,28 @@ def _losses(losses: list[DomainLoss], advice: Advice) -> Iterator[RenderableType
 
 
 def _notes(advice: Advice) -> Iterator[RenderableType]:
-    goal, constraints = advice.goal, advice.trial.prepared.request.constraints
-    lines = []
-    enforced = any(applied.is_hard for applied in constraints)
-    if advice.is_met and goal.limit is not None and not enforced:
-        lines.append(
-            "Nothing enforces it: it holds in the cluster as it is. With --enforce only DoNotSchedule counts."
-        )
-    if advice.is_met and not advice.trial.rollouts:
-        lines.append(f"Rollouts of a {one_line(advice.workload.kind.kind)} are not simulated.")
-    if advice.losses:
-        lines.append(
-            "Fit elsewhere: once the nodes are removed; in an outage: while they are tainted as unreachable."
-        )
-    lines.append(f"Not looked at: {'; '.join(NOT_PROVEN)}.")
-    if unmodeled := advice.trial.prepared.request.unmodeled:
-        lines.append(
-            f"Not modeled, although kube-scheduler checks it: {', '.join(map(one_line, unmodeled))}."
-        )
-    if not advice.complete:
-        lines.append(
-            f"Ended early: {advice.tried:,} of {advice.considered:,} sets of constraints were tried."
-        )
     yield ""
-    yield from (Text(line, "yellow") for line in lines)
+    yield from (Text(line, "yellow") for line in (*_of_constraints(advice), *_left_out(advice)))
+
+
+def _of_constraints(advice: Advice) -> Iterator[str]:
+    """Yield what the constraints do not do, or do besides."""
+    constraints = advice.trial.prepared.request.constraints
+    if advice.is_met and advice.goal.limit is not None and not any(each.is_hard for each in constraints):
+        yield "Nothing enforces it: it holds in the cluster as it is. With --enforce only DoNotSchedule counts."
+    if advice.losses:
+        yield "Fit elsewhere: once the nodes are removed; in an outage: while they are tainted as unreachable."
+    pinned = advice.chosen is not None and any(each.min_domains > 1 for each in advice.chosen.wanted)
+    if pinned and any(loss.back < loss.lost for loss in advice.losses):
+        yield "With minDomains, what does not fit elsewhere stays pending until there are so many again."
+
+
+def _left_out(advice: Advice) -> Iterator[str]:
+    """Yield what was not simulated."""
+    if advice.is_met and not advice.trial.rollouts:
+        yield f"Rollouts of a {one_line(advice.workload.kind.kind)} are not simulated."
+    yield f"Not looked at: {'; '.join(NOT_PROVEN)}."
+    if unmodeled := advice.trial.prepared.request.unmodeled:
+        yield f"Not modeled, although kube-scheduler checks it: {', '.join(map(one_line, unmodeled))}."
+    if not advice.complete:
+        yield f"Ended early: {advice.tried:,} of {advice.considered:,} sets of constraints were tried."

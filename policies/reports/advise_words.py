@@ -7,7 +7,7 @@ from typing import Final
 from policies.manifests.sanitize import one_line
 from policies.model.constraint import Constraint
 from policies.model.topology_keys import domain_noun
-from policies.placement.advise import Advice, Reason
+from policies.placement.advise import Advice, FieldReason
 from policies.placement.constraint_sets import Others
 from policies.placement.courses import Outcome
 from policies.placement.goal import Goal
@@ -76,7 +76,7 @@ def failure_text(failure: Failure, goal: Goal) -> str:
     return f"after a rollout of {replicas} {where} has {failure.count:,} of them, {failure.allowed:,} allowed"
 
 
-def reason_text(reason: Reason, goal: Goal) -> str:
+def reason_text(reason: FieldReason, goal: Goal) -> str:
     """Return what fails if a field were softer."""
     failure = failure_text(reason.failure, goal)
     match reason.field:
@@ -89,7 +89,7 @@ def reason_text(reason: Reason, goal: Goal) -> str:
     return f"{reason.field} {_softer_value(reason)} fails: {failure}"
 
 
-def _softer_value(reason: Reason) -> int:
+def _softer_value(reason: FieldReason) -> int:
     constraint = reason.constraint
     if constraint is None:
         raise ValueError("only a constraint has numbers")

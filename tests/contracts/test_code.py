@@ -118,6 +118,7 @@ TESTED_ELSEWHERE = {
     "policies/manifests/errors.py": "tests/webhook/cli/test_main.py",
     "policies/lint/workload_loader.py": "tests/policies/lint/test_run.py",
     "policies/placement/suggestion_edits.py": "tests/policies/placement/test_suggestions.py",
+    "policies/reports/advise_words.py": "tests/policies/reports/test_advise_text.py",
     "policies/placement/explain.py": "tests/policies/reports/test_explain_json.py",
     "policies/model/api_rules.py": "tests/policies/model/test_validation.py",
     "policies/model/topology_keys.py": "tests/policies/rules/test_topology_key_deprecated.py",

@@ -245,7 +245,8 @@ def test_advice_on_small_clusters(case: dict[str, Any], random: Random) -> None:
         return
     simulator = GoalSimulator(workload, context, advice.reachable, groups)
     cost = advice.chosen.cost if advice.trial.failure(advice.reachable) is None else (3,)
-    for other_cost, constraints in _all_sets(goal, case["spread"] or []):
+    domains = advice.reachable.domains_needed if groups else 1
+    for other_cost, constraints in _all_sets(goal, case["spread"] or [], domains):
         if other_cost < cost:
             path = workload.kind.constraints_path
             tried = apply_edits(workload.obj, [Edit(path, None, constraints)])
@@ -268,11 +269,13 @@ def _check_placement(obj: Object, context: Any, goal: Goal, random: Random) -> N
             assert max(counts.values()) <= goal.allowed(number)
 
 
-def _all_sets(goal: Goal, spread: list[Object]) -> Iterator[tuple[tuple[int, int, int, int], list[Object]]]:
+def _all_sets(
+    goal: Goal, spread: list[Object], domains: int
+) -> Iterator[tuple[tuple[int, int, int, int], list[Object]]]:
     """Yield every set of constraints of the documented space, with what the documented order compares."""
     keys = [goal.key] if goal.limit is not None else []
     keys += [HOSTNAME] if goal.one_a_node and HOSTNAME not in keys else []
-    options = [list(_all_constraints(key, goal)) for key in keys]
+    options = [list(_all_constraints(key, goal, domains)) for key in keys]
     others = [each for each in spread if each["topologyKey"] not in keys]
     kinds: list[list[Object]] = [others]
     if others:
@@ -280,16 +283,16 @@ def _all_sets(goal: Goal, spread: list[Object]) -> Iterator[tuple[tuple[int, int
     for rank, kept in enumerate(kinds):
         for chosen in product(*options):
             hard = [each for each in chosen if each["whenUnsatisfiable"] == HARD]
-            domains = sum(each.get("minDomains", 1) for each in chosen)
+            least = sum(each.get("minDomains", 1) for each in chosen)
             skew = sum(each["maxSkew"] for each in hard)
-            yield (rank, len(hard), domains, -skew), [*chosen, *kept]
+            yield (rank, len(hard), least, -skew), [*chosen, *kept]
 
 
-def _all_constraints(key: str, goal: Goal) -> Iterator[Object]:
+def _all_constraints(key: str, goal: Goal, most: int) -> Iterator[Object]:
     common = {"topologyKey": key, "matchLabelKeys": ["pod-template-hash"]}
     yield a_constraint(**common, whenUnsatisfiable=SOFT)
     limited = key == goal.key and goal.limit is not None
     skews = range(1, (goal.allowed(goal.replicas.most) if limited else 2) + 1)
-    for skew, domains in product(skews, range(1, 5 if limited else 2)):
+    for skew, domains in product(skews, range(1, most + 1 if limited else 2)):
         more = {"minDomains": domains} if domains > 1 else {}
         yield a_constraint(**common, maxSkew=skew, nodeTaintsPolicy="Honor", **more)
