@@ -19,7 +19,7 @@ DELETION_COST_ANNOTATION: Final = "controller.kubernetes.io/pod-deletion-cost"
 #: What the annotation may hold, but for its size; anything else counts as 0.
 _COST: Final = re.compile(r"-\d{1,10}|0|[1-9]\d{0,9}", re.ASCII)
 #: The bounds of the annotation's value.
-_COSTS: Final = range(-(2**31), 2**31)
+COSTS: Final = range(-(2**31), 2**31)
 #: The phases, those whose pods are deleted first in front.
 PHASES: Final = ("Pending", "Unknown", "Running")
 
@@ -79,7 +79,7 @@ def _cost(text: str) -> int:
     [-5, 0, 0, 0, 0]
     """
     cost = int(text) if _COST.fullmatch(text) else 0
-    return cost if cost in _COSTS else 0
+    return cost if cost in COSTS else 0
 
 
 def _restarts(pod: Mapping[str, Any], status: Mapping[str, Any]) -> tuple[int, int]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from policies.model.constraint import Constraint, WhenUnsatisfiable
+from policies.scheduler.request import SchedulingRequest
 
 
 def least_moves(counts: Sequence[int], max_skew: int, min_domains: int = 1) -> int | None:
@@ -23,3 +26,19 @@ def least_moves(counts: Sequence[int], max_skew: int, min_domains: int = 1) -> i
         excess = sum(max(0, count - minimum - max_skew) for count in counts)
         best = min(best, max(lacking, excess))
     return best
+
+
+def constraint_moves(constraint: Constraint, counts: Iterable[int]) -> int | None:
+    """Return how many pods must change their domain at least to be within a constraint's maxSkew."""
+    hard = constraint.when_unsatisfiable is WhenUnsatisfiable.DO_NOT_SCHEDULE
+    # minDomains has no meaning for a constraint that only scores.
+    return least_moves(list(counts), constraint.max_skew, constraint.min_domains if hard else 1)
+
+
+def spread_positions(request: SchedulingRequest, *, soft: bool) -> tuple[int, ...]:
+    """Return the positions of the constraints that count the pod itself; of soft ones on request."""
+    return tuple(
+        position
+        for position, applied in enumerate(request.constraints)
+        if (applied.is_hard or soft) and applied.self_match
+    )

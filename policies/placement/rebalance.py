@@ -12,8 +12,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from policies.model.constraint import Constraint, WhenUnsatisfiable
-from policies.placement.least_moves import least_moves
+from policies.placement.least_moves import constraint_moves, spread_positions
 from policies.placement.placement import PreparedPod
 from policies.placement.simulate import replicas_of
 from policies.scheduler.binding import Step, schedule
@@ -165,11 +164,7 @@ class _Search:
         #: The selector of the workload's pods.
         self.selector = prepared.workload.selector
         #: The constraints that are looked at.
-        self.positions = tuple(
-            position
-            for position, applied in enumerate(prepared.request.constraints)
-            if (applied.is_hard or soft) and applied.self_match
-        )
+        self.positions = spread_positions(prepared.request, soft=soft)
 
     @property
     def exhausted(self) -> bool:
@@ -181,9 +176,8 @@ class _Search:
         result = evaluate(self._request, cluster)
         counts = {position: result.results[position].domains.by_value() for position in self.positions}
         moves = [
-            least_moves(list(counts[position].values()), constraint.max_skew, _least_domains(constraint))
+            constraint_moves(self._request.constraints[position].constraint, counts[position].values())
             for position in self.positions
-            for constraint in (self._request.constraints[position].constraint,)
         ]
         known = [each for each in moves if each is not None]
         return _Look(
@@ -285,9 +279,3 @@ def _of_nodes(result: SchedulingResult, position: int) -> dict[str, str]:
         for name, at in zip(result.names, domains.of_node.tolist(), strict=True)
         if at != MISSING
     }
-
-
-def _least_domains(constraint: Constraint) -> int:
-    """Return ``minDomains`` of a constraint that filters; a soft one has none."""
-    hard = constraint.when_unsatisfiable is WhenUnsatisfiable.DO_NOT_SCHEDULE
-    return constraint.min_domains if hard else 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key, partial
 from itertools import groupby
@@ -73,16 +73,34 @@ def find_victims(
     """
     if count >= len(pods):
         return Victims(list(pods), [], 0)
-    crowd = Counter(pod.node for pod in related)
     certain: list[Replica] = []
+    for tied in in_order(pods, related, now):
+        left = count - len(certain)
+        if len(tied) > left:
+            return Victims(certain, sorted(tied, key=lambda pod: pod.name) if left else [], left)
+        certain += tied
+    return Victims(certain, [], 0)
+
+
+def in_order(
+    pods: Sequence[Replica], related: Iterable[Replica], now: float = 0.0
+) -> Iterator[list[Replica]]:
+    """Yield pods of a ReplicaSet in the order in which they go, those together whose order is not known.
+
+    Arguments are those of ``find_victims``.
+    """
+    crowd = Counter(pod.node for pod in related)
     ranked = sorted(pods, key=lambda pod: _rank(pod, crowd[pod.node]))
     for _, group in groupby(ranked, key=lambda pod: _rank(pod, crowd[pod.node])):
-        for tied in _equals(list(group), now):
-            left = count - len(certain)
-            if len(tied) > left:
-                return Victims(certain, sorted(tied, key=lambda pod: pod.name) if left else [], left)
-            certain += tied
-    return Victims(certain, [], 0)
+        yield from _equals(list(group), now)
+
+
+def urgency(pod: Replica) -> tuple[bool, int, bool]:
+    """Return what pods are ordered by before their deletion costs: the first to go has the least."""
+    phase = _RUNNING if pod.node is not None else _PENDING
+    if pod.facts is None:
+        return pod.node is not None, phase, pod.ready
+    return pod.node is not None, pod.facts.phase, pod.facts.ready
 
 
 def latest(facts: Collection[DeletionFacts]) -> float:
@@ -92,11 +110,7 @@ def latest(facts: Collection[DeletionFacts]) -> float:
 
 def _rank(pod: Replica, crowd: int) -> tuple[bool, int, bool, int, int]:
     """Return what pods are ordered by before their ages: the first to go has the least."""
-    facts = pod.facts
-    phase = _RUNNING if pod.node is not None else _PENDING
-    if facts is None:
-        return pod.node is not None, phase, pod.ready, 0, -crowd
-    return pod.node is not None, facts.phase, facts.ready, facts.cost, -crowd
+    return *urgency(pod), 0 if pod.facts is None else pod.facts.cost, -crowd
 
 
 def _equals(pods: list[Replica], now: float) -> list[list[Replica]]:

@@ -153,9 +153,9 @@ def _of_constraints(advice: Advice) -> Iterator[str]:
     """Yield what the constraints do not do, or do besides."""
     constraints = advice.trial.prepared.request.constraints
     if advice.is_met and advice.goal.limit is not None and not any(each.is_hard for each in constraints):
-        yield "Nothing enforces it: it holds in the cluster as it is. With --enforce only DoNotSchedule counts."
+        yield "Nothing enforces it: it holds in this cluster as it is. --enforce wants DoNotSchedule."
     if advice.losses:
-        yield "Fit elsewhere: once the nodes are removed; in an outage: while they are tainted as unreachable."
+        yield "Fit elsewhere: once the nodes are removed; in an outage: while they are unreachable."
     pinned = advice.chosen is not None and any(each.min_domains > 1 for each in advice.chosen.wanted)
     if pinned and any(loss.back < loss.lost for loss in advice.losses):
         yield "With minDomains, what does not fit elsewhere stays pending until there are so many again."

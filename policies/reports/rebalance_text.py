@@ -49,7 +49,7 @@ def _parts(prepared: PreparedPod, plan: RebalancePlan) -> Iterator[RenderableTyp
         count = len(plan.evictions)
         noun = "eviction" if count == 1 else "evictions"
         yield Text.assemble((title, "bold"), f": {count:,} {noun}; {certainty(plan)}")
-    yield from _domains(prepared, plan)
+    yield from domain_changes(prepared, plan.before, plan.after)
     if plan.evictions:
         yield ""
     for number, eviction in enumerate(plan.evictions, start=1):
@@ -62,12 +62,15 @@ def _stuck(plan: RebalancePlan) -> Iterator[RenderableType]:
         yield Padding(Text(f"such as {_line(plan.stuck)}"), (0, 0, 0, 2))
 
 
-def _domains(prepared: PreparedPod, plan: RebalancePlan) -> Iterator[RenderableType]:
-    for position, before in plan.before.items():
+def domain_changes(
+    prepared: PreparedPod, before: Mapping[int, Mapping[str, int]], after: Mapping[int, Mapping[str, int]]
+) -> Iterator[RenderableType]:
+    """Yield a line for each constraint: how many pods its domains have before and after, by its position."""
+    for position, counts in before.items():
         constraint = prepared.request.constraints[position].constraint
         key = f"{one_line(constraint.topology_key)} ({constraint.when_unsatisfiable})"
         yield Padding(
-            Text(f"{key}, maxSkew {constraint.max_skew}: {_change(before, plan.after[position])}"),
+            Text(f"{key}, maxSkew {constraint.max_skew}: {_change(counts, after[position])}"),
             (0, 0, 0, 2),
         )
 

@@ -37,7 +37,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "lint": "Check manifests for invalid, ineffective or unsatisfiable constraints.",
     "plan": "Show what a change of manifests does to where pods go.",
     "policy": "Check, show, test and emit SpreadPolicy and KubeSchedulerConfiguration documents.",
-    "rebalance": "Show the fewest evictions that bring a workload back within maxSkew.",
+    "rebalance": "Show the evictions, or deletion costs, that bring a workload back within maxSkew.",
     "rule": "Show a rule's documentation.",
     "score": "Show on which nodes a pod fits, and their scores.",
     "serve": "Serve the admission webhook.",

@@ -1,26 +1,30 @@
-"""``evenkeel rebalance``: the fewest evictions that bring a workload back within maxSkew; executes none."""
+"""``evenkeel rebalance``: evictions, or deletion costs, that bring a workload back within maxSkew."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import click
 
 from policies.config.context import AdmissionContext
-from policies.manifests.errors import DocumentError
+from policies.manifests.errors import DocumentError, UsageError
 from policies.model.eviction_budget import EvictionBudget, read_eviction_budget
+from policies.placement.deletion_costs import DeletionCosts, NoCosts, deletion_costs
 from policies.placement.placement import PreparedPod, prepare, read_workload
 from policies.placement.rebalance import NoPlan, RebalancePlan, rebalance
-from policies.reports import rebalance_json, rebalance_text
+from policies.reports import deletion_costs_json, deletion_costs_text, rebalance_json, rebalance_text
 from webhook.cli.answers import BAD_INPUT, format_option, print_answer
+from webhook.cli.known_pods import KnownPods
 from webhook.cli.live import list_objects
 from webhook.cli.placement import evaluate_object
 from webhook.cli.placement_options import PlacementOptions, note, placement_options, show
 
 #: Exit codes: nothing to do or a plan, no plan.
 PLANNED, NO_PLAN = 0, 1
+#: What restores the balance.
+_WAYS: Final = ("evictions", "deletion-cost")
 #: Columns of the text where there is no terminal.
 PIPED: Final = 100
 
@@ -28,6 +32,7 @@ PIPED: Final = 100
 _EXAMPLES = """\b
 evenkeel rebalance deploy/web -n shop
 evenkeel rebalance sts/db --cluster cluster.json --soft
+evenkeel rebalance deploy/web -n shop --as deletion-cost --to 3
 kubectl get nodes,pods,services,rc,rs,sts,ns,deploy,pdb -A -o json > cluster.json
 """
 
@@ -55,21 +60,69 @@ class _Budgets:
 
 @click.command(epilog=_EXAMPLES)
 @placement_options
+@click.option(
+    "--as",
+    "way",
+    type=click.Choice(_WAYS),
+    default=_WAYS[0],
+    show_default=True,
+    help="Evict pods now, or rank those that a scale-down should delete.",
+)
+@click.option(
+    "--to",
+    "replicas",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="With --as deletion-cost: how many pods are left.  [default: the replicas of the object]",
+)
 @click.option("--soft", is_flag=True, help="Bring ScheduleAnyway constraints within maxSkew, too.")
 @format_option
 @click.pass_context
-def command(context: click.Context, /, *, soft: bool, form: str, **values: Any) -> None:  # the common options
-    """Show the fewest evictions that bring a workload back within maxSkew.
+def command(
+    context: click.Context, /, *, way: str, replicas: int | None, soft: bool, form: str, **values: Any
+) -> None:  # the common options
+    """Show what brings a workload back within maxSkew: evictions, or the deletion costs for a scale-down.
 
-    Each eviction is tried on the model with all plugins of kube-scheduler: its replacement must go to another
-    domain. The commands that would evict the pods are printed; nothing is executed. Where there is no plan,
-    the reason is shown.
+    Each of the fewest evictions is tried on the model with all plugins of kube-scheduler: its replacement
+    must go to another domain. PodDisruptionBudgets are respected if they are in the snapshot, or may be read
+    in the live cluster.
 
-    PodDisruptionBudgets are respected if they are in the snapshot, or may be read in the live cluster.
+    With --as deletion-cost pods are chosen whose deletion leaves the workload within maxSkew, and ranked as
+    the controller of a ReplicaSet ranks them: the annotations make it delete just these.
+
+    The commands are printed; nothing is executed. Where there is no plan, the reason is shown.
 
     Exit codes: 0 nothing to do or a plan, 1 there is no plan, 2 bad usage or input, 3 could not run.
     """
     options = PlacementOptions(**values).with_default_cluster()
+    if replicas is not None and way != _WAYS[1]:
+        raise UsageError("--to may only be set with --as deletion-cost")
+    try:
+        answer = _rank(options, replicas, soft=soft) if way == _WAYS[1] else _evict(options, soft=soft)
+    except DocumentError as error:
+        click.echo("\n".join(error.problems), err=True)
+        context.exit(BAD_INPUT)
+    if form == "text":
+        show(context, answer.text, piped=PIPED)
+    else:
+        print_answer(answer.json, form)
+    context.exit(PLANNED if answer.is_planned else NO_PLAN)
+
+
+class _Answer(NamedTuple):
+    """What is printed, and whether there is a plan, or nothing to do."""
+
+    text: Callable[[int, bool], str]
+    json: bytes
+    is_planned: bool
+
+
+def _evict(options: PlacementOptions, *, soft: bool) -> _Answer:
+    """Return the fewest evictions.
+
+    Raises:
+        DocumentError: The object cannot be placed.
+    """
     budgets = _Budgets()
 
     def judge(
@@ -77,26 +130,38 @@ def command(context: click.Context, /, *, soft: bool, form: str, **values: Any) 
     ) -> tuple[PreparedPod, RebalancePlan]:
         prepared = prepare(read_workload(obj, judged_by, namespace=namespace), judged_by)
         if options.live:
-            _fetch(options, prepared.request.pod.namespace, budgets)
+            where = prepared.request.pod.namespace
+            for budget in list_objects(options.context, "policy/v1", "PodDisruptionBudget", where, note):
+                budgets(budget)
         return prepared, rebalance(prepared, soft=soft, budgets=dict(budgets.allowing(prepared)))
 
-    try:
-        (prepared, plan), *_ = evaluate_object(options, judge, budgets)
-    except DocumentError as error:
-        click.echo("\n".join(error.problems), err=True)
-        context.exit(BAD_INPUT)
-    if form == "text":
-        show(
-            context,
-            lambda width, color: rebalance_text.render(prepared, plan, width=width, color=color),
-            piped=PIPED,
-        )
-    else:
-        print_answer(rebalance_json.render(prepared, plan), form)
-    context.exit(PLANNED if plan.why_none in (None, NoPlan.BALANCED) else NO_PLAN)
+    (prepared, plan), *_ = evaluate_object(options, judge, budgets)
+    return _Answer(
+        lambda width, color: rebalance_text.render(prepared, plan, width=width, color=color),
+        rebalance_json.render(prepared, plan),
+        plan.why_none in (None, NoPlan.BALANCED),
+    )
 
 
-def _fetch(options: PlacementOptions, namespace: str, budgets: _Budgets) -> None:
-    """Read the budgets of a namespace of the live cluster; that they may not be read is reported."""
-    for obj in list_objects(options.context, "policy/v1", "PodDisruptionBudget", namespace, note):
-        budgets(obj)
+def _rank(options: PlacementOptions, replicas: int | None, *, soft: bool) -> _Answer:
+    """Return the deletion costs for a scale-down.
+
+    Raises:
+        DocumentError: The object cannot be placed.
+        UsageError: The object has no number of replicas, and none is given.
+    """
+    known = KnownPods()
+
+    def judge(obj: dict[str, Any], judged_by: AdmissionContext, /, *, namespace: str) -> DeletionCosts:
+        workload = read_workload(obj, judged_by, namespace=namespace)
+        left = workload.replicas if replicas is None else replicas
+        if left is None:
+            raise UsageError(f"--to N is required: {workload.title} has no number of replicas")
+        return deletion_costs(workload, judged_by, left, known, soft=soft)
+
+    found, *_ = evaluate_object(options, judge, known)
+    return _Answer(
+        lambda width, color: deletion_costs_text.render(found, width=width, color=color),
+        deletion_costs_json.render(found),
+        found.why_none in (None, NoCosts.BALANCED),
+    )

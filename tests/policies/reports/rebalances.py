@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.config.context import AdmissionContext
+from policies.placement.deletion_costs import DeletionCosts, deletion_costs
 from policies.placement.placement import PreparedPod, prepare, read_workload
 from policies.placement.rebalance import RebalancePlan, rebalance
-from tests.builders import a_constraint, a_workload
-from tests.policies.reports.verdicts import a_node, on
+from tests.builders import a_constraint, a_pod, a_workload
+from tests.policies.reports.verdicts import HOSTNAME, a_node, on
 from tests.policies.scheduler.clusters import an_index
 
 _NODES = [a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c")]
@@ -27,3 +28,17 @@ def rebalances() -> Iterator[tuple[PreparedPod, RebalancePlan]]:
         obj = a_workload("StatefulSet", spec={"topologySpreadConstraints": [a_constraint()]})
         prepared = prepare(read_workload(obj, context), context)
         yield prepared, rebalance(prepared, budgets=budgets)
+
+
+def scale_downs() -> Iterator[DeletionCosts]:
+    """Yield deletion costs, a scale-down that needs none, and one that cannot be even."""
+    for pods, replicas in (
+        ([*on("n1", 2), *on("n2", 2), *on("n3", 1), a_pod(name="z", spec={"nodeName": "n3"})], 4),
+        ([*on("n1", 3), *on("n2", 1)], 3),
+        ([*on("n1", 2), *on("n2", 1), *on("n3", 1)], 3),
+        (on("n1", 4), 3),
+    ):
+        context = AdmissionContext(policies=(), cluster=an_index([*_NODES, *pods]))
+        spread = [a_constraint(), a_constraint(topologyKey=HOSTNAME, maxSkew=2)]
+        obj = a_workload("ReplicaSet", spec={"topologySpreadConstraints": spread})
+        yield deletion_costs(read_workload(obj, context), context, replicas, {})

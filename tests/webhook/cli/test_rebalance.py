@@ -10,6 +10,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from policies.manifests.errors import UsageError
 from tests.builders import a_constraint, a_workload
 from tests.policies.reports.verdicts import a_node, on
 from webhook.cli.rebalance import command
@@ -60,6 +61,38 @@ def test_plans(cluster: str, arguments: list[str], code: int, evictions: int) ->
         len(answer["evictions"]),
         len(answer["commands"]),
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "output"),
+    [
+        pytest.param(["--to", "4"], 0, "kubectl annotate pods n1-0 n2-0", id="a plan"),
+        pytest.param([], 0, "from 6 to 4 pods", id="to what the object says"),
+        pytest.param(["--to", "1"], 0, "from 6 to 1 pods", id="to one"),
+        pytest.param(["--to", "6"], 1, "no scale-down", id="no scale-down"),
+    ],
+)
+def test_deletion_costs(folder: Path, arguments: list[str], code: int, output: str) -> None:
+    """1 where there is no plan; the pods of the cluster are ranked."""
+    workload = a_workload("ReplicaSet", spec={"topologySpreadConstraints": [a_constraint()]})
+    workload["spec"]["replicas"] = 4
+    (folder / "rs.yaml").write_text(yaml.safe_dump(workload))
+    items = [a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c")]
+    items += [pod for node in ("n1", "n2", "n3") for pod in on(node, 2)]
+    (folder / "rs.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    options = ["-f", "rs.yaml", "--cluster", "rs.json", "--as", "deletion-cost"]
+    result = CliRunner().invoke(command, [*options, *arguments])
+
+    assert code == result.exit_code, result.output
+    assert output in result.stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_number_of_replicas_for_evictions() -> None:
+    """It is for a scale-down alone."""
+    result = CliRunner().invoke(command, ["-f", "web.yaml", "--cluster", "even.json", "--to", "3"])
+
+    assert isinstance(result.exception, UsageError)
 
 
 def test_bad_input(folder: Path) -> None:
