@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks import (
+    advise,
     audit,
     crowd,
     engine,
@@ -25,6 +26,7 @@ if __name__ == "__main__":
     simulate.run()
     rollout.run()
     audit.run()
+    advise.run()
     snapshot.run()
     following.run()
     skew.run()

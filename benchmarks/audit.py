@@ -29,9 +29,9 @@ def run() -> None:
         with cluster.open("wb") as file:
             write_list(AUDITED, file)
         pod.write_text(json.dumps(probe_pod()))
-        reading, _, _ = _timed("score", "-f", str(pod), "--cluster", str(cluster), "-o", "json")
-        audit, megabytes, answer = _timed("audit", "--cluster", str(cluster), "-o", "json")
-        diff, _, _ = _timed("diff", "--from", "1.33", "--to", "1.36", "--cluster", str(cluster), "-o", "json")
+        reading, _, _ = timed("score", "-f", str(pod), "--cluster", str(cluster), "-o", "json")
+        audit, megabytes, answer = timed("audit", "--cluster", str(cluster), "-o", "json")
+        diff, _, _ = timed("diff", "--from", "1.33", "--to", "1.36", "--cluster", str(cluster), "-o", "json")
     total = answer["total"]
     each = (audit - reading) / total * 1000
     print(f"Audit, {AUDITED.nodes:,} nodes, {AUDITED.pods:,} pods, {total:,} workloads:")
@@ -43,7 +43,7 @@ def run() -> None:
     )
 
 
-def _timed(*arguments: str) -> tuple[float, float, dict[str, Any]]:
+def timed(*arguments: str) -> tuple[float, float, dict[str, Any]]:
     """Return the processor time of a command, its memory in megabytes, and its answer."""
     with tempfile.TemporaryFile() as out:
         process = subprocess.Popen([sys.executable, "-c", _RUN, *arguments], stdout=out)
