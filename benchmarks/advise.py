@@ -1,7 +1,7 @@
 """Advice on a large cluster, as whole commands.
 
-Processor time: beside reading the cluster alone. What is enforced takes a search; of what 3 zones cannot reach,
-the best is looked for.
+Processor time: beside reading the cluster alone. What is enforced takes a search; of what 3 zones cannot
+reach, the best is looked for.
 """
 
 from __future__ import annotations

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from policies.config.context import AdmissionContext, listed_domains
 from policies.model.node import Node, without_transient
-from policies.model.topology_keys import HOSTNAME
+from policies.model.topology_keys import HOSTNAME, ZONE
 from policies.placement.actions import domains_of
 from policies.scheduler.index import ClusterIndex
 
@@ -61,6 +62,28 @@ def node_groups(
         like = cluster.nodes.find(names[0]) if names else first
         if count > len(names):
             yield NodeGroup(key, domain, without_transient(like or _described(domain)), count - len(names))
+
+
+def groups_for(
+    context: AdmissionContext, key: str, most: Mapping[str, int], enough: int
+) -> tuple[NodeGroup, ...]:
+    """Return what an autoscaler may add, by the domains of a topology key.
+
+    Args:
+        context: The cluster, and policies that list domains; those get as many nodes as are enough.
+        key: The topology key.
+        most: How many nodes each domain may come to have.
+        enough: How many.
+    """
+    if context.cluster is None:
+        return ()
+    listed = listed_domains(context.policies).get(domains_key(key), ())
+    return tuple(node_groups(context.cluster, domains_key(key), most, listed, enough))
+
+
+def domains_key(key: str) -> str:
+    """Return the topology key by whose domains nodes are counted: of nodes themselves, that of zones."""
+    return ZONE if key == HOSTNAME else key
 
 
 def described_nodes(key: str, counts: Mapping[str, int]) -> Iterator[Node]:

@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.control_plane import ControlPlane
 from tests.e2e.installation import CONFIGURATIONS, NAME, Installation
 from tests.e2e.kubectl import Manifest
-from tests.e2e.objects import pod
+from tests.e2e.objects import deployment, pod
 from tests.e2e.readiness import asked
 from webhook.kube.list import WATCHED_RESOURCES
 from webhook.rbac import AUDIENCE
@@ -176,6 +176,7 @@ GUARDED: dict[str, Manifest | None] = {
     "/v1/score": {"pod": pod("web")},
     "/v1/explain": {"pod": pod("web")},
     "/v1/simulate": {"queue": [pod("web")]},
+    "/v1/advise": {"workload": deployment("web"), "oneANode": True},
     "/v1/lint": {"objects": []},
 }
 

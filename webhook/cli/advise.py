@@ -9,19 +9,17 @@ from typing import Any, Final
 
 import click
 
-from policies.config.context import listed_domains
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import FieldPath, shown
 from policies.model.repository import AUTOSCALER, SCALED_OBJECT, Repository
 from policies.model.scaling import ReplicaRange
-from policies.model.topology_keys import HOSTNAME, ZONE
 from policies.model.workload import Workload
 from policies.placement.actions import MOST_ADDED, topology_key
 from policies.placement.advise import Advice, advise, why_unadvised
 from policies.placement.goal import Goal, parse_limit, parse_range
 from policies.placement.goal_simulator import MOST_REPLICAS
-from policies.placement.node_groups import described_nodes, node_groups
+from policies.placement.node_groups import described_nodes, domains_key, groups_for
 from policies.placement.placement import PlacementError, read_workload
 from policies.placement.plan import with_namespace
 from policies.reports import advise_json, advise_text
@@ -204,10 +202,9 @@ def _advise(
         DocumentError: The workload cannot be placed, or has no replicas to spread.
         UsageError: No node has the topology key, or the range of replicas is too large.
     """
-    domains_key = ZONE if goal.key == HOSTNAME else goal.key
     scalers, described = _Autoscalers(), None
     if counts is not None and not options.cluster and not options.live:
-        described = list(described_nodes(domains_key, counts))
+        described = list(described_nodes(domains_key(goal.key), counts))
     given = read_input(options, scalers, described=described)
     (entry,) = given.entries
     try:
@@ -216,19 +213,18 @@ def _advise(
             raise DocumentError([f"{entry.location(FieldPath())}: {workload.title} is not advised on: {why}"])
         if not goal.replicas.most:
             goal = replace(goal, replicas=_replicas(workload, options, given, scalers))
-        return _search(workload, given, goal, domains_key, counts or {}), entry
+        return _search(workload, given, goal, counts or {}), entry
     except PlacementError as error:
         raise DocumentError([*given.problems, *told(entry, error.errors)]) from error
 
 
 def _search(
-    workload: Workload, given: PlacementInput, goal: Goal, key: str, counts: Mapping[str, int]
+    workload: Workload, given: PlacementInput, goal: Goal, counts: Mapping[str, int]
 ) -> Advice | None:
     context, most = given.context, goal.replicas.most
     if context.cluster is None:
         raise ValueError("there is no cluster to place anything in")
-    listed = listed_domains(context.policies).get(key, ())
-    groups = list(node_groups(context.cluster, key, counts, listed, most))
+    groups = groups_for(context, goal.key, counts, most)
     if not any(group.key == goal.key for group in groups):
         check_key(given, goal.key, option="--when")
     long = most * (context.cluster.node_count + sum(group.count for group in groups)) >= LONG

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from policies.reports.advise_json import AdviseReport
 from policies.reports.audit_answer import AuditAnswer
 from policies.reports.explain_answer import ExplainAnswer
 from policies.reports.lint_report import LintReport
 from policies.reports.score_answer import ScoreAnswer
 from policies.reports.simulate_answer import SimulateAnswer
 from webhook.http.api import ApiRoute
+from webhook.http.scoring.advise_request import AdviseBody
 from webhook.http.scoring.audit_request import AuditBody
 from webhook.http.scoring.request import ScoreBody
 from webhook.http.scoring.screen import FEASIBLE_NODES, PENDING_PODS
 from webhook.http.scoring.simulate_request import SimulateBody
 from webhook.http.views.auditing import audit
 from webhook.http.views.linting import lint
-from webhook.http.views.scoring import explain, score, simulate
+from webhook.http.views.scoring import advise, explain, score, simulate
 from webhook.lint.request import LintBody
 from webhook.rbac import Resource
 from webhook.settings import Settings
@@ -59,6 +61,14 @@ API_ROUTES: Final[Mapping[str, ApiRoute]] = {
         request=AuditBody,
         answer=AuditAnswer,
         event="audited",
+        headers={},
+        screen=("columns", "color"),
+    ),
+    "/v1/advise": _SCORE._replace(
+        compute=advise,
+        request=AdviseBody,
+        answer=AdviseReport,
+        event="advised",
         headers={},
         screen=("columns", "color"),
     ),

@@ -138,12 +138,28 @@ AUDITED = [
     ),
     pytest.param({"cluster": CLUSTER, "namespace": "shop", "selector": "a in (b),!c", "top": None}, id="few"),
 ]
+ADVISED = [
+    pytest.param({"workload": a_deployment(2), "loseAtMost": "1/2"}, id="a share"),
+    pytest.param(
+        {
+            "workload": a_deployment(2, a_constraint(minDomains=9)),
+            "loseAtMost": "1",
+            "topologyKey": "hostname",
+            "oneANode": True,
+            "enforce": True,
+            "replicas": {"least": 1, "most": 3},
+            "nodes": {"c": 2},
+        },
+        id="everything",
+    ),
+]
 #: A request that each route refuses.
 REFUSED: dict[str, Any] = {
     "/v1/score": a_request(pod=3),
     "/v1/explain": a_request(x=1),
     "/v1/simulate": {"queue": 3},
     "/v1/audit": {"selector": "a b"},
+    "/v1/advise": {"workload": a_workload()},
     "/v1/lint": {"objects": [{"kind": 3}], "x": 1},
     "/validate": {"kind": "AdmissionReview"},
     "/mutate": [],
@@ -169,10 +185,21 @@ def test_audits(state: ServerState, fields: dict[str, Any]) -> None:
     assert 200 == _post(state, "/v1/audit", fields).status_code
 
 
+@pytest.mark.parametrize("fields", ADVISED)
+def test_advice(state: ServerState, fields: dict[str, Any]) -> None:
+    """Advise requests that the schema allows get answers as the schema says."""
+    assert 200 == _post(state, "/v1/advise", {**fields, "cluster": CLUSTER}).status_code
+
+
 @pytest.mark.parametrize("path", [path for path, route in API_ROUTES.items() if route.screen])
 def test_texts(state: ServerState, path: str) -> None:
     """A text for people is one of the answers that the document names."""
-    request = {"/v1/simulate": {"queue": []}, "/v1/audit": {}}.get(path, a_request())
+    requests: dict[str, Any] = {
+        "/v1/simulate": {"queue": []},
+        "/v1/audit": {},
+        "/v1/advise": ADVISED[0].values[0],
+    }
+    request = requests.get(path, a_request())
     answer = a_client(state).post(path, json=request | {"cluster": CLUSTER}, headers={"Accept": "text/plain"})
     _validate(answer, path, "post")
 

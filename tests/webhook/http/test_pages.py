@@ -24,6 +24,7 @@ SHOWN = {
     ("POST", "/v1/explain"): "placements",
     ("POST", "/v1/simulate"): "placements",
     ("POST", "/v1/audit"): "placements",
+    ("POST", "/v1/advise"): "placements",
     ("POST", "/v1/lint"): "lintreports",
     ("GET", "/metrics"): "metrics",
 }

@@ -8,6 +8,8 @@ from functools import partial
 from policies.placement.explain import explain_object
 from policies.placement.placement import Placement
 from policies.reports import (
+    advise_json,
+    advise_text,
     explain_json,
     explain_text,
     score_json,
@@ -16,6 +18,7 @@ from policies.reports import (
 from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
 from webhook.http.api import ApiCall, ApiReply
 from webhook.http.scoring import simulated
+from webhook.http.scoring.advise_request import advise_request
 from webhook.http.scoring.place import judge_request, place_for_scores
 from webhook.http.scoring.screen import FEASIBLE_NODES, PENDING_PODS
 from webhook.http.scoring.simulate_request import simulate_request
@@ -44,6 +47,25 @@ def simulate(call: ApiCall) -> ApiReply:
         else simulated.render_text(found, width=screen.columns, color=screen.color),
         simulated.counts(found),
         {PENDING_PODS: str(found.pending)},
+    )
+
+
+def advise(call: ApiCall) -> ApiReply:
+    """Find the constraints with which a workload reaches a goal, and prove it by simulation."""
+    found, screen = advise_request(call.body, call.context), call.screen
+    workload, nodes = found.workload, found.trial.prepared.cluster.node_count
+    return ApiReply(
+        advise_json.render(found)
+        if screen is None
+        else advise_text.render(found, width=screen.columns, color=screen.color),
+        {
+            "kind": workload.kind.name,
+            "ns": workload.namespace,
+            "name": workload.name,
+            "nodes": nodes,
+            "reached": found.is_met,
+        },
+        {},
     )
 
 
