@@ -8,33 +8,32 @@ as much of it as so many can.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 
 from policies.config.context import AdmissionContext
 from policies.config.default_constraints import Skip, own_selector, revision_keys
 from policies.manifests.edits import Edit, apply_edits
-from policies.manifests.fields import FieldPath
 from policies.model.constraint import Constraint
 from policies.model.workload import Workload
 from policies.placement.actions import domains_of
 from policies.placement.constraint_sets import ConstraintBasis, ConstraintSet, constraint_sets, edits_to
+from policies.placement.domain_losses import DomainLoss, domain_losses
 from policies.placement.edit_search import EditSearch
 from policies.placement.goal import Goal
 from policies.placement.goal_simulator import GoalSimulator
 from policies.placement.goal_trial import Failure, PlacedReplicas, Trial
 from policies.placement.node_groups import NodeGroup
 from policies.placement.placement import read_workload
-from policies.placement.survive import LossOptions, Survival, why_unjudged
+from policies.placement.survive import why_unjudged
 
 #: Sets that are tried at most.
 MOST_TRIED: Final = 200
 #: Replicas that all of them together place before no further set is tried: with 5,000 nodes each takes some
 #: milliseconds. A set places all replicas twice, and rolls them out if it reaches the goal until then.
 MOST_PLACED: Final = 20_000
-#: Losses that are shown, those of most replicas first.
-MOST_LOSSES: Final = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,25 +49,6 @@ class FieldReason:
     constraint: Constraint | None
     field: str
     failure: Failure
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DomainLoss:
-    """What the loss of a domain takes of so many replicas, and how many of those fit elsewhere.
-
-    Attributes:
-        replicas: How many run before.
-        domain: The domain.
-        lost: How many are lost at once.
-        back: How many fit elsewhere once its nodes are removed.
-        back_in_outage: The same while its nodes are still there, tainted as unreachable.
-    """
-
-    replicas: int
-    domain: str
-    lost: int
-    back: int
-    back_in_outage: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +150,12 @@ def advise(
     )
     if as_is.failure(simulator.goal) is not None:
         advice = _Search(advice, simulator, context, groups, stop).run(on_trial)
-    return replace(advice, losses=tuple(_losses(advice, simulator, context, stop)))
+    # Of the least replicas, and of the most that got a node, on every node that may be added.
+    counts = dict.fromkeys((min(goal.replicas.least, advice.trial.fitting), advice.trial.fitting))
+    there = replace(context, cluster=simulator.grown)
+    edited = read_workload(apply_edits(workload.obj, advice.edits), context, namespace=workload.namespace)
+    losses = (domain_losses(edited, count, goal.key, there, stop) for count in counts)
+    return replace(advice, losses=tuple(chain.from_iterable(losses)))
 
 
 class _Search:
@@ -270,34 +255,3 @@ def _running(workload: Workload, context: AdmissionContext, goal: Goal) -> Place
         return None
     domain, count = max(counts.items(), key=lambda entry: entry[1])
     return PlacedReplicas(replicas=len(pods), domain=domain, count=count)
-
-
-def _losses(
-    advice: Advice, simulator: GoalSimulator, context: AdmissionContext, stop: Callable[[], bool]
-) -> Iterator[DomainLoss]:
-    """Yield what losses take of the least and of the most replicas."""
-    replicas, most = FieldPath(advice.workload.kind.replicas or ()), advice.trial.fitting
-    there = replace(context, cluster=simulator.grown)
-    for count in dict.fromkeys((min(advice.goal.replicas.least, most), most)):
-        edits = (*advice.edits, Edit(replicas, None, count))
-        obj = apply_edits(advice.workload.obj, edits)
-        workload = read_workload(obj, context, namespace=advice.workload.namespace)
-        found: list[dict[str, tuple[int, int]]] = []
-        for unreachable in (False, True):
-            options = LossOptions(advice.goal.key, unreachable=unreachable, others=0)
-            found.append(_displaced(Survival([workload], there, options, stop=stop)))
-        for domain, (lost, back) in found[0].items():
-            _, in_outage = found[1].get(domain, (0, 0))
-            yield DomainLoss(replicas=count, domain=domain, lost=lost, back=back, back_in_outage=in_outage)
-
-
-def _displaced(survival: Survival) -> dict[str, tuple[int, int]]:
-    """Return, by domain, how many replicas are lost with it and how many of those fit elsewhere."""
-    (deployed,) = survival.deployed
-    found: dict[str, tuple[int, int]] = {}
-    for loss in survival.losses():
-        (entry,) = loss.workloads
-        if not entry.displaced or len(found) == MOST_LOSSES:
-            break
-        found[loss.domain] = entry.displaced, entry.displaced - (deployed.running - entry.running)
-    return found

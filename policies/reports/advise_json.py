@@ -8,9 +8,10 @@ import orjson
 
 from policies.config.type_schema import Count, Keywords
 from policies.model.workload import Workload
-from policies.placement.advise import Advice, DomainLoss
+from policies.placement.advise import Advice
 from policies.placement.constraint_sets import Others
 from policies.placement.courses import Outcome
+from policies.placement.domain_losses import DomainLoss
 from policies.placement.goal import Goal
 from policies.placement.goal_trial import Failure, FailureKind, PlacedReplicas, RolledOut
 from policies.reports.advise_words import NOT_PROVEN, constraint_reasons, failure_text, goal_text, others_text

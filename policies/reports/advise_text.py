@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from policies.manifests.sanitize import one_line
-from policies.placement.advise import Advice, DomainLoss
+from policies.placement.advise import Advice
 from policies.placement.courses import Outcome
+from policies.placement.domain_losses import DomainLoss
 from policies.placement.goal_trial import PlacedReplicas, RolledOut
 from policies.reports.advise_words import (
     NOT_PROVEN,

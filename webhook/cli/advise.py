@@ -173,6 +173,8 @@ def command(
     if enforce and limit is None:
         raise UsageError("--enforce may only be set with --lose-at-most")
     options = PlacementOptions(**values).with_default_cluster()
+    if counts is None and not options.cluster and not options.live:
+        raise UsageError("give a cluster, --cluster FILE or --live, or describe one: --nodes a=3,b=3,c=3")
     goal = Goal(
         key=topology_key(key),
         limit=limit,

@@ -148,15 +148,6 @@ def test_running_pods() -> None:
     assert 1 == advice.trial.placed[0].count
 
 
-def test_losses() -> None:
-    """What is lost with each zone at once, and what fits elsewhere: not much with minDomains."""
-    plain = advice_of(THREE, a_goal(3, 3, enforced=True))
-    pinned = advice_of(THREE[:2], a_goal(3, 3), added={"c": 1})
-
-    assert {(1, 1, 1)} == {(loss.lost, loss.back, loss.back_in_outage) for loss in plain.losses}
-    assert {(1, 0, 0)} == {(loss.lost, loss.back, loss.back_in_outage) for loss in pinned.losses}
-
-
 def test_an_early_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was not tried is said; before anything is known there is no advice."""
     context, goal = context_of(TEMPTING), a_goal(3, 12, enforced=True)

@@ -98,7 +98,7 @@ def _answer(done: Done) -> dict[str, Any]:
         pytest.param(["-f", "broken.yaml", *GOAL], 2, "broken.yaml:", id="2: invalid"),
         pytest.param(["-f", "daemon.yaml", *GOAL], 2, "daemon.yaml:", id="2: nothing to spread"),
         pytest.param(["-f", "gone.yaml", *GOAL], 2, "gone.yaml", id="2: no such file"),
-        pytest.param(GOAL, 2, "--file", id="2: nothing"),
+        pytest.param(GOAL, 2, "--file", id="2: no workload"),
     ],
 )
 def test_exit_codes(commands: Commands, arguments: list[str], code: int, output: str) -> None:
@@ -139,6 +139,13 @@ def test_nodes_without_a_cluster(commands: Commands) -> None:
 
     assert (1, ["a", "b"]) == (zones.code, _answer(zones)["domains"])
     assert (0, 4) == (hosts.code, len(_answer(hosts)["domains"]))
+
+
+def test_no_cluster(commands: Commands) -> None:
+    """It may be a file, live, or described."""
+    done = commands.run("advise", "-f", "web.yaml", *GOAL)
+
+    assert (2, True) == (done.code, b"--nodes" in done.stderr)
 
 
 @pytest.mark.parametrize(
