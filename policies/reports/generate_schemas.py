@@ -13,9 +13,10 @@ from typing import Final
 
 from policies.config.schema import schema_text, schema_texts
 from policies.config.type_schema import Schema, standalone_schema
-from policies.reports.advise_json import AdviseReport
+from policies.reports.advise_answer import AdviseAnswer
 from policies.reports.audit_answer import AuditAnswer
 from policies.reports.conformance_json import ConformanceReport
+from policies.reports.deletion_costs_answer import DeletionCostsAnswer
 from policies.reports.explain_answer import ExplainAnswer
 from policies.reports.lint_report import LintReport
 from policies.reports.policy_emit_json import EmitReport
@@ -29,12 +30,17 @@ from policies.reports.survive_answer import SurviveAnswer
 #: The class of each report, its title, and its path on the web site; by the file of its schema.
 _FORMS: Final[Mapping[str, tuple[type, str, str]]] = MappingProxyType(
     {
-        "advise.schema.json": (AdviseReport, "Advice of evenkeel advise", "advise/v1/advise.schema.json"),
+        "advise.schema.json": (AdviseAnswer, "Advice of evenkeel advise", "advise/v1/advise.schema.json"),
         "audit.schema.json": (AuditAnswer, "An audit of evenkeel audit", "audit/v1/audit.schema.json"),
         "conformance.schema.json": (
             ConformanceReport,
             "A run of evenkeel conformance",
             "conformance-v1.json",
+        ),
+        "deletion_costs.schema.json": (
+            DeletionCostsAnswer,
+            "Deletion costs of evenkeel rebalance",
+            "deletion-costs/v1/deletion_costs.schema.json",
         ),
         "diff.schema.json": (DiffAnswer, "A comparison of evenkeel diff", "diff/v1/diff.schema.json"),
         "explain.schema.json": (

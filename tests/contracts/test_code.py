@@ -128,6 +128,8 @@ TESTED_ELSEWHERE = {
     "policies/reports/constraint_text.py": "tests/policies/reports/test_explain_text.py",
     "policies/reports/lint_report.py": "tests/policies/reports/test_lint_json.py",
     "policies/reports/audit_answer.py": "tests/policies/reports/test_audit_json.py",
+    "policies/reports/advise_answer.py": "tests/policies/reports/test_generate_schemas.py",
+    "policies/reports/deletion_costs_answer.py": "tests/policies/reports/test_generate_schemas.py",
     "policies/reports/rebalance_answer.py": "tests/policies/reports/test_generate_schemas.py",
     "policies/reports/release_diff_answer.py": "tests/policies/reports/test_generate_schemas.py",
     "policies/reports/survive_answer.py": "tests/policies/reports/test_generate_schemas.py",

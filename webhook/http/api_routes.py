@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from policies.reports.advise_json import AdviseReport
+from policies.reports.advise_answer import AdviseAnswer
 from policies.reports.audit_answer import AuditAnswer
 from policies.reports.explain_answer import ExplainAnswer
 from policies.reports.lint_report import LintReport
@@ -67,7 +67,7 @@ API_ROUTES: Final[Mapping[str, ApiRoute]] = {
     "/v1/advise": _SCORE._replace(
         compute=advise,
         request=AdviseBody,
-        answer=AdviseReport,
+        answer=AdviseAnswer,
         event="advised",
         headers={},
         screen=("columns", "color"),

@@ -13,7 +13,9 @@ import pytest
 from policies.config.schema import SCHEMA_FILE, schema_texts
 from policies.placement.rollout_suggestions import SimulatedRollout
 from policies.reports import (
+    advise_json,
     audit_json,
+    deletion_costs_json,
     explain_json,
     generate_schemas,
     rebalance_json,
@@ -25,9 +27,10 @@ from policies.reports import (
 )
 from policies.reports.generate_schemas import report_schemas
 from tests.builders import a_constraint, a_pod
+from tests.policies.reports.advices import advices
 from tests.policies.reports.audits import an_audit_run
 from tests.policies.reports.explanations import UNEVEN, a_spread_pod, an_explanation
-from tests.policies.reports.rebalances import rebalances
+from tests.policies.reports.rebalances import rebalances, scale_downs
 from tests.policies.reports.release_diffs import a_release_diff
 from tests.policies.reports.survivals import a_deployment, a_mixed_survival, a_survival
 from tests.policies.reports.test_rollout_text import ROLLOUTS
@@ -43,6 +46,8 @@ ELSEWHERE = {
 }
 #: Answers of each other form.
 ANSWERS: dict[str, Callable[[], Iterable[bytes]]] = {
+    "advise.schema.json": lambda: map(advise_json.render, advices()),
+    "deletion_costs.schema.json": lambda: map(deletion_costs_json.render, scale_downs()),
     "audit.schema.json": lambda: [audit_json.render(an_audit_run(top=7, left=1))],
     "diff.schema.json": lambda: [release_diff_json.render(a_release_diff())],
     "explain.schema.json": lambda: [
