@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from policies.manifests.errors import UsageError
 from tests.webhook.loopback import write_kubeconfig
-from webhook.cli.live import api_server, check_cluster, reading_progress
+from webhook.cli.live import api_server, check_cluster, list_objects, reading_progress
+from webhook.kube.api_server import ApiError
 
 
 @pytest.mark.parametrize(
@@ -68,3 +70,27 @@ def test_progress(
     told = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().err)
 
     assert shown == list(dict.fromkeys(re.findall(r"Reading the cluster: (\d+) objects, now Pod", told)))
+
+
+class _Autoscalers:
+    """An API server with one autoscaler in a namespace; others may not be read."""
+
+    def call(self, method: str, path: str) -> dict[str, Any]:
+        """Answer a list."""
+        assert ("GET", True) == (method, path.startswith("/apis/autoscaling/v2/namespaces/"))
+        if "/shop/" not in path:
+            raise ApiError(403, "not allowed")
+        return {"items": [{"metadata": {"name": "web"}}]}
+
+
+def test_lists_of_a_namespace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Objects of a list have their kind; what may not be read is left out, and that is reported."""
+    monkeypatch.setattr("webhook.cli.live.api_server", lambda _context: _Autoscalers())
+    notes: list[str] = []
+    shop, other = (
+        list_objects("", "autoscaling/v2", "HorizontalPodAutoscaler", namespace, notes.append)
+        for namespace in ("shop", "other")
+    )
+
+    assert [("HorizontalPodAutoscaler", "web")] == [(each["kind"], each["metadata"]["name"]) for each in shop]
+    assert ([], 1) == (other, len(notes))
