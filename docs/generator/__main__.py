@@ -9,7 +9,17 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from docs.generator import commands, documents, http, installation, roles, rules, shop, terminal
+from docs.generator import (
+    commands,
+    documents,
+    http,
+    installation,
+    roles,
+    rules,
+    shop,
+    terminal,
+    typescript,
+)
 from docs.generator.markdown import NOTE
 from policies.reports.generate_schemas import write_or_check
 
@@ -51,6 +61,7 @@ def _files() -> Mapping[Path, str]:
         **{DOCS / "images" / name: image for name, image in terminal.images().items()},
         DOCS / "examples" / "shop.json": shop.cluster(),
         **roles.roles(),
+        **typescript.files(),
     }
 
 

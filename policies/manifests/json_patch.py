@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 
 class AddOperation(TypedDict):
@@ -42,3 +42,41 @@ def add(segments: Iterable[str | int], value: object) -> AddOperation:
 
 #: Admission adds at the same few paths again and again.
 _known_pointer = lru_cache(maxsize=64)(pointer)
+
+
+class Operation(TypedDict):
+    """An operation between two values; ``value`` is absent for ``remove``."""
+
+    op: Literal["add", "remove", "replace"]
+    path: str
+    value: NotRequired[Any]
+
+
+def difference(old: object, new: object, path: tuple[str | int, ...] = ()) -> Iterator[Operation]:
+    """Yield the operations that make one value of another, in the order in which they apply.
+
+    Entries of lists are compared by position; what a list has more or less is at its end.
+
+    >>> for operation in difference({"a": 1, "b": [1, 2]}, {"b": [1, 3, 4]}):
+    ...     print(operation)
+    {'op': 'remove', 'path': '/a'}
+    {'op': 'replace', 'path': '/b/1', 'value': 3}
+    {'op': 'add', 'path': '/b/2', 'value': 4}
+    """
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in (name for name in old if name not in new):
+            yield {"op": "remove", "path": pointer((*path, name))}
+        for name, value in new.items():
+            if name in old:
+                yield from difference(old[name], value, (*path, name))
+            else:
+                yield {"op": "add", "path": pointer((*path, name)), "value": value}
+    elif isinstance(old, list) and isinstance(new, list):
+        for position, (before, after) in enumerate(zip(old, new, strict=False)):
+            yield from difference(before, after, (*path, position))
+        for position in reversed(range(len(new), len(old))):
+            yield {"op": "remove", "path": pointer((*path, position))}
+        for position in range(len(old), len(new)):
+            yield {"op": "add", "path": pointer((*path, position)), "value": new[position]}
+    elif type(old) is not type(new) or old != new:
+        yield {"op": "replace", "path": pointer(path), "value": new}

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from policies.manifests import block_edits
-from policies.manifests.documents import Document, load
+from policies.manifests.documents import Document, ManifestObject, load
 from policies.manifests.edits import Edit, apply_edits
 from policies.manifests.emit import entry_lines, item_lines
 from policies.manifests.errors import DocumentError
@@ -87,6 +87,18 @@ def rewrite(
         return _refusal(text, error)
     problem = _difference(result, file, wanted)
     return problem or whole[: len(whole) - len(text)].encode() + result.encode()
+
+
+def rewrite_object(source: bytes, entry: ManifestObject, edits: Iterable[Edit]) -> bytes | RewriteRefusal:
+    """Return a file with edits made in one of its objects.
+
+    Args:
+        source: The file, as the object was loaded from it.
+        entry: The object.
+        edits: What changes; paths start at the object.
+    """
+    moved = [Edit(entry.path + edit.path, edit.old, edit.new) for edit in edits]
+    return rewrite(source, load(source, entry.document.file), {entry.document.index: moved})
 
 
 def _refusal(text: str, error: CannotEditError) -> RewriteRefusal:

@@ -64,6 +64,11 @@ class WorkloadKind:
         """
         return f"{self.kind}.{self.group}" if self.group else self.kind
 
+    @property
+    def typed(self) -> str:
+        """The kind as kubectl takes it, with its group."""
+        return self.name.lower()
+
 
 _TEMPLATE, _SELECTOR, _REPLICAS = ("spec", "template"), ("spec", "selector"), ("spec", "replicas")
 

@@ -12,9 +12,9 @@ import orjson
 
 from policies.manifests.fields import member, text_member
 from policies.model.labels import LabelSelector
-from policies.model.pod import FINISHED_PHASES
 from policies.model.workload import DEFAULT_NAMESPACE, Workload, controller_reference
 from policies.model.workload_kinds import WorkloadKind, WorkloadKinds
+from policies.placement.pending_pods import is_pending
 
 #: Of 1 to 9: more would save a tenth for twice the time.
 _LEVEL: Final = 1
@@ -22,7 +22,7 @@ _LEVEL: Final = 1
 _REVISIONS: Final = frozenset({"ReplicaSet", "ReplicationController"})
 
 
-class _Key(NamedTuple):
+class WorkloadKey(NamedTuple):
     """Which object."""
 
     namespace: str
@@ -33,7 +33,7 @@ class _Key(NamedTuple):
 class _OwnerReference(NamedTuple):
     """What an object says of its owner."""
 
-    key: _Key
+    key: WorkloadKey
     api_version: str
     uid: str
 
@@ -81,10 +81,10 @@ class ClusterWorkloads:
     every_kind: bool = False
     bound_only: bool = False
     unread: tuple[str, ...] = ()
-    _texts: dict[_Key, tuple[WorkloadKind, bytes]] = field(default_factory=dict)
-    _owners: dict[_Key, _OwnerReference] = field(default_factory=dict)
+    _texts: dict[WorkloadKey, tuple[WorkloadKind, bytes]] = field(default_factory=dict)
+    _owners: dict[WorkloadKey, _OwnerReference] = field(default_factory=dict)
     # The owner of each pending pod, by the pod's namespace and name.
-    _pending: dict[tuple[str, str], _Key] = field(default_factory=dict)
+    _pending: dict[tuple[str, str], WorkloadKey] = field(default_factory=dict)
 
     def __call__(self, obj: Mapping[str, Any]) -> None:
         """Look at an object of the cluster; what is no workload or pod is passed over."""
@@ -100,12 +100,12 @@ class ClusterWorkloads:
             return
         owner = _owner_reference(metadata, namespace)
         if kind.is_pod:
-            if owner is not None and _waits(obj, metadata):
+            if owner is not None and is_pending(obj):
                 self._pending[namespace, title] = owner.key
             else:
                 self._pending.pop((namespace, title), None)
         elif kind.replicas is not None or self.every_kind:
-            key = _Key(namespace, kind.kind, title)
+            key = WorkloadKey(namespace, kind.kind, title)
             if owner is not None and key.kind in _REVISIONS and member(obj, "spec").get("replicas") == 0:
                 # An old revision: there may be ten for each that has pods.
                 self.remove(key.kind, namespace, title)
@@ -119,7 +119,7 @@ class ClusterWorkloads:
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
         """Remove an object; one that is not there changes nothing."""
-        key = _Key(namespace or DEFAULT_NAMESPACE, kind, name)
+        key = WorkloadKey(namespace or DEFAULT_NAMESPACE, kind, name)
         self._texts.pop(key, None)
         self._owners.pop(key, None)
 
@@ -146,15 +146,18 @@ class ClusterWorkloads:
         """How many objects there are to look at."""
         return len(self._texts)
 
-    def each(self) -> Iterator[ClusterWorkload | None]:
+    def each(self, part: slice = slice(None)) -> Iterator[ClusterWorkload | None]:
         """Yield each workload, None for an object that is none of its own, by name.
 
         A ReplicaSet stands for the Deployment that owns it where that is not among the objects.
+
+        Args:
+            part: Which of the objects; all of them by default.
         """
-        pending = Counter(self._owner(key) for key in self._pending.values())
-        for key, (kind, text) in sorted(self._texts.items()):
-            owner = self._owner(key)
-            workload = Workload.read(orjson.loads(zlib.decompress(text)), kind, key.namespace)
+        pending = Counter(self.controller(key) for key in self._pending.values())
+        for key in sorted(self._texts)[part]:
+            owner = self.controller(key)
+            workload = self._read(key)
             selected = self.selector is None or self.selector.matches(workload.labels)
             if not selected or (owner != key and owner in self._texts):
                 yield None
@@ -171,17 +174,31 @@ class ClusterWorkloads:
                     made=made if type(made) is int else None,
                 )
 
-    def _owner(self, key: _Key) -> _Key:
+    def controller(self, key: WorkloadKey) -> WorkloadKey:
         """Return what an object is known by: its owner if it is a revision of it, or if that is looked at."""
         reference = self._owners.get(key)
         if reference is None or not (key.kind in _REVISIONS or reference.key in self._texts):
             return key
         return reference.key
 
-    def _identity(self, key: _Key, workload: Workload) -> tuple[str, str]:
+    def known_by(self) -> set[WorkloadKey]:
+        """Return what the workloads are known by."""
+        return {self.controller(key) for key in self._texts}
+
+    def find(self, key: WorkloadKey) -> Workload | None:
+        """Return the object of a key, or the ReplicaSet with most replicas of those that are known by it."""
+        keys = [key] if key in self._texts else [own for own in self._owners if self.controller(own) == key]
+        found = [self._read(each) for each in keys if each in self._texts]
+        return max(found, key=lambda workload: workload.replicas or 0, default=None)
+
+    def _read(self, key: WorkloadKey) -> Workload:
+        kind, text = self._texts[key]
+        return Workload.read(orjson.loads(zlib.decompress(text)), kind, key.namespace)
+
+    def _identity(self, key: WorkloadKey, workload: Workload) -> tuple[str, str]:
         """Return the apiVersion and the uid of what a workload is known by."""
         reference = self._owners.get(key)
-        if reference is not None and self._owner(key) == reference.key:
+        if reference is not None and self.controller(key) == reference.key:
             return reference.api_version, reference.uid
         return text_member(workload.obj, "apiVersion"), text_member(workload.metadata, "uid")
 
@@ -191,12 +208,5 @@ def _owner_reference(metadata: Mapping[str, Any], namespace: str) -> _OwnerRefer
     owner = controller_reference(metadata)
     if owner is None:
         return None
-    key = _Key(namespace, owner["kind"], owner["name"])
+    key = WorkloadKey(namespace, owner["kind"], owner["name"])
     return _OwnerReference(key, owner["apiVersion"], text_member(owner, "uid"))
-
-
-def _waits(pod: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:
-    """Return whether a pod waits for a node."""
-    if member(pod, "spec").get("nodeName") or metadata.get("deletionTimestamp") is not None:
-        return False
-    return member(pod, "status").get("phase") not in FINISHED_PHASES

@@ -48,7 +48,7 @@ def render(explained: Explained) -> bytes:
         "policy": placement.policy,
         "whyNoConstraints": None if placement.why_none is None else str(placement.why_none),
         "constraints": list(map(_constraint, explanation.constraints)),
-        "refusing": list(map(_group, explanation.rejected)),
+        "refusing": list(map(group_fields, explanation.rejected)),
         "ranking": list(map(_tier, explanation.tiers)),
         "lead": explanation.lead,
         "outvoted": _outvoted(explained.outvoted),
@@ -119,7 +119,8 @@ def _domain(domain: DomainStats) -> explain_answer.ExplainedDomain:
     }
 
 
-def _group(group: RejectedNodes) -> explain_answer.RejectedGroup:
+def group_fields(group: RejectedNodes) -> explain_answer.RejectedGroup:
+    """Return nodes that are refused for the same reasons."""
     return {
         "nodes": group.count,
         "examples": list(group.examples),

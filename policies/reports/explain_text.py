@@ -103,13 +103,14 @@ def _refusing(
     for group in groups[:most]:
         yield Text(named(group.examples, group.count))
         for refusal in group.rejections:
-            for line in _refusal(verdict, refusal):
+            for line in rejection_lines(verdict, refusal):
                 yield Padding(Text(line), (0, 0, 0, 3))
     if rest := groups[most:]:
         yield Text(f"and {nodes(sum(group.count for group in rest))} for {len(rest):,} other sets of reasons")
 
 
-def _refusal(verdict: SchedulingResult, refusal: Rejection) -> Iterator[str]:
+def rejection_lines(verdict: SchedulingResult, refusal: Rejection) -> Iterator[str]:
+    """Yield why a plugin refuses a group of nodes, with its numbers; a line for each reason."""
     words = f"{refusal.plugin}: {one_line(', '.join(refusal.texts))}"
     if refusal.taint is not None:
         key, value, effect = refusal.taint

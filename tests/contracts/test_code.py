@@ -158,7 +158,7 @@ TESTED_ELSEWHERE = {
     "policies/reports/rollout_json.py": "tests/policies/reports/test_rollout_text.py",
     "policies/reports/rollout_trace.py": "tests/policies/reports/test_rollout_text.py",
     "policies/reports/rollout_words.py": "tests/policies/reports/test_rollout_text.py",
-    "webhook/cli/known_pods.py": "tests/webhook/cli/test_simulate.py",
+    "policies/placement/known_pods.py": "tests/webhook/cli/test_simulate.py",
     "webhook/http/scoring/simulated.py": "tests/webhook/http/scoring/test_simulate_request.py",
     "policies/reports/suggestion_answer.py": "tests/webhook/http/test_openapi.py",
     "policies/reports/score_answer.py": "tests/webhook/http/test_openapi.py",

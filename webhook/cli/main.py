@@ -44,6 +44,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "simulate": "Schedule the replicas of a workload one after another, as kube-scheduler would.",
     "snapshot": "Save a live cluster's state to a file for --cluster.",
     "survive": "Tell whether every replica still runs when any one zone, rack or node is lost.",
+    "ui": "Show a cluster in the browser: how workloads are spread, why pods are pending, and what if.",
 }
 
 #: Exit codes, as the documentation of every command lists them.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 from policies.manifests.documents import ManifestObject
-from policies.manifests.fields import member
 from policies.model.workload import Workload
 from policies.placement.cluster_workloads import ClusterWorkloads
+from policies.placement.replica_set_owner import owner_object
 from webhook.cli.targets import ObjectTarget, as_manifest, fetch
 from webhook.kube.api_server import ApiError, ApiServer
 
@@ -36,42 +36,17 @@ def find_workloads(
         key = (entry.workload.namespace, entry.kind, entry.name)
         if key in by_key and (key not in found or _size(entry.workload) > _size(found[key])):
             found[key] = entry.workload
-    return [
-        as_manifest(
-            dict(stored.obj if stored.kind == by_key[key].kind else _owner(by_key[key], stored.obj)), file
-        )
-        for key, stored in found.items()
-    ]
+    return [as_manifest(_as(by_key[key], stored), file) for key, stored in found.items()]
 
 
 def _size(workload: Workload) -> int:
     return workload.replicas or 0
 
 
-def _owner(workload: Workload, replica_set: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the workload that owns a ReplicaSet, as far as that tells; the rest is as it will be."""
-    spec, label = member(replica_set, "spec"), workload.kind.revision_label
-    template, selector = member(spec, "template"), member(spec, "selector")
-    labels = {key: text for key, text in member(selector, "matchLabels").items() if key != label}
-    own = member(replica_set, "metadata")
-    metadata = {
-        "name": workload.name,
-        "namespace": workload.namespace,
-        # Whether its constraints were injected, and the digest of a template that a snapshot has cut.
-        "annotations": member(own, "annotations"),
-    }
-    pod = member(template, "metadata")
-    pod_labels = {key: text for key, text in member(pod, "labels").items() if key != label}
-    return {
-        **workload.obj,
-        "metadata": metadata,
-        "spec": {
-            **member(workload.obj, "spec"),
-            "replicas": spec.get("replicas"),
-            "selector": {**selector, "matchLabels": labels},
-            "template": {**template, "metadata": {**pod, "labels": pod_labels}},
-        },
-    }
+def _as(wanted: Workload, stored: Workload) -> dict[str, Any]:
+    if stored.kind == wanted.kind:
+        return dict(stored.obj)
+    return owner_object(stored.obj, wanted.obj, wanted.kind, namespace=wanted.namespace, name=wanted.name)
 
 
 def fetch_workloads(wanted: Iterable[Workload], api: ApiServer) -> list[ManifestObject]:

@@ -12,11 +12,11 @@ from policies.config.context import AdmissionContext
 from policies.manifests.errors import DocumentError, UsageError
 from policies.model.eviction_budget import EvictionBudget, read_eviction_budget
 from policies.placement.deletion_costs import DeletionCosts, NoCosts, deletion_costs
+from policies.placement.known_pods import KnownPods
 from policies.placement.placement import PreparedPod, prepare, read_workload
 from policies.placement.rebalance import NoPlan, RebalancePlan, rebalance
 from policies.reports import deletion_costs_json, deletion_costs_text, rebalance_json, rebalance_text
 from webhook.cli.answers import BAD_INPUT, format_option, print_answer
-from webhook.cli.known_pods import KnownPods
 from webhook.cli.live import list_objects
 from webhook.cli.placement import evaluate_object
 from webhook.cli.placement_options import PlacementOptions, note, placement_options, show

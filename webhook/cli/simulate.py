@@ -11,6 +11,7 @@ import click
 
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import DocumentError, UsageError
+from policies.placement.known_pods import KnownPods
 from policies.placement.pod_objects import PodObjects
 from policies.placement.rollout import MOST_REPLICAS, RolloutSettings
 from policies.placement.rollout_suggestions import SimulatedRollout, roll_out
@@ -35,7 +36,6 @@ from webhook.cli.answers import (
     answer_printer,
     format_option,
 )
-from webhook.cli.known_pods import KnownPods
 from webhook.cli.placement import PlacementAnswer, evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options, show
 from webhook.cli.progress import INTERRUPTED, interruptible, progress

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Any
 
-import orjson
-
-from policies.manifests.documents import ManifestObject, load
+from policies.manifests.documents import ManifestObject
 from policies.manifests.edits import Edit, apply_edits
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import FieldPath
-from policies.manifests.rewrite import RewriteRefusal, rewrite
-from policies.reports import diff
+from policies.manifests.merge_patch import merge_patch
+from policies.manifests.rewrite import RewriteRefusal, rewrite_object
+from policies.reports import diff, kubectl
 from webhook.cli.manifest import read_content, shown_file
 from webhook.cli.targets import ObjectTarget
 
@@ -48,8 +46,7 @@ def manifest_diff(file: str, entry: ManifestObject, edits: tuple[Edit, ...]) -> 
         DocumentError: It cannot be edited there; says why.
     """
     content, name = read_content(file), shown_file(file)
-    moved = [Edit(entry.path + edit.path, edit.old, edit.new) for edit in edits]
-    outcome = rewrite(content, load(content, name), {entry.document.index: moved})
+    outcome = rewrite_object(content, entry, edits)
     if isinstance(outcome, RewriteRefusal):
         where = f"{name}:{outcome.line}" if outcome.line else name
         raise DocumentError([f"{where}: {outcome.problem}"])
@@ -60,23 +57,4 @@ def kubectl_patch(target: ObjectTarget, entry: ManifestObject, edits: tuple[Edit
     """Return the command that makes the edits in the cluster, for a shell."""
     value = entry.value
     patch = merge_patch(value, apply_edits(value, edits))
-    namespace = value["metadata"].get("namespace") or "default"
-    words = ["kubectl", "patch", f"{target.typed}/{target.name}", "--namespace", namespace]
-    return shlex.join([*words, "--type", "merge", "--patch", orjson.dumps(patch).decode()])
-
-
-def merge_patch(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON merge patch (RFC 7386) from one object to another; lists are replaced as a whole.
-
-    >>> merge_patch({"a": 1, "b": {"c": 2, "d": 3}}, {"b": {"c": 4, "d": 3}, "e": [5]})
-    {'a': None, 'b': {'c': 4}, 'e': [5]}
-    """
-    patch: dict[str, Any] = {name: None for name in old if name not in new}
-    for name, value in new.items():
-        before = old.get(name)
-        if isinstance(before, dict) and isinstance(value, dict):
-            if below := merge_patch(before, value):
-                patch[name] = below
-        elif before != value or name not in old:
-            patch[name] = value
-    return patch
+    return kubectl.patch_command(target.kind, value["metadata"], patch)

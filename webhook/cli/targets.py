@@ -54,11 +54,6 @@ class ObjectTarget:
     def __str__(self) -> str:
         return f"{self.kind.kind.lower()}/{shown_name(self.name)}"
 
-    @property
-    def typed(self) -> str:
-        """The kind as kubectl takes it, with the group where that is not Kubernetes' own."""
-        return self.kind.name.lower() if self.kind.group else self.kind.kind.lower()
-
 
 def parse_target(words: tuple[str, ...], kinds: WorkloadKinds) -> ObjectTarget | None:
     """Read ``KIND/NAME``, or the two as words of their own; nothing is no target.
@@ -138,7 +133,7 @@ class Finder:
         if self._kind_seen:
             others = f"; it holds {', '.join(self._others)}" if self._others else ""
             raise DocumentError([f"{text}{others}; --namespace names another namespace"])
-        short = SHORT_NAMES.get((kind.group, kind.kind), self.target.typed)
+        short = SHORT_NAMES.get((kind.group, kind.kind), self.target.kind.typed)
         asked = ",".join(dict.fromkeys((*_USUAL_KINDS, short)))
         raise DocumentError([f"{text}, nor any other: add them with kubectl get {asked} -A -o json"])
 

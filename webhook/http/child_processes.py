@@ -57,6 +57,10 @@ class Limit(Enum):
     KILLED = "killed"
 
 
+class AbandonedError(Exception):
+    """A request whose client is gone, so that its work was ended."""
+
+
 class LimitError(Exception):
     """A request that was not computed to its end."""
 
@@ -78,24 +82,30 @@ class ResourceLimits:
     Attributes:
         timeout_s: Seconds, with those in which it waits for others.
         memory_bytes: Memory, beyond what the server has already.
+        timeout_option: The option that sets the time; empty where there is none.
+        memory_option: The option that sets the memory.
     """
 
     timeout_s: float
     memory_bytes: int
+    timeout_option: str = ""
+    memory_option: str = ""
 
 
 class ChildProcesses:
-    """Forks a child for each piece of work, one at a time; others wait for it.
+    """Forks a child for each piece of work, a few at a time; others wait for them.
 
-    Only one, because each takes memory of its own: the limit of a container holds for all of them together.
+    One by default, because each takes memory of its own: the limit of a container holds for all of them
+    together.
 
     Args:
         budget: What each may take.
+        at_once: How many there may be at once.
     """
 
-    def __init__(self, budget: ResourceLimits) -> None:
+    def __init__(self, budget: ResourceLimits, *, at_once: int = 1) -> None:
         self._budget = budget
-        self._turn = threading.Lock()
+        self._turn = threading.BoundedSemaphore(at_once)
         self._changing = threading.Lock()
         self._running: set[int] = set()
         self._ended = False
@@ -106,6 +116,7 @@ class ChildProcesses:
         *,
         frozen: Callable[[], AbstractContextManager[object]] = nullcontext,
         reserved: int = 0,
+        client: int | None = None,
     ) -> _Found:
         """Return what some work returns, or raise what it raises, both through a pipe.
 
@@ -113,18 +124,22 @@ class ChildProcesses:
             work: Is run in the child. It must take no lock that another thread may hold, and open no file.
             frozen: Keeps other threads from changing what the work reads while the child is forked.
             reserved: Bytes that the work asks the system for without using them.
+            client: The descriptor of the socket of who waits for the result; the work ends with it.
 
         Raises:
             LimitError: It was not run to its end.
+            AbandonedError: The client is gone.
         """
         deadline = time.monotonic() + self._budget.timeout_s
         if not self._turn.acquire(timeout=self._budget.timeout_s):
             text = f"others took the {self._budget.timeout_s:g} s that a request may take: try again"
             raise LimitError(Limit.BUSY, text)
         try:
+            if client is not None and _is_gone(client):
+                raise AbandonedError
             with frozen():
                 pid, reader = self._fork(work, reserved, deadline)
-            said = self._result(pid, reader, deadline)
+            said = self._result(pid, reader, deadline, client)
         finally:
             self._turn.release()
         return cast("_Found", self._unpack(said))
@@ -156,10 +171,10 @@ class ChildProcesses:
             self._running.add(pid)
         return pid, reader
 
-    def _result(self, pid: int, reader: int, deadline: float) -> bytes:
+    def _result(self, pid: int, reader: int, deadline: float, client: int | None) -> bytes:
         """Return what a child says, when it has ended."""
         try:
-            said = _read_all(reader, deadline)
+            said = _read_all(reader, deadline, client)
         finally:
             os.close(reader)
             with self._changing:
@@ -168,8 +183,8 @@ class ChildProcesses:
                 _, status = os.waitpid(pid, 0)
                 self._running.discard(pid)
         if said is None:
-            text = f"the answer takes longer than {self._budget.timeout_s:g} s (--request-timeout-s)"
-            raise LimitError(Limit.TIMEOUT, text)
+            text = f"the answer takes longer than {self._budget.timeout_s:g} s"
+            raise LimitError(Limit.TIMEOUT, text + _in_brackets(self._budget.timeout_option))
         if self._ended:
             raise LimitError(Limit.BUSY, _ENDING)
         # It ends when it has said everything, and what it says ends with it.
@@ -184,18 +199,37 @@ class ChildProcesses:
         found, error, trace = pickle.loads(said)  # noqa: S301  # our own process wrote it
         if isinstance(error, MemoryError):
             text = f"the answer takes more than {self._budget.memory_bytes >> 20} MiB of memory"
-            raise LimitError(Limit.MEMORY, f"{text} (--max-request-memory-bytes)") from error
+            raise LimitError(Limit.MEMORY, text + _in_brackets(self._budget.memory_option)) from error
         if error is not None:
             raise error from _RemoteError(f"\n{trace}")
         return found
 
 
-def _read_all(reader: int, deadline: float) -> bytes | None:
-    """Return all that is written to a pipe until it is closed; None if that takes too long."""
+def _in_brackets(option: str) -> str:
+    return f" ({option})" if option else ""
+
+
+def _is_gone(client: int) -> bool:
+    """Return whether the other end of a connection has been closed."""
+    poller = select.poll()
+    poller.register(client, select.POLLRDHUP)
+    return bool(poller.poll(0))
+
+
+def _read_all(reader: int, deadline: float, client: int | None) -> bytes | None:
+    """Return all that is written to a pipe until it is closed; None if that takes too long.
+
+    Raises:
+        AbandonedError: The client is gone.
+    """
     poller = select.poll()
     parts: list[bytes] = []
     poller.register(reader, select.POLLIN)
-    while poller.poll(max(0.0, deadline - time.monotonic()) * 1000):
+    if client is not None:
+        poller.register(client, select.POLLRDHUP)
+    while ready := poller.poll(max(0.0, deadline - time.monotonic()) * 1000):
+        if client in dict(ready):
+            raise AbandonedError
         part = os.read(reader, _BLOCK)
         if not part:
             return b"".join(parts)

@@ -96,7 +96,10 @@ class ServerState:
     def __post_init__(self) -> None:
         self.computing = MaxConcurrent(self.settings.max_concurrent)
         budget = ResourceLimits(
-            timeout_s=self.settings.request_timeout_s, memory_bytes=self.settings.max_request_memory_bytes
+            timeout_s=self.settings.request_timeout_s,
+            memory_bytes=self.settings.max_request_memory_bytes,
+            timeout_option="--request-timeout-s",
+            memory_option="--max-request-memory-bytes",
         )
         self.children = ChildProcesses(budget)
         self._usable = self.context

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
@@ -19,7 +19,7 @@ from policies.manifests.fields import (
     unsupported_value,
     wrong_type,
 )
-from policies.model.deletion_facts import read_known_pod
+from policies.model.deletion_facts import DeletionFacts, read_known_pod
 from policies.placement.actions import Action
 from policies.placement.placement import PlacementError
 from policies.placement.pod_objects import PodObjects
@@ -285,7 +285,10 @@ def as_request(
 
 
 def simulate_request(
-    body: bytes, server: AdmissionContext, running: PodObjects | None = None
+    body: bytes,
+    server: AdmissionContext,
+    running: PodObjects | None = None,
+    known: Mapping[tuple[str, str], DeletionFacts] | None = None,
 ) -> SimulatedQueue | SimulatedRollout:
     """Return what becomes of the pods of a request, or of its workload.
 
@@ -293,17 +296,21 @@ def simulate_request(
         body: The request, JSON.
         server: What holds where the request leaves something out.
         running: The objects of the pods of its cluster, if they are known.
+        known: The states and ages of these pods, if they are known.
 
     Raises:
         RequestError: The request cannot be answered; holds every error.
     """
     request = SimulateRequest.parse(body)
     if request.rollout is not None:
-        return request.roll_out(server, request.rollout)
-    queue, settings = request.prepare(server), request.settings
-    planned, choose = request.planned(queue, server, running), tie_breaker(settings.used_seed)
+        settings = request.rollout
+        if request.context.cluster is None:
+            settings = replace(settings, known=known or {})
+        return request.roll_out(server, settings)
+    queue = request.prepare(server)
+    planned, choose = request.planned(queue, server, running), tie_breaker(request.settings.used_seed)
     try:
-        return simulate_queue(queue, settings, planned=planned, choose=choose)
+        return simulate_queue(queue, request.settings, planned=planned, choose=choose)
     except ActionError as error:
         raise RequestError(error.errors) from error
 

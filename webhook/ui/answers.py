@@ -1,0 +1,472 @@
+"""The form of what the page is sent and what it sends; its TypeScript types are made from these."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from policies.config.type_schema import Count, Keywords
+from policies.manifests.findings import Severity
+from policies.placement.rollout import MOST_REPLICAS
+from policies.placement.scheduling_queue import MOST_PODS
+from policies.reports.audit_answer import AuditedWorkload
+from policies.reports.explain_answer import ExplainAnswer, RejectedGroup
+from policies.reports.suggestion_answer import FieldEdit
+from webhook.http.scoring.actions import MOST_ACTIONS, ActionBody
+from webhook.http.scoring.simulate_request import MOST_SEED, MOST_WORK
+
+
+class ManifestProblem(TypedDict):
+    """Something that is wrong with a manifest or a request.
+
+    Attributes:
+        line: The line of the manifest, from 1; 0 where it is about none.
+        field: The field, as Kubernetes writes paths; empty where it is about none.
+        rule: The rule that is broken.
+        severity: How bad it is.
+        message: What is wrong.
+    """
+
+    line: Count
+    field: str
+    rule: str
+    severity: Severity
+    message: str
+
+
+class PageError(TypedDict):
+    """Every error of the page's routes.
+
+    Attributes:
+        error: What is wrong, in one line.
+        problems: Every field that is wrong; empty where the error is about none.
+    """
+
+    error: str
+    problems: list[ManifestProblem]
+
+
+class ClusterSource(TypedDict):
+    """Where the cluster was read from.
+
+    Attributes:
+        kind: A snapshot file, or a live cluster.
+        name: The file, or the context of the kubeconfig; empty for the current context.
+        readAt: When it was read, RFC 3339; for a file, when that was last written.
+        notes: What was left out, or is not known.
+    """
+
+    kind: Literal["file", "live"]
+    name: str
+    readAt: str
+    notes: list[str]
+
+
+class LabelValues(TypedDict):
+    """One label of all nodes.
+
+    Attributes:
+        values: The values.
+        of: For each node the position of its value; -1 where it lacks the label.
+    """
+
+    values: list[str]
+    of: list[int]
+
+
+class NodeTaint(TypedDict):
+    """A taint.
+
+    Attributes:
+        key: Its key.
+        value: Its value.
+        effect: Its effect.
+    """
+
+    key: str
+    value: str
+    effect: str
+
+
+class NodeTaints(TypedDict):
+    """The taints of all nodes.
+
+    Attributes:
+        values: The distinct lists of taints.
+        of: For each node the position of its list.
+    """
+
+    values: list[list[NodeTaint]]
+    of: list[Count]
+
+
+class NodeColumns(TypedDict):
+    """The nodes, sorted by name.
+
+    Attributes:
+        names: Their names.
+        cordoned: Positions of those that are unschedulable.
+        notReady: Positions of those with a taint that says that they are not ready or unreachable.
+        taints: Their taints.
+        labels: Their labels, by key: those that may be topology keys.
+    """
+
+    names: list[str]
+    cordoned: list[Count]
+    notReady: list[Count]
+    taints: NodeTaints
+    labels: dict[str, LabelValues]
+
+
+class WorkloadColumns(TypedDict):
+    """The workloads, sorted by namespace, kind and name.
+
+    Attributes:
+        kinds: The distinct kinds.
+        namespaces: The distinct namespaces.
+        kind: For each workload the position of its kind.
+        namespace: For each the position of its namespace.
+        name: For each its name.
+    """
+
+    kinds: list[str]
+    namespaces: list[str]
+    kind: list[Count]
+    namespace: list[Count]
+    name: list[str]
+
+
+class PodColumns(TypedDict):
+    """The pods that have not finished, sorted by node.
+
+    Attributes:
+        node: For each pod the position of its node; -1 for a pod that is pending, -2 for one whose node is
+            not known.
+        workload: For each the position of its workload; -1 without a controller.
+    """
+
+    node: list[int]
+    workload: list[int]
+
+
+class ClusterMap(TypedDict):
+    """The whole cluster: where every pod is.
+
+    Attributes:
+        kubernetesVersion: The release that the scheduler behaves as.
+        source: Where it was read from.
+        topologyKeys: The keys of ``nodes.labels``: zone, region and hostname first, then by name.
+        otherKeys: How many more keys the nodes carry, which are left out.
+        nodes: The nodes.
+        workloads: The workloads.
+        pods: The pods.
+    """
+
+    kubernetesVersion: str
+    source: ClusterSource
+    topologyKeys: list[str]
+    otherKeys: Count
+    nodes: NodeColumns
+    workloads: WorkloadColumns
+    pods: PodColumns
+
+
+class AuditedEntry(AuditedWorkload, TypedDict):
+    """A workload of the audit.
+
+    Attributes:
+        workload: Its position in the columns of the cluster.
+        rank: Sorts by risk: the smallest is the riskiest.
+    """
+
+    workload: Count
+    rank: float
+
+
+class AuditProgress(TypedDict):
+    """The audit as far as it is; it runs in the background.
+
+    Attributes:
+        done: Whether these are the last ones.
+        error: Why it ended early; empty if it did not.
+        audited: How many objects have been looked at.
+        total: How many there are.
+        next: What to send as ``after`` next.
+        workloads: The workloads after the number that was sent, as they were audited.
+    """
+
+    done: bool
+    error: str
+    audited: Count
+    total: Count
+    next: Count
+    workloads: list[AuditedEntry]
+
+
+class WorkloadPod(TypedDict):
+    """A pod of a workload.
+
+    Attributes:
+        name: Its name.
+        node: Its node.
+        revision: The value of the label that marks its revision; empty without one.
+        ready: Whether it is ready; null where that is not known.
+    """
+
+    name: str
+    node: str
+    revision: str
+    ready: bool | None
+
+
+class WorkloadDetail(TypedDict):
+    """One workload, or one Pod.
+
+    Attributes:
+        manifest: Its manifest, YAML.
+        notes: What there is to know of the manifest, such as that it is made from a ReplicaSet.
+        explain: Where its next pod would go, and why; null if the API server would refuse it.
+        problems: Why it would.
+        pods: Its pods that are bound and not being deleted, by name.
+    """
+
+    manifest: str
+    notes: list[str]
+    explain: ExplainAnswer | None
+    problems: list[ManifestProblem]
+    pods: list[WorkloadPod]
+
+
+class PodOfNode(TypedDict):
+    """A pod on a node.
+
+    Attributes:
+        namespace: Its namespace.
+        name: Its name.
+        workload: The position of its workload in the columns of the cluster; -1 without a controller.
+        terminating: Whether it is being deleted.
+    """
+
+    namespace: str
+    name: str
+    workload: int
+    terminating: bool
+
+
+class ResourceUse(TypedDict):
+    """What of a resource is taken; cpu in thousandths, all else in units.
+
+    Attributes:
+        allocatable: What the node offers.
+        requested: What its pods request.
+    """
+
+    allocatable: Count
+    requested: Count
+
+
+class NodeDetail(TypedDict):
+    """One node.
+
+    Attributes:
+        name: Its name.
+        cordoned: Whether it is unschedulable.
+        labels: Its labels.
+        taints: Its taints.
+        resources: What it offers, by resource.
+        pods: The pods on it, by namespace and name.
+    """
+
+    name: str
+    cordoned: bool
+    labels: dict[str, str]
+    taints: list[NodeTaint]
+    resources: dict[str, ResourceUse]
+    pods: list[PodOfNode]
+
+
+class PendingPodFields(TypedDict):
+    """A pod without a node.
+
+    Attributes:
+        name: Its name.
+        createdAt: When it was created, as the API writes it; empty if it does not say.
+        condition: What the cluster's scheduler says of it; empty if it says nothing.
+    """
+
+    name: str
+    createdAt: str
+    condition: str
+
+
+class PendingGroup(TypedDict):
+    """The pending pods of one controller, or a single one without.
+
+    Attributes:
+        namespace: Their namespace.
+        workload: The position of the workload in the columns of the cluster; -1 without a controller.
+        count: How many there are.
+        pods: The first of them, by name.
+        message: What the model says of the first one: the scheduler's FitError; empty if it fits.
+        feasibleNodes: How many nodes the first one fits in the model; null if it was not evaluated.
+        reasons: Why nodes refuse it, in sentences.
+        refusing: The same as values.
+        problems: Why it was not evaluated.
+    """
+
+    namespace: str
+    workload: int
+    count: Count
+    pods: list[PendingPodFields]
+    message: str
+    feasibleNodes: Count | None
+    reasons: list[str]
+    refusing: list[RejectedGroup]
+    problems: list[ManifestProblem]
+
+
+class PendingAnswer(TypedDict):
+    """The pods without a node.
+
+    Attributes:
+        pods: How many there are.
+        notKept: How many of them are too many to be looked at.
+        groups: Those of each controller, the most pods first.
+        otherGroups: How many more groups there are, which are left out.
+    """
+
+    pods: Count
+    notKept: Count
+    groups: list[PendingGroup]
+    otherGroups: Count
+
+
+class ManifestBody(TypedDict):
+    """A manifest.
+
+    Attributes:
+        manifest: One object, YAML or JSON.
+    """
+
+    manifest: str
+
+
+class WhatIfBody(ManifestBody, TypedDict):
+    """A manifest whose replicas are scheduled; as ``POST /v1/simulate`` in all else.
+
+    Attributes:
+        replicas: How many replicas are scheduled beside those that run; left out, those that the workload
+            wants and that have no node.
+        scale: To how many replicas the workload is scaled, from those that run; not with actions.
+        seed: Chooses among the best nodes at random; left out, the first by name is taken.
+        runs: How often the pods are scheduled, with other choices among the best nodes.
+        nodesToScore: kube-scheduler's ``percentageOfNodesToScore``; left out, all nodes are looked at.
+        actions: What happens to nodes first, in this order.
+    """
+
+    replicas: NotRequired[Annotated[int, Keywords(minimum=0, maximum=MOST_PODS)] | None]
+    scale: NotRequired[Annotated[int, Keywords(minimum=0, maximum=MOST_REPLICAS)] | None]
+    seed: NotRequired[Annotated[int, Keywords(minimum=0, maximum=MOST_SEED)] | None]
+    runs: NotRequired[Annotated[int, Keywords(minimum=1, maximum=MOST_WORK)] | None]
+    nodesToScore: NotRequired[Literal["adaptive"] | Annotated[int, Keywords(minimum=1, maximum=100)] | None]
+    actions: NotRequired[Annotated[list[ActionBody], Keywords(maxItems=MOST_ACTIONS)] | None]
+
+
+class RolloutBody(ManifestBody, TypedDict):
+    """A manifest that is rolled out as the new revision of what runs.
+
+    Attributes:
+        seed: Chooses among the best nodes at random; left out, the first by name is taken.
+    """
+
+    seed: NotRequired[Annotated[int, Keywords(minimum=0, maximum=MOST_SEED)] | None]
+
+
+class SuggestBody(ManifestBody, TypedDict):
+    """A manifest, and a suggestion of its explanation.
+
+    Attributes:
+        edits: The edits of the suggestion.
+    """
+
+    edits: list[FieldEdit]
+
+
+class EditedManifest(TypedDict):
+    """A manifest with edits made.
+
+    Attributes:
+        manifest: The manifest; comments and layout are kept.
+        diff: What has changed, as a unified diff.
+    """
+
+    manifest: str
+    diff: str
+
+
+class PatchBody(ManifestBody, TypedDict):
+    """A manifest, and what it was before.
+
+    Attributes:
+        original: What it was.
+    """
+
+    original: str
+
+
+class JsonPatchOperation(TypedDict):
+    """An operation of RFC 6902.
+
+    Attributes:
+        op: What it does.
+        path: A JSON pointer.
+        value: The value; absent for remove.
+    """
+
+    op: Literal["add", "remove", "replace"]
+    path: str
+    value: NotRequired[Any]
+
+
+class PatchAnswer(TypedDict):
+    """What leads from one manifest to another.
+
+    Attributes:
+        mergePatch: A JSON merge patch (RFC 7386), as YAML; lists are replaced as a whole.
+        jsonPatch: A JSON patch (RFC 6902).
+        diff: A unified diff of the texts.
+        command: The kubectl command that applies the merge patch; empty for a Pod or a Job, most of whose
+            fields cannot be changed.
+    """
+
+    mergePatch: str
+    jsonPatch: list[JsonPatchOperation]
+    diff: str
+    command: str
+
+
+class CheckedObject(TypedDict):
+    """The object of a manifest.
+
+    Attributes:
+        kind: Its kind, with its group.
+        namespace: Its namespace.
+        name: Its name; empty if it has none.
+        replicas: How many replicas it asks for; null for kinds without a number.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    replicas: int | None
+
+
+class CheckAnswer(TypedDict):
+    """What is wrong with a manifest.
+
+    Attributes:
+        problems: In the order of their lines.
+        object: Its object; null if it cannot be read as one.
+    """
+
+    problems: list[ManifestProblem]
+    object: CheckedObject | None

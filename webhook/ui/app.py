@@ -1,0 +1,198 @@
+"""The page's server as a WSGI application: who may ask, what is answered, and how errors look.
+
+It listens on loopback, where every program and every web page of the machine can send requests: the token
+keeps out other users and other pages, the check of ``Host`` a page whose name resolves to loopback.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hmac
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from http import HTTPStatus
+from typing import Final
+
+import orjson
+from flask import Flask, Response, request
+from werkzeug.exceptions import HTTPException, NotFound, RequestEntityTooLarge
+
+from webhook.http.child_processes import AbandonedError, LimitError
+from webhook.http.problems import JSON
+from webhook.http.views.compute import STATUSES
+from webhook.kube.api_server import ClusterError
+from webhook.ui.answers import ManifestProblem, PageError
+from webhook.ui.bundle import INDEX, BuiltFile
+from webhook.ui.manifest import ProblemsError
+from webhook.ui.page_state import PageState
+from webhook.ui.routes import ROUTES, PageRoute
+
+#: Bytes of a body: etcd holds at most 1.5 MiB per object, and a patch compares two.
+MOST_BODY_BYTES: Final = 4 * 1024 * 1024
+#: Of 1 to 9: a map of 150,000 pods takes 0.1 s, once.
+_LEVEL: Final = 5
+#: Bytes of an answer below which gzip saves nothing worth its time.
+_LEAST_PACKED: Final = 1024
+#: What every answer says to a browser.
+HEADERS: Final[Mapping[str, str]] = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+#: What a browser says of a request that the page itself, or the person, made.
+_OWN_FETCHES: Final = frozenset({"", "same-origin", "none"})
+
+
+class _Refusal(Exception):  # noqa: N818  # an answer, not a failure
+    """A request that gets an HTTP error instead of an answer."""
+
+    def __init__(self, status: HTTPStatus, message: str, problems: Iterable[ManifestProblem] = ()) -> None:
+        super().__init__(message)
+        self.status, self.message, self.problems = status, message, list(problems)
+
+
+def create_page(state: PageState, files: Mapping[str, BuiltFile], *, token: str, port: int) -> Flask:
+    """Return the application.
+
+    Args:
+        state: What answers are made from.
+        files: The files of the page.
+        token: What requests to the API must bear.
+        port: Where it listens.
+    """
+    app = Flask("evenkeel-page", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = MOST_BODY_BYTES
+    hosts = frozenset(f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]"))
+    packed_map = gzip.compress(state.map, _LEVEL, mtime=0)
+    app.before_request(lambda: _check_origin(hosts))
+    for route in ROUTES:
+        view = _view(route, state, token)
+        app.add_url_rule(route.path, f"{route.method} {route.path}", view, methods=[route.method])
+    app.add_url_rule("/", "index", lambda: _file(files, INDEX))
+    app.add_url_rule("/<name>", "file", lambda name: _file(files, name))
+    app.after_request(lambda response: _finish(response, state.map, packed_map))
+    app.register_error_handler(_Refusal, _refused)
+    app.register_error_handler(HTTPException, _http_error)
+    app.register_error_handler(Exception, _own_error)
+    return app
+
+
+def _check_origin(hosts: frozenset[str]) -> None:
+    """Refuse what another site could have sent."""
+    if request.headers.get("Host", "").lower() not in hosts:
+        raise _Refusal(HTTPStatus.FORBIDDEN, "Host must be the loopback address of the page")
+    origin = request.headers.get("Origin")
+    if origin is not None and origin.lower().removeprefix("http://") not in hosts:
+        raise _Refusal(HTTPStatus.FORBIDDEN, "requests of other origins are refused")
+    if request.path.startswith("/api/") and request.headers.get("Sec-Fetch-Site", "") not in _OWN_FETCHES:
+        raise _Refusal(HTTPStatus.FORBIDDEN, "requests of other sites are refused")
+
+
+def _view(route: PageRoute, state: PageState, token: str) -> Callable[..., Response]:
+    def view(**names: str) -> Response:
+        _check_token(token)
+        body = _read_body() if route.body is not None else b""
+        return Response(_answer(route, state, {**request.args, **names}, body), content_type=JSON)
+
+    return view
+
+
+def _check_token(token: str) -> None:
+    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+    # As bytes: compare_digest takes no text beyond ASCII.
+    if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), token.encode()):
+        text = "the token is missing or wrong: open the address that evenkeel ui printed"
+        raise _Refusal(HTTPStatus.UNAUTHORIZED, text)
+
+
+def _read_body() -> bytes:
+    if request.mimetype != JSON:
+        raise _Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body must be {JSON}")
+    if request.content_length is None:
+        raise _Refusal(HTTPStatus.LENGTH_REQUIRED, "the body has no length")
+    return request.get_data(cache=False)
+
+
+def _answer(route: PageRoute, state: PageState, names: Mapping[str, str], body: bytes) -> bytes:
+    try:
+        work = route.compute(state, names, body)
+        if isinstance(work, bytes):
+            return work
+        # As the index is when the request comes; if the person does something else meanwhile, it ends.
+        client = request.environ.get("werkzeug.socket")
+        return state.children.run(
+            work, frozen=state.cluster.index.reading, client=None if client is None else client.fileno()
+        )
+    except ProblemsError as error:
+        status = HTTPStatus.NOT_FOUND if error.missing else HTTPStatus.BAD_REQUEST
+        raise _Refusal(status, error.message, error.problems) from error
+    except LimitError as error:
+        raise _Refusal(STATUSES[error.limit], error.message) from error
+    except AbandonedError as error:
+        raise _Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "the client is gone") from error
+    except ClusterError as error:
+        raise _Refusal(HTTPStatus.BAD_GATEWAY, str(error)) from error
+
+
+def _file(files: Mapping[str, BuiltFile], name: str) -> Response:
+    # By name among those that were read: no path leads to another file.
+    found = files.get(name)
+    if found is None:
+        raise NotFound
+    response = Response(found.content, content_type=found.media_type)
+    if len(found.content) >= _LEAST_PACKED and _takes_gzip():
+        _pack(response, found.packed)
+    return response
+
+
+def _finish(response: Response, map_: bytes, packed_map: bytes) -> Response:
+    for name, value in HEADERS.items():
+        response.headers[name] = value
+    content = response.get_data()
+    if response.content_type == JSON and len(content) >= _LEAST_PACKED and _takes_gzip():
+        _pack(response, packed_map if content == map_ else gzip.compress(content, 1, mtime=0))
+    return response
+
+
+def _takes_gzip() -> bool:
+    return request.accept_encodings.best_match(("gzip", "identity")) == "gzip"
+
+
+def _pack(response: Response, packed: bytes) -> None:
+    response.set_data(packed)
+    response.content_encoding = "gzip"
+    response.vary.add("Accept-Encoding")
+
+
+def _refused(refusal: _Refusal) -> Response:
+    return _error(refusal.status, refusal.message, refusal.problems)
+
+
+def _http_error(error: HTTPException) -> Response:
+    text = f"{request.method} {request.path}: {error.name.lower()}"
+    if isinstance(error, RequestEntityTooLarge):
+        text = f"the body is larger than {MOST_BODY_BYTES >> 20} MiB"
+    response = _error(HTTPStatus(error.code or 500), text)
+    for name, value in error.get_headers():
+        if name == "Allow":
+            response.headers[name] = value
+    return response
+
+
+def _own_error(error: Exception) -> Response:
+    # The person who reads the terminal is the one who sees the page.
+    sys.stderr.write("".join(traceback.format_exception(error)))
+    text = f"internal error: {type(error).__name__}: {error}; please report it"
+    return _error(HTTPStatus.INTERNAL_SERVER_ERROR, text)
+
+
+def _error(status: HTTPStatus, message: str, problems: Iterable[ManifestProblem] = ()) -> Response:
+    text = message.encode("utf-8", "backslashreplace").decode()
+    answer: PageError = {"error": text, "problems": list(problems)}
+    return Response(orjson.dumps(answer), status=status.value, content_type=JSON)

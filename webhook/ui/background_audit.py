@@ -1,0 +1,95 @@
+"""The audit of the page: made piece by piece beside the requests, and sent as far as it is."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from typing import Final
+
+import orjson
+
+from policies.placement.audit import audit
+from policies.placement.cluster_workloads import ClusterWorkload, WorkloadKey
+from policies.reports.audit_json import workload_fields
+from webhook.http.child_processes import ChildProcesses, LimitError, ResourceLimits
+from webhook.ui.cluster import PageCluster
+
+#: Objects that are looked at in one piece: about a second in a large cluster, so that the first come soon.
+PIECE: Final = 400
+#: Workloads of one answer: some 500 KB of JSON.
+MOST_SENT: Final = 500
+#: Seconds and bytes that a piece may take; far more than it does.
+_LIMITS: Final = ResourceLimits(timeout_s=120.0, memory_bytes=2 << 30)
+
+
+class BackgroundAudit:
+    """Audits every workload of a cluster in a thread that waits for child processes."""
+
+    def __init__(self, cluster: PageCluster) -> None:
+        self._cluster = cluster
+        self._children = ChildProcesses(_LIMITS)
+        self._found: list[bytes] = []
+        self._audited = 0
+        self._total = len(cluster.objects.workloads)
+        self._done, self._error = False, ""
+        self._thread = threading.Thread(target=self._run, name="audit", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def end(self) -> None:
+        """End it, wherever it is."""
+        self._children.end()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def progress(self, after: int) -> dict[str, object]:
+        """Return an ``AuditProgress``, with what was found after a number of workloads."""
+        # The flag first: what is found between the two is sent next time.
+        done, found = self._done, self._found[after : after + MOST_SENT]
+        following = after + len(found)
+        return {
+            "done": done and following >= len(self._found),
+            "error": self._error,
+            "audited": self._audited,
+            "total": self._total,
+            "next": following,
+            "workloads": list(map(orjson.Fragment, found)),
+        }
+
+    def _run(self) -> None:
+        try:
+            for start in range(0, self._total, PIECE):
+                piece = slice(start, min(start + PIECE, self._total))
+                work = partial(audit_piece, self._cluster, piece)
+                self._found += self._children.run(work, frozen=self._cluster.index.reading)
+                self._audited = piece.stop
+        except LimitError as error:
+            self._error = f"the audit ended early: {error.message}"
+        except Exception as error:  # noqa: BLE001  # of one broken object, say: the page goes on without
+            self._error = f"the audit ended early: {type(error).__name__}: {error}"
+        self._done = True
+
+
+def audit_piece(cluster: PageCluster, piece: slice) -> list[bytes]:
+    """Return an ``AuditedEntry``, JSON, for each workload with a number of replicas of some objects."""
+    return [
+        _entry(cluster, entry)
+        for entry in cluster.objects.workloads.each(piece)
+        if entry is not None and entry.workload.kind.replicas is not None
+    ]
+
+
+def _entry(cluster: PageCluster, entry: ClusterWorkload) -> bytes:
+    found = audit(entry, cluster.context)
+    worst, excess, *_ = found.rank
+    key = WorkloadKey(found.namespace, found.kind, found.name)
+    return orjson.dumps(
+        {
+            **workload_fields(found),
+            "workload": cluster.positions[key],
+            # The excess is a share from -1 to 0, so that it only decides among equal risks.
+            "rank": worst + excess / 2,
+        }
+    )

@@ -1,0 +1,103 @@
+"""What the page knows of one cluster: its index, and what else is read of its objects as they pass by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from policies.config.context import AdmissionContext
+from policies.model.workload import Owner
+from policies.model.workload_kinds import WorkloadKinds
+from policies.placement.cluster_workloads import ClusterWorkloads, WorkloadKey
+from policies.placement.known_pods import KnownPods
+from policies.placement.pending_pods import PendingPods
+from policies.placement.pod_objects import PodObjects
+from policies.scheduler.index import ClusterIndex
+
+#: The position of a workload where a pod has none.
+NO_WORKLOAD = -1
+
+
+class ClusterObjects:
+    """What is kept of the objects of a cluster besides its index.
+
+    Attributes:
+        workloads: Workloads of every kind.
+        running: What the replacements of pods would look like.
+        known: States and ages of pods.
+        pending: The pods without a node.
+    """
+
+    def __init__(self, kinds: WorkloadKinds) -> None:
+        self.workloads = ClusterWorkloads(kinds, every_kind=True)
+        self.running = PodObjects()
+        self.known = KnownPods()
+        self.pending = PendingPods()
+
+    def __call__(self, obj: dict[str, Any]) -> None:
+        """Look at an object of the cluster."""
+        for look in (self.workloads, self.running, self.known, self.pending):
+            look(obj)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageCluster:
+    """A cluster at one moment, and what its pods are judged by.
+
+    Attributes:
+        context: What pods are placed by.
+        index: The cluster.
+        objects: What else is known of its objects.
+        live: Whether it was read from a live cluster.
+        name: The file, or the context of the kubeconfig.
+        read_at: When it was read.
+        notes: What was left out, or is not known.
+        fetch: Reads a workload of a live cluster, if it has one; None for a cluster of a file.
+    """
+
+    context: AdmissionContext
+    index: ClusterIndex
+    objects: ClusterObjects
+    live: bool
+    name: str
+    read_at: datetime
+    notes: tuple[str, ...] = ()
+    fetch: Callable[[WorkloadKey], Mapping[str, Any] | None] | None = field(default=None, repr=False)
+
+    @cached_property
+    def workloads(self) -> list[WorkloadKey]:
+        """The workloads, and the controllers of pods of which the cluster shows no more, by name."""
+        found = self.objects.workloads.known_by()
+        for namespace, name in self.index.names(("v1", "Pod")):
+            if (key := self._controller(namespace, self._owner(namespace, name))) is not None:
+                found.add(key)
+        for pod in self.objects.pending.each():
+            if (key := self._controller(pod.namespace, pod.owner)) is not None:
+                found.add(key)
+        return sorted(found, key=lambda key: (key.namespace, key.kind, key.name))
+
+    @cached_property
+    def positions(self) -> Mapping[WorkloadKey, int]:
+        """The position of each of them."""
+        return {key: position for position, key in enumerate(self.workloads)}
+
+    def workload_of(self, namespace: str, owner: Owner | None) -> int:
+        """Return the position of the workload that a pod's controller belongs to; -1 without one."""
+        key = self._controller(namespace, owner)
+        return NO_WORKLOAD if key is None else self.positions.get(key, NO_WORKLOAD)
+
+    def workload_of_pod(self, namespace: str, name: str) -> int:
+        """Return the position of the workload of a pod that is bound; -1 without one."""
+        return self.workload_of(namespace, self._owner(namespace, name))
+
+    def _owner(self, namespace: str, name: str) -> Owner | None:
+        pod = self.objects.running.find(namespace, name)
+        return None if pod is None else pod.owner
+
+    def _controller(self, namespace: str, owner: Owner | None) -> WorkloadKey | None:
+        if owner is None:
+            return None
+        return self.objects.workloads.controller(WorkloadKey(namespace, owner.kind, owner.name))

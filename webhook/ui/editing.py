@@ -1,0 +1,126 @@
+"""An edited manifest: what is wrong with it, a suggestion made in it, and what leads to it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+import yaml
+
+from policies.config.context import AdmissionContext
+from policies.lint.run import lint
+from policies.manifests import json_patch
+from policies.manifests.documents import ManifestObject
+from policies.manifests.edits import Edit
+from policies.manifests.fields import FieldPath
+from policies.manifests.merge_patch import merge_patch
+from policies.manifests.rewrite import RewriteRefusal, rewrite_object
+from policies.model.topology import ClusterTopology
+from policies.model.workload import Workload
+from policies.placement.placement import PlacementError, read_workload
+from policies.reports import diff, kubectl
+from webhook.lint.files import Text
+from webhook.lint.parse import parse
+from webhook.ui import answers
+from webhook.ui.cluster import PageCluster
+from webhook.ui.manifest import (
+    FILE,
+    ProblemsError,
+    finding_problem,
+    read_manifest,
+    request_problem,
+    text_field,
+)
+
+#: Kinds most of whose fields cannot be changed, so that no patch is offered.
+_FIXED: Final = frozenset({"Pod", "Job"})
+
+
+def check(cluster: PageCluster, body: dict[str, Any]) -> bytes:
+    """Say what is wrong with a manifest: its YAML, what the API server refuses, what the rules find."""
+    text, context = text_field(body, "manifest"), cluster.context
+    parsed = parse(Text(FILE, text.encode(), named=True))
+    known = context.for_rules().inventory
+    inventory = None if known is None else ClusterTopology(known.nodes, known.domains)
+    found = parsed.problems + lint(parsed.objects, context, inventory=inventory).findings
+    problems = sorted(map(finding_problem, found), key=lambda problem: problem["line"])
+    workload = None
+    try:
+        workload = read_workload(read_manifest(text, context).value, context)
+    except ProblemsError as error:
+        if not parsed.problems:
+            problems += error.problems
+    except PlacementError:
+        pass  # The rules have said why.
+    answer: answers.CheckAnswer = {"problems": problems, "object": _object(workload)}
+    return orjson.dumps(answer)
+
+
+def _object(workload: Workload | None) -> answers.CheckedObject | None:
+    if workload is None:
+        return None
+    return {
+        "kind": workload.kind.name,
+        "namespace": workload.namespace,
+        "name": workload.name,
+        "replicas": workload.replicas,
+    }
+
+
+def suggest(cluster: PageCluster, body: dict[str, Any]) -> bytes:
+    """Make the edits of a suggestion in a manifest; comments and layout are kept."""
+    text = text_field(body, "manifest")
+    entry, source = read_manifest(text, cluster.context), text.encode()
+    edits = _edits(body.get("edits"))
+    try:
+        outcome = rewrite_object(source, entry, edits)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ProblemsError([request_problem("edits", f"do not fit the manifest: {error}")]) from error
+    if isinstance(outcome, RewriteRefusal):
+        raise ProblemsError([request_problem("edits", outcome.problem, line=outcome.line)])
+    answer: answers.EditedManifest = {
+        "manifest": outcome.decode(),
+        "diff": diff.render(FILE, source, outcome).decode(),
+    }
+    return orjson.dumps(answer)
+
+
+def _edits(raw: object) -> list[Edit]:
+    """Read the edits of a request."""
+    edits = []
+    for entry in raw if isinstance(raw, list) else ():
+        path = entry.get("path") if isinstance(entry, dict) else None
+        if not isinstance(path, list) or not path or not all(map(_is_segment, path)):
+            break
+        edits.append(Edit(FieldPath(tuple(path)), entry.get("old"), entry.get("new")))
+    if not isinstance(raw, list) or not raw or len(edits) < len(raw):
+        raise ProblemsError(
+            [request_problem("edits", "must be the edits of a suggestion, each with its path")]
+        )
+    return edits
+
+
+def _is_segment(part: object) -> bool:
+    return isinstance(part, str) or (type(part) is int and part >= 0)
+
+
+def patch(cluster: PageCluster, body: dict[str, Any]) -> bytes:
+    """Return what leads from one manifest to another, as patches and as a diff."""
+    old, new = text_field(body, "original"), text_field(body, "manifest")
+    before, after = read_manifest(old, cluster.context), read_manifest(new, cluster.context)
+    merge = merge_patch(before.value, after.value)
+    answer: answers.PatchAnswer = {
+        "mergePatch": yaml.safe_dump(merge, sort_keys=False, allow_unicode=True),
+        "jsonPatch": list(json_patch.difference(before.value, after.value)),
+        "diff": diff.render(FILE, old.encode(), new.encode()).decode(),
+        "command": _command(after, merge, cluster.context),
+    }
+    return orjson.dumps(answer)
+
+
+def _command(entry: ManifestObject, merge: dict[str, Any], context: AdmissionContext) -> str:
+    kind, metadata = context.kind_of(entry.value), entry.value.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if kind is None or kind.kind in _FIXED or not isinstance(name, str) or not merge:
+        return ""
+    return kubectl.patch_command(kind, entry.value["metadata"], merge)

@@ -1,0 +1,137 @@
+"""The one object of a manifest that a person edits, and what is wrong with it by line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, Final
+
+import orjson
+
+from policies.config.context import AdmissionContext
+from policies.manifests.documents import ManifestObject, load, objects
+from policies.manifests.errors import DocumentError
+from policies.manifests.fields import FieldError, FieldPath
+from policies.manifests.findings import Finding, Severity
+from webhook.json_request import REQUEST_INCOMPLETE
+from webhook.lint.files import UNREADABLE, unreadable
+from webhook.ui import answers
+
+#: What the text is called.
+FILE: Final = "manifest"
+
+
+class ProblemsError(Exception):
+    """A request that cannot be answered, with every reason.
+
+    Attributes:
+        problems: The reasons.
+        missing: Whether it is about something that the cluster does not have.
+        message: The first reason.
+    """
+
+    def __init__(self, problems: Iterable[answers.ManifestProblem], *, missing: bool = False) -> None:
+        self.problems = list(problems)
+        self.missing = missing
+        first = self.problems[0] if self.problems else None
+        where = f"line {first['line']}: " if first and first["line"] else ""
+        field = f"{first['field']}: " if first and first["field"] else ""
+        more = f" (and {len(self.problems) - 1} more)" if len(self.problems) > 1 else ""
+        self.message = f"{where}{field}{first['message']}{more}" if first else ""
+        super().__init__(self.message)
+
+    def __reduce__(self) -> tuple[Callable[..., ProblemsError], tuple[list[answers.ManifestProblem]]]:
+        """Say how to make another one: pickle knows the message alone."""
+        return partial(ProblemsError, missing=self.missing), (self.problems,)
+
+
+def read_manifest(text: str, context: AdmissionContext) -> ManifestObject:
+    """Return the only object of a text that is a Pod or makes some.
+
+    Raises:
+        ProblemsError: It is neither YAML nor JSON, or holds none or several.
+    """
+    try:
+        documents = load(text, FILE)
+    except DocumentError as error:
+        raise ProblemsError(unreadable_problems(error)) from error
+    entries = [entry for document in documents for entry in objects(document)]
+    making = [entry for entry in entries if context.kind_of(entry.value) is not None]
+    if len(making) == 1:
+        return making[0]
+    if not making:
+        problem = "holds no Pod and no workload that makes some"
+    else:
+        problem = f"holds {len(making)} objects that make pods: only one can be looked at"
+    line = making[1].location(FieldPath()).line if making else 0
+    raise ProblemsError([_problem(line, "", UNREADABLE, problem)])
+
+
+def as_json(entry: ManifestObject) -> bytes:
+    """Return an object as JSON.
+
+    Raises:
+        ProblemsError: It has a value that JSON has not.
+    """
+    try:
+        return orjson.dumps(entry.value)
+    except TypeError as error:
+        raise ProblemsError([_problem(0, "", UNREADABLE, f"cannot be sent as JSON: {error}")]) from error
+
+
+def unreadable_problems(error: DocumentError) -> list[answers.ManifestProblem]:
+    """Return why a text cannot be read."""
+    return [finding_problem(unreadable(FILE, problem)) for problem in error.problems]
+
+
+def finding_problem(finding: Finding) -> answers.ManifestProblem:
+    """Return what a rule of the linter finds."""
+    problem = _problem(finding.location.line, str(finding.path), finding.rule, finding.message)
+    problem["severity"] = finding.severity
+    return problem
+
+
+def field_problems(
+    errors: Iterable[FieldError], entry: ManifestObject | None = None, *, below: tuple[str, ...] = ()
+) -> list[answers.ManifestProblem]:
+    """Return errors of fields in the order of their lines.
+
+    Args:
+        errors: The errors.
+        entry: The object that they are about, which knows its lines; None for a request.
+        below: Where the object is in the request, of errors whose paths start there.
+    """
+    return sorted(_by_line(errors, entry, below), key=lambda problem: problem["line"])
+
+
+def _by_line(
+    errors: Iterable[FieldError], entry: ManifestObject | None, below: tuple[str, ...]
+) -> Iterator[answers.ManifestProblem]:
+    for error in errors:
+        path, line = error.path, 0
+        if entry is not None and path.segments[: len(below)] == below:
+            path = FieldPath(path.segments[len(below) :])
+            line = entry.location(path).line
+        yield _problem(line, str(path), error.rule, error.problem)
+
+
+def _problem(line: int, field: str, rule: str, message: str) -> answers.ManifestProblem:
+    return {"line": line, "field": field, "rule": rule, "severity": Severity.ERROR, "message": message}
+
+
+def request_problem(field: str, message: str, *, line: int = 0) -> answers.ManifestProblem:
+    """Return what is wrong with a field of a request."""
+    return _problem(line, field, REQUEST_INCOMPLETE, message)
+
+
+def text_field(body: dict[str, Any], name: str) -> str:
+    """Return a text that a request must have.
+
+    Raises:
+        ProblemsError: It has none.
+    """
+    value = body.get(name)
+    if isinstance(value, str) and value.strip():
+        return value
+    what = "must be a string" if value is not None and not isinstance(value, str) else "is empty"
+    raise ProblemsError([request_problem(name, what)])

@@ -1,0 +1,57 @@
+"""What the server of the page has: the cluster, its map ready to be sent, its audit, and child processes."""
+
+from __future__ import annotations
+
+import gc
+import os
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from webhook.http.child_processes import ChildProcesses, ResourceLimits
+from webhook.ui.background_audit import BackgroundAudit
+from webhook.ui.cluster import PageCluster
+from webhook.ui.cluster_map import cluster_map
+
+#: Seconds that one request may take, with those in which it waits for others; a person waits no longer.
+TIMEOUT_S: Final = 30.0
+#: Bytes that one may take beyond what the server has.
+MEMORY_BYTES: Final = 2 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageState:
+    """What answers are made from.
+
+    Attributes:
+        cluster: The cluster.
+        map: Where every pod is, JSON.
+        audit: The audit of its workloads.
+        children: The processes that compute answers.
+    """
+
+    cluster: PageCluster
+    map: bytes
+    audit: BackgroundAudit
+    children: ChildProcesses
+
+    @classmethod
+    def of(cls, cluster: PageCluster) -> PageState:
+        """Return the state for a cluster that was read; nothing is computed yet but its map."""
+        # A moment that is shown does not change: a child copies no page of memory for the sake of it.
+        state = cls(
+            cluster=cluster,
+            map=orjson.dumps(cluster_map(cluster)),
+            audit=BackgroundAudit(cluster),
+            children=ChildProcesses(
+                ResourceLimits(timeout_s=TIMEOUT_S, memory_bytes=MEMORY_BYTES), at_once=os.cpu_count() or 1
+            ),
+        )
+        gc.freeze()
+        return state
+
+    def end(self) -> None:
+        """End all work."""
+        self.children.end()
+        self.audit.end()

@@ -1,0 +1,72 @@
+"""The pods that wait for a node, by controller, each with the reason in words."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Final
+
+import orjson
+
+from policies.placement.pending_pods import WaitingPod
+from policies.placement.placement import PlacementError, place_object
+from policies.reports.explain_json import group_fields
+from policies.reports.explain_text import rejection_lines
+from policies.scheduler.explanation import explain
+from policies.scheduler.rejections import EXAMPLES
+from webhook.ui import answers
+from webhook.ui.cluster import NO_WORKLOAD, PageCluster
+from webhook.ui.manifest import field_problems
+
+#: Groups that are evaluated: a screenful at once is read, and each takes some milliseconds.
+MOST_GROUPS: Final = 500
+#: Pods of a group that are named.
+MOST_NAMED: Final = 50
+
+
+def pending(cluster: PageCluster) -> bytes:
+    """Return the pods without a node."""
+    groups: dict[tuple[str, int, str], list[WaitingPod]] = {}
+    kept = cluster.objects.pending.each()
+    for pod in kept:
+        workload = cluster.workload_of(pod.namespace, pod.owner)
+        key = pod.namespace, workload, pod.name if workload == NO_WORKLOAD else ""
+        groups.setdefault(key, []).append(pod)
+    ordered = sorted(groups.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+    answer: answers.PendingAnswer = {
+        "pods": cluster.objects.pending.count,
+        "notKept": cluster.objects.pending.count - len(kept),
+        "groups": [_group(cluster, key[1], pods) for key, pods in ordered[:MOST_GROUPS]],
+        "otherGroups": max(0, len(ordered) - MOST_GROUPS),
+    }
+    return orjson.dumps(answer)
+
+
+def _group(cluster: PageCluster, workload: int, pods: list[WaitingPod]) -> answers.PendingGroup:
+    first = pods[0]
+    group: answers.PendingGroup = {
+        "namespace": first.namespace,
+        "workload": workload,
+        "count": len(pods),
+        "pods": [
+            {"name": pod.name, "createdAt": pod.created, "condition": pod.condition}
+            for pod in pods[:MOST_NAMED]
+        ],
+        "message": "",
+        "feasibleNodes": None,
+        "reasons": [],
+        "refusing": [],
+        "problems": [],
+    }
+    try:
+        placement = place_object(orjson.loads(first.text), cluster.context)
+    except PlacementError as error:
+        return group | {"problems": field_problems(error.errors)}
+    verdict = placement.verdict
+    rejected = explain(verdict, placement.cluster, examples=EXAMPLES).rejected
+    lines = (rejection_lines(verdict, each) for nodes in rejected for each in nodes.rejections)
+    return group | {
+        "message": verdict.message,
+        "feasibleNodes": verdict.feasible_count,
+        "reasons": list(dict.fromkeys(chain.from_iterable(lines))),
+        "refusing": list(map(group_fields, rejected)),
+    }

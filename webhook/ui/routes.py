@@ -1,0 +1,123 @@
+"""The routes of the page's API: what each is sent, what it answers, and what computes the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import orjson
+
+from policies.manifests.fields import ErrorList
+from policies.placement.cluster_workloads import WorkloadKey
+from policies.reports.explain_answer import ExplainAnswer
+from policies.reports.score_answer import ScoreAnswer
+from policies.reports.simulate_answer import SimulateAnswer
+from webhook.json_request import RequestError, read_object
+from webhook.ui import answers, editing, placing
+from webhook.ui.cluster import PageCluster
+from webhook.ui.manifest import ProblemsError, field_problems, request_problem
+from webhook.ui.node_detail import node_detail
+from webhook.ui.page_state import PageState
+from webhook.ui.pending import pending
+from webhook.ui.workload_detail import find_object, workload_detail
+
+#: Computes an answer, JSON; runs in a child process.
+Work: TypeAlias = Callable[[], bytes]
+#: What is named in the path of a request, and what is sent with it.
+Names: TypeAlias = Mapping[str, str]
+
+
+class PageRoute(NamedTuple):
+    """A route.
+
+    Attributes:
+        method: The method.
+        path: The path, as Flask writes it.
+        answer: The TypedDict of the answer.
+        compute: Returns what computes an answer in a child process, or the answer itself where that takes
+            no longer.
+        body: The TypedDict of the request's body; None without one.
+    """
+
+    method: str
+    path: str
+    answer: type
+    compute: Callable[[PageState, Names, bytes], Work | bytes]
+    body: type | None = None
+
+
+def _cluster(state: PageState, _names: Names, _body: bytes) -> bytes:
+    """Return where every pod of the cluster is."""
+    return state.map
+
+
+def _audit(state: PageState, names: Names, _body: bytes) -> bytes:
+    """Return the audit as far as it is, from a number of workloads on."""
+    after = names.get("after", "0")
+    if not (after.isascii() and after.isdecimal() and len(after) <= 9):
+        raise ProblemsError([request_problem("after", "must be a number: what the last answer had as next")])
+    return orjson.dumps(state.audit.progress(int(after)))
+
+
+def _workload(state: PageState, names: Names, _body: bytes) -> Work:
+    """Return a workload of the cluster, or a Pod, with where its next pod would go."""
+    key = WorkloadKey(names["namespace"], names["kind"], names["name"])
+    # A live cluster is asked here: a child process has no connections.
+    return partial(workload_detail, state.cluster, key, find_object(state.cluster, key))
+
+
+def _node(state: PageState, names: Names, _body: bytes) -> bytes:
+    """Return a node of the cluster."""
+    return node_detail(state.cluster, names["name"])
+
+
+def _pending(state: PageState, _names: Names, _body: bytes) -> Work:
+    """Return the pods without a node."""
+    return partial(pending, state.cluster)
+
+
+def _posted(
+    form: type, compute: Callable[[PageCluster, dict[str, Any]], bytes]
+) -> Callable[[PageState, Names, bytes], Work]:
+    """Return what answers a route whose body is of a form."""
+
+    def work(state: PageState, _names: Names, body: bytes) -> Work:
+        return partial(_answer, state.cluster, form, compute, body)
+
+    return work
+
+
+def _answer(
+    cluster: PageCluster, form: type, compute: Callable[[PageCluster, dict[str, Any]], bytes], body: bytes
+) -> bytes:
+    found = ErrorList()
+    try:
+        request = read_object(body, form, found)
+    except RequestError as error:
+        raise ProblemsError([request_problem("", error.message)]) from error
+    if found.errors:
+        raise ProblemsError(field_problems(found.errors))
+    return compute(cluster, request)
+
+
+def _post(
+    path: str, form: type, answer: type, compute: Callable[[PageCluster, dict[str, Any]], bytes]
+) -> PageRoute:
+    return PageRoute("POST", path, answer, _posted(form, compute), form)
+
+
+ROUTES: Final = (
+    PageRoute("GET", "/api/cluster", answers.ClusterMap, _cluster),
+    PageRoute("GET", "/api/workloads", answers.AuditProgress, _audit),
+    PageRoute("GET", "/api/workloads/<kind>/<namespace>/<name>", answers.WorkloadDetail, _workload),
+    PageRoute("GET", "/api/nodes/<name>", answers.NodeDetail, _node),
+    PageRoute("GET", "/api/pending", answers.PendingAnswer, _pending),
+    _post("/api/check", answers.ManifestBody, answers.CheckAnswer, editing.check),
+    _post("/api/explain", answers.ManifestBody, ExplainAnswer, placing.explain),
+    _post("/api/score", answers.ManifestBody, ScoreAnswer, placing.score),
+    _post("/api/simulate", answers.WhatIfBody, SimulateAnswer, placing.simulate),
+    _post("/api/rollout", answers.RolloutBody, SimulateAnswer, placing.rollout),
+    _post("/api/suggest", answers.SuggestBody, answers.EditedManifest, editing.suggest),
+    _post("/api/patch", answers.PatchBody, answers.PatchAnswer, editing.patch),
+)

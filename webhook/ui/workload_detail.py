@@ -1,0 +1,138 @@
+"""One workload of the cluster: its manifest, where its next pod would go and why, and its pods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import orjson
+import yaml
+
+from policies.manifests.fields import shown_name
+from policies.model.workload import Workload
+from policies.placement.cluster_workloads import WorkloadKey
+from policies.placement.explain import explain_object
+from policies.placement.placement import PlacementError, read_workload
+from policies.placement.replica_set_owner import owner_object
+from policies.placement.running_pods import revision_label
+from policies.reports import explain_json
+from policies.scheduler.index import POD
+from webhook.ui import answers
+from webhook.ui.cluster import PageCluster
+from webhook.ui.manifest import ProblemsError, field_problems, read_manifest, request_problem
+
+#: Members of metadata that nobody edits: they change with every write.
+_OF_SERVER = frozenset({"managedFields", "resourceVersion", "generation", "selfLink"})
+#: Where kubectl keeps a second copy of an object.
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+class FoundObject(NamedTuple):
+    """An object of the cluster, and what there is to know of it."""
+
+    obj: Mapping[str, Any]
+    notes: list[str]
+
+
+def workload_detail(cluster: PageCluster, key: WorkloadKey, found: FoundObject) -> bytes:
+    """Return a workload of the cluster, or a Pod, with where its next pod would go."""
+    text = yaml.safe_dump(_shown(found.obj), sort_keys=False, allow_unicode=True, width=120)
+    entry = read_manifest(text, cluster.context)
+    problems: list[answers.ManifestProblem] = []
+    context, explained = cluster.context, None
+    if key.kind == POD[1]:
+        # As if it were scheduled again: it is not in its own way.
+        fork = cluster.index.fork(key.namespace)
+        fork.remove(*POD, key.namespace, key.name)
+        context = replace(context, cluster=fork)
+    try:
+        explained = explain_json.render(explain_object(entry.value, context, namespace=key.namespace))
+    except PlacementError as error:
+        problems = field_problems(error.errors, entry)
+    workload = read_workload(entry.value, cluster.context, namespace=key.namespace)
+    return orjson.dumps(
+        {
+            "manifest": text,
+            "notes": found.notes,
+            "explain": None if explained is None else orjson.Fragment(explained),
+            "problems": problems,
+            "pods": _pods(cluster, workload),
+        }
+    )
+
+
+def find_object(cluster: PageCluster, key: WorkloadKey) -> FoundObject:
+    """Return an object of the cluster.
+
+    Raises:
+        ProblemsError: There is none of that name.
+        ClusterError: The live cluster does not answer.
+    """
+    if key.kind == POD[1]:
+        return _find_pod(cluster, key)
+    if cluster.fetch is not None and (fetched := cluster.fetch(key)) is not None:
+        return FoundObject(fetched, [])
+    found = cluster.objects.workloads.find(key)
+    if found is None:
+        raise _missing(key)
+    if found.kind.kind == key.kind:
+        return FoundObject(found.obj, [])
+    owner, kind = found.owner, None
+    if owner is not None:
+        kind = cluster.context.kind_of({"apiVersion": owner.api_version, "kind": owner.kind})
+    if owner is None or kind is None:
+        note = f"shows ReplicaSet {shown_name(found.name)}, since {key.kind} is of no known kind"
+        return FoundObject(found.obj, [note])
+    base = {"apiVersion": owner.api_version, "kind": owner.kind}
+    note = f"the snapshot has no {key.kind}s: this one is made from its ReplicaSet {shown_name(found.name)}"
+    made = owner_object(found.obj, base, kind, namespace=key.namespace, name=key.name)
+    return FoundObject(made, [note])
+
+
+def _find_pod(cluster: PageCluster, key: WorkloadKey) -> FoundObject:
+    waiting = cluster.objects.pending.find(key.namespace, key.name)
+    if waiting is not None:
+        pod: dict[str, Any] = orjson.loads(waiting.text)
+        return FoundObject(pod, [])
+    running = cluster.objects.running.find(key.namespace, key.name)
+    if running is None:
+        raise _missing(key)
+    note = "shows what of the pod decides where it goes; it is evaluated as if it were scheduled again"
+    return FoundObject(running.to_dict(key.name), [note])
+
+
+def _missing(key: WorkloadKey) -> ProblemsError:
+    text = f"the cluster has no {key.kind} {shown_name(key.name)} in namespace {shown_name(key.namespace)}"
+    return ProblemsError([request_problem("name", text)], missing=True)
+
+
+def _shown(obj: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object without its status, and what only the API server writes."""
+    metadata = {name: value for name, value in obj.get("metadata", {}).items() if name not in _OF_SERVER}
+    annotations = metadata.get("annotations")
+    if isinstance(annotations, dict):
+        kept = {name: text for name, text in annotations.items() if name != _LAST_APPLIED}
+        metadata = {name: value for name, value in metadata.items() if name != "annotations"}
+        metadata |= {"annotations": kept} if kept else {}
+    first = {name: obj[name] for name in ("apiVersion", "kind") if name in obj}
+    rest = {name: value for name, value in obj.items() if name not in {*first, "metadata", "status"}}
+    return {**first, "metadata": metadata, **rest}
+
+
+def _pods(cluster: PageCluster, workload: Workload) -> list[answers.WorkloadPod]:
+    selector, label = workload.selector, revision_label(workload)
+    if selector is None or workload.kind.is_pod:
+        return []
+    pods: list[answers.WorkloadPod] = []
+    for pod in cluster.index.selected_pods(workload.namespace, selector):
+        facts = cluster.objects.known.get((workload.namespace, pod.name))
+        pods.append(
+            {
+                "name": pod.name,
+                "node": pod.node,
+                "revision": "" if label is None else dict(pod.labels).get(label, ""),
+                "ready": None if facts is None else facts.ready,
+            }
+        )
+    return pods
