@@ -22,7 +22,7 @@ _LEVEL: Final = 1
 _REVISIONS: Final = frozenset({"ReplicaSet", "ReplicationController"})
 
 
-class WorkloadKey(NamedTuple):
+class WorkloadRef(NamedTuple):
     """Which object."""
 
     namespace: str
@@ -33,7 +33,7 @@ class WorkloadKey(NamedTuple):
 class _OwnerReference(NamedTuple):
     """What an object says of its owner."""
 
-    key: WorkloadKey
+    key: WorkloadRef
     api_version: str
     uid: str
 
@@ -81,10 +81,10 @@ class ClusterWorkloads:
     every_kind: bool = False
     bound_only: bool = False
     unread: tuple[str, ...] = ()
-    _texts: dict[WorkloadKey, tuple[WorkloadKind, bytes]] = field(default_factory=dict)
-    _owners: dict[WorkloadKey, _OwnerReference] = field(default_factory=dict)
+    _texts: dict[WorkloadRef, tuple[WorkloadKind, bytes]] = field(default_factory=dict)
+    _owners: dict[WorkloadRef, _OwnerReference] = field(default_factory=dict)
     # The owner of each pending pod, by the pod's namespace and name.
-    _pending: dict[tuple[str, str], WorkloadKey] = field(default_factory=dict)
+    _pending: dict[tuple[str, str], WorkloadRef] = field(default_factory=dict)
 
     def __call__(self, obj: Mapping[str, Any]) -> None:
         """Look at an object of the cluster; what is no workload or pod is passed over."""
@@ -105,7 +105,7 @@ class ClusterWorkloads:
             else:
                 self._pending.pop((namespace, title), None)
         elif kind.replicas is not None or self.every_kind:
-            key = WorkloadKey(namespace, kind.kind, title)
+            key = WorkloadRef(namespace, kind.kind, title)
             if owner is not None and key.kind in _REVISIONS and member(obj, "spec").get("replicas") == 0:
                 # An old revision: there may be ten for each that has pods.
                 self.remove(key.kind, namespace, title)
@@ -119,7 +119,7 @@ class ClusterWorkloads:
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
         """Remove an object; one that is not there changes nothing."""
-        key = WorkloadKey(namespace or DEFAULT_NAMESPACE, kind, name)
+        key = WorkloadRef(namespace or DEFAULT_NAMESPACE, kind, name)
         self._texts.pop(key, None)
         self._owners.pop(key, None)
 
@@ -174,28 +174,28 @@ class ClusterWorkloads:
                     made=made if type(made) is int else None,
                 )
 
-    def controller(self, key: WorkloadKey) -> WorkloadKey:
+    def controller(self, key: WorkloadRef) -> WorkloadRef:
         """Return what an object is known by: its owner if it is a revision of it, or if that is looked at."""
         reference = self._owners.get(key)
         if reference is None or not (key.kind in _REVISIONS or reference.key in self._texts):
             return key
         return reference.key
 
-    def known_by(self) -> set[WorkloadKey]:
+    def known_by(self) -> set[WorkloadRef]:
         """Return what the workloads are known by."""
         return {self.controller(key) for key in self._texts}
 
-    def find(self, key: WorkloadKey) -> Workload | None:
+    def find(self, key: WorkloadRef) -> Workload | None:
         """Return the object of a key, or the ReplicaSet with most replicas of those that are known by it."""
         keys = [key] if key in self._texts else [own for own in self._owners if self.controller(own) == key]
         found = [self._read(each) for each in keys if each in self._texts]
         return max(found, key=lambda workload: workload.replicas or 0, default=None)
 
-    def _read(self, key: WorkloadKey) -> Workload:
+    def _read(self, key: WorkloadRef) -> Workload:
         kind, text = self._texts[key]
         return Workload.read(orjson.loads(zlib.decompress(text)), kind, key.namespace)
 
-    def _identity(self, key: WorkloadKey, workload: Workload) -> tuple[str, str]:
+    def _identity(self, key: WorkloadRef, workload: Workload) -> tuple[str, str]:
         """Return the apiVersion and the uid of what a workload is known by."""
         reference = self._owners.get(key)
         if reference is not None and self.controller(key) == reference.key:
@@ -208,5 +208,5 @@ def _owner_reference(metadata: Mapping[str, Any], namespace: str) -> _OwnerRefer
     owner = controller_reference(metadata)
     if owner is None:
         return None
-    key = WorkloadKey(namespace, owner["kind"], owner["name"])
+    key = WorkloadRef(namespace, owner["kind"], owner["name"])
     return _OwnerReference(key, owner["apiVersion"], text_member(owner, "uid"))

@@ -13,7 +13,7 @@ from policies.placement.plan import PlacementPlan
 from policies.reports.finding_order import in_order
 
 #: The formats of a plan.
-FORMATS: Final = ("text", "json", "yaml", "markdown")
+FORMATS: Final = ("text", "json", "yaml", "markdown", "html")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

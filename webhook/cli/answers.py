@@ -23,12 +23,20 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 #: The formats for programs.
 _FORMATS: Final = frozenset({"json", "yaml"})
+#: The format of a page of its own, and what is said of it.
+HTML: Final = "html"
+HTML_NOTE: Final = "html: one file for a browser, with everything in it."
 #: Prints the JSON of an answer about an object.
 Printer: TypeAlias = Callable[[bytes, ManifestObject], None]
 
 
-def format_option_with(*others: str) -> Callable[[_Command], _Command]:
-    """Return the option for the format of an answer, whose parameter is ``form``, with further formats."""
+def format_option_with(*others: str, note: str = "Format of the answer.") -> Callable[[_Command], _Command]:
+    """Return the option for the format of an answer, whose parameter is ``form``.
+
+    Args:
+        others: Further formats.
+        note: What is said of the formats.
+    """
     return click.option(
         "-o",
         "--format",
@@ -36,7 +44,7 @@ def format_option_with(*others: str) -> Callable[[_Command], _Command]:
         type=click.Choice(["text", *sorted(_FORMATS), *others]),
         default="text",
         show_default=True,
-        help="Format of the answer.",
+        help=note,
     )
 
 
@@ -44,16 +52,26 @@ def format_option_with(*others: str) -> Callable[[_Command], _Command]:
 format_option: Final = format_option_with()
 
 
-def answer_printer(form: str) -> Printer | None:
-    """Return what prints an answer in a format; None for the formats that people read."""
-    if form not in _FORMATS:
+def answer_printer(form: str, kind: str = "") -> Printer | None:
+    """Return what prints an answer in a format; None for the texts that people read.
+
+    Args:
+        form: The format.
+        kind: The command, if it has pages.
+    """
+    if form not in {*_FORMATS, HTML}:
         return None
-    return lambda body, _entry: print_answer(body, form)
+    return lambda body, _entry: print_answer(body, form, kind)
 
 
-def print_answer(body: bytes, form: str) -> None:
-    """Print JSON in a format for programs: ``json``, or the same as ``yaml``."""
-    if form == "json":
+def print_answer(body: bytes, form: str, kind: str = "") -> None:
+    """Print JSON: as it is, the same as ``yaml``, or a page with it: see ``answer_printer``."""
+    if form == HTML:
+        # Few want a page.
+        from webhook.ui.embedded import report_page  # noqa: PLC0415
+
+        click.echo(report_page(kind, body))
+    elif form == "json":
         click.echo(body.rstrip(b"\n"))
     else:
         for part in _yaml_parts(orjson.loads(body)):

@@ -14,7 +14,7 @@ from policies.manifests.findings import Severity
 from policies.placement.audit import audit
 from policies.reports import audit_json, audit_markdown, audit_text, policy_report
 from policies.reports.audit_run import AuditedCluster, AuditRun, AuditScope
-from webhook.cli.answers import format_option_with, print_answer
+from webhook.cli.answers import HTML, HTML_NOTE, format_option_with, print_answer
 from webhook.cli.cluster_workloads import LookedAt, read_workloads, workload_options
 from webhook.cli.placement_options import PlacementOptions, show
 from webhook.cli.progress import INTERRUPTED
@@ -50,7 +50,7 @@ evenkeel audit --live -o policyreport --fail-on never | kubectl apply -f -
     show_default=True,
     help="Exit 1 if a workload has a problem of this severity or worse.",
 )
-@format_option_with("markdown", *REPORT_APIS)
+@format_option_with("markdown", HTML, *REPORT_APIS, note=HTML_NOTE)
 @click.pass_context
 def command(
     context: click.Context,
@@ -106,7 +106,7 @@ def command(
     elif form in REPORT_APIS:
         click.echo(policy_report.render(run, REPORT_APIS[form]), nl=False)
     else:
-        print_answer(audit_json.render(run), form)
+        print_answer(audit_json.render(run), form, "audit")
     if looked_at.left:
         context.exit(INTERRUPTED)
     context.exit(PROBLEMS if run.fails(None if fail_on == FailOn.NEVER else Severity(fail_on)) else CLEAN)

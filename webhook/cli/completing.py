@@ -40,9 +40,9 @@ def complete_formats(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Return the report formats of lint that start so; the file after them is the user's."""
-    from webhook.lint.reports import FORMATS  # noqa: PLC0415
+    from webhook.lint.reports import FORMATS, PAGE  # noqa: PLC0415
 
-    return _formats(FORMATS, incomplete)
+    return _formats((*FORMATS, PAGE), incomplete)
 
 
 def complete_plan_formats(

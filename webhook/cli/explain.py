@@ -13,7 +13,16 @@ from policies.manifests.errors import DocumentError, UsageError
 from policies.placement.explain import explain_object
 from policies.reports import explain_json, explain_text
 from policies.scheduler.rejections import EVERY_NODE, EXAMPLES
-from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, Printer, answer_printer
+from webhook.cli.answers import (
+    BAD_INPUT,
+    FITS,
+    FITS_NOWHERE,
+    HTML,
+    HTML_NOTE,
+    Printer,
+    answer_printer,
+    format_option_with,
+)
 from webhook.cli.placement import evaluate_object
 from webhook.cli.placement_options import PlacementOptions, placement_options, show
 from webhook.cli.suggestion import kubectl_patch, manifest_diff, suggestion
@@ -34,15 +43,7 @@ helm template shop | evenkeel explain -f - --name deploy/web --cluster cluster.j
 
 @click.command(epilog=_EXAMPLES)
 @placement_options
-@click.option(
-    "-o",
-    "--format",
-    "form",
-    type=click.Choice(["text", "wide", "json", "yaml"]),
-    default="text",
-    show_default=True,
-    help="wide: the text with the names of all nodes.",
-)
+@format_option_with("wide", HTML, note=f"wide: the text with the names of all nodes; {HTML_NOTE}")
 @click.option(
     "--diff",
     "number",
@@ -68,7 +69,7 @@ def command(
     0 printed, 2 there is no such suggestion, or it cannot be printed as a diff.
     """
     options = PlacementOptions(**values).with_default_cluster()
-    tell = answer_printer(form)
+    tell = answer_printer(form, "explain")
     if number is not None:
         tell = partial(_print_suggestion, number, options)
     try:

@@ -27,7 +27,7 @@ from webhook.cli.rule import print_rules
 from webhook.lint.files import STDIN, read_text, shown_file
 from webhook.lint.inputs import Texts, gather_texts
 from webhook.lint.options import LintOptions, check_all_rules, lint_options, release_of, with_given
-from webhook.lint.reports import FORMATS, Output, lines_of, parse_outputs, render, write_file
+from webhook.lint.reports import FORMATS, PAGE, Output, lines_of, parse_outputs, render, write_file
 from webhook.lint.run import LintJob, LintOutcome, build_job, lint_texts, without_ignored
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ evenkeel lint --write-baseline evenkeel-baseline.json
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option(
     "-o", "--format", "formats", multiple=True, metavar="FORMAT[=FILE]", shell_complete=complete_formats,
-    help=f"Report format ({', '.join(FORMATS)}), optionally with a file to write it to; may be repeated."
-    "  [default: text]",
+    help=f"Report format ({', '.join((*FORMATS, PAGE))}), optionally with a file to write it to; may be"
+    " repeated.  [default: text]",
 )  # fmt: skip
 @rule_options
 @click.option(
@@ -215,13 +215,23 @@ def _skipped(texts: Texts, outcome: LintOutcome) -> list[Skipped]:
 def _report(run: LintRun, outputs: tuple[Output, ...], context: click.Context, details: Details) -> None:
     """Write every report; a person reads at least the summary."""
     for output in outputs:
-        report = render(output, run, _on_terminal(details, sys.stdout, context, to_file=bool(output.file)))
+        report = _rendered(output, run, details, context)
         if output.file:
             write_file(output.file, report)
         else:
             click.echo(report.encode(errors="backslashreplace"), nl=False)
     if Output("text") not in outputs:
         click.echo(lint_text.summary(run, _on_terminal(details, sys.stderr, context)), nl=False, err=True)
+
+
+def _rendered(output: Output, run: LintRun, details: Details, context: click.Context) -> str:
+    if output.form == PAGE:
+        # Few want a page.
+        from policies.reports import lint_json  # noqa: PLC0415
+        from webhook.ui.embedded import report_page  # noqa: PLC0415
+
+        return report_page("lint", lint_json.render(run).encode())
+    return render(output, run, _on_terminal(details, sys.stdout, context, to_file=bool(output.file)))
 
 
 def _on_terminal(

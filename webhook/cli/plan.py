@@ -282,8 +282,16 @@ def _yaml(run: PlanRun) -> str:
     return yaml.safe_dump(orjson.loads(plan_json.render(run)), sort_keys=False, allow_unicode=True)
 
 
+def _page(run: PlanRun) -> str:
+    # Few want a page.
+    from webhook.ui.embedded import report_page  # noqa: PLC0415
+
+    return report_page("plan", plan_json.render(run).encode())
+
+
 _RENDERERS: Final[dict[str, Callable[[PlanRun], str]]] = {
     "json": plan_json.render,
     "yaml": _yaml,
     "markdown": plan_markdown.render,
+    "html": _page,
 }

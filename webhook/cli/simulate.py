@@ -31,10 +31,12 @@ from webhook.cli.answers import (
     BAD_INPUT,
     FITS,
     FITS_NOWHERE,
+    HTML,
+    HTML_NOTE,
     Printer,
     answer_lines,
     answer_printer,
-    format_option,
+    format_option_with,
 )
 from webhook.cli.placement import PlacementAnswer, evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options, show
@@ -146,7 +148,7 @@ class _Asked(NamedTuple):
     metavar="M",
     help="Scale the workload to M replicas, from those that run, or that it wants where none runs.",
 )
-@format_option
+@format_option_with(HTML, note=HTML_NOTE)
 @click.option(
     "--jsonl", is_flag=True, help="Read one simulate request per line from stdin, write one answer per line."
 )
@@ -203,7 +205,7 @@ def command(
         answer = partial(_answer, server=read_context(options, running), running=running)
         context.exit(answer_lines(sys.stdin.buffer, answer))
     try:
-        code = _report(context, options, asked, happening, tell=answer_printer(form))
+        code = _report(context, options, asked, happening, tell=answer_printer(form, "simulate"))
     except DocumentError as error:
         click.echo("\n".join(error.problems), err=True)
         context.exit(BAD_INPUT)

@@ -13,8 +13,9 @@ from typing import Any, Final
 import click
 
 from policies.manifests.errors import UsageError
+from policies.manifests.sanitize import one_line
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.cluster_workloads import WorkloadKey
+from policies.placement.cluster_workloads import WorkloadRef
 from webhook.cli.live import api_server
 from webhook.cli.manifest import STDIN
 from webhook.cli.placement import read_context
@@ -105,7 +106,13 @@ def _read(options: PlacementOptions) -> PageCluster:
     """
     kinds, notes = options.kinds(), list[str]()
     objects = ClusterObjects(kinds)
-    context = read_context(options, objects, everything=True)
+
+    def warn(text: str) -> None:
+        # In the terminal, and where the cluster is looked at.
+        note(text)
+        notes.append(one_line(text))
+
+    context = read_context(options, objects, everything=True, warn=warn)
     if context.cluster is None:
         raise ValueError("a cluster was read")
     return PageCluster(
@@ -126,7 +133,7 @@ def _read_at(options: PlacementOptions) -> datetime:
     return datetime.fromtimestamp(Path(options.cluster).stat().st_mtime, UTC)
 
 
-def _fetch(context: str, kinds: WorkloadKinds, key: WorkloadKey) -> Mapping[str, Any] | None:
+def _fetch(context: str, kinds: WorkloadKinds, key: WorkloadRef) -> Mapping[str, Any] | None:
     """Return a workload of a live cluster; None if it has none, or its kind is not known."""
     kind = next((each for each in kinds.values() if each.kind == key.kind), None)
     if kind is None:

@@ -18,7 +18,9 @@ from webhook.atomic_write import atomic_write
 from webhook.lint.field_origins import FieldOrigins
 from webhook.lint.files import Text
 
-#: The formats, and the module of ``policies.reports`` that renders each.
+#: The format of a page of its own, which whoever has the page makes of the JSON.
+PAGE: Final = "html"
+#: The other formats, and the module of ``policies.reports`` that renders each.
 FORMATS: Final = {
     "text": "lint_text",
     "json": "lint_json",
@@ -37,7 +39,7 @@ class Output:
     file: str = ""
 
 
-def parse_outputs(texts: Iterable[str], formats: Collection[str] = FORMATS) -> tuple[Output, ...]:
+def parse_outputs(texts: Iterable[str], formats: Collection[str] = (*FORMATS, PAGE)) -> tuple[Output, ...]:
     """Read ``FORMAT`` and ``FORMAT=FILE``; without any, text is printed.
 
     Args:

@@ -68,6 +68,7 @@ def create_page(state: PageState, files: Mapping[str, BuiltFile], *, token: str,
     """
     app = Flask("evenkeel-page", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MOST_BODY_BYTES
+    app.url_map.merge_slashes = False
     hosts = frozenset(f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]"))
     packed_map = gzip.compress(state.map, _LEVEL, mtime=0)
     app.before_request(lambda: _check_origin(hosts))

@@ -9,7 +9,7 @@ from typing import Final
 import orjson
 
 from policies.placement.audit import audit
-from policies.placement.cluster_workloads import ClusterWorkload, WorkloadKey
+from policies.placement.cluster_workloads import ClusterWorkload, WorkloadRef
 from policies.reports.audit_json import workload_fields
 from webhook.http.child_processes import ChildProcesses, LimitError, ResourceLimits
 from webhook.ui.cluster import PageCluster
@@ -84,7 +84,7 @@ def audit_piece(cluster: PageCluster, piece: slice) -> list[bytes]:
 def _entry(cluster: PageCluster, entry: ClusterWorkload) -> bytes:
     found = audit(entry, cluster.context)
     worst, excess, *_ = found.rank
-    key = WorkloadKey(found.namespace, found.kind, found.name)
+    key = WorkloadRef(found.namespace, found.kind, found.name)
     return orjson.dumps(
         {
             **workload_fields(found),

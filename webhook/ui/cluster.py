@@ -11,7 +11,7 @@ from typing import Any
 from policies.config.context import AdmissionContext
 from policies.model.workload import Owner
 from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.cluster_workloads import ClusterWorkloads, WorkloadKey
+from policies.placement.cluster_workloads import ClusterWorkloads, WorkloadRef
 from policies.placement.known_pods import KnownPods
 from policies.placement.pending_pods import PendingPods
 from policies.placement.pod_objects import PodObjects
@@ -65,10 +65,10 @@ class PageCluster:
     name: str
     read_at: datetime
     notes: tuple[str, ...] = ()
-    fetch: Callable[[WorkloadKey], Mapping[str, Any] | None] | None = field(default=None, repr=False)
+    fetch: Callable[[WorkloadRef], Mapping[str, Any] | None] | None = field(default=None, repr=False)
 
     @cached_property
-    def workloads(self) -> list[WorkloadKey]:
+    def workloads(self) -> list[WorkloadRef]:
         """The workloads, and the controllers of pods of which the cluster shows no more, by name."""
         found = self.objects.workloads.known_by()
         for namespace, name in self.index.names(("v1", "Pod")):
@@ -80,7 +80,7 @@ class PageCluster:
         return sorted(found, key=lambda key: (key.namespace, key.kind, key.name))
 
     @cached_property
-    def positions(self) -> Mapping[WorkloadKey, int]:
+    def positions(self) -> Mapping[WorkloadRef, int]:
         """The position of each of them."""
         return {key: position for position, key in enumerate(self.workloads)}
 
@@ -97,7 +97,7 @@ class PageCluster:
         pod = self.objects.running.find(namespace, name)
         return None if pod is None else pod.owner
 
-    def _controller(self, namespace: str, owner: Owner | None) -> WorkloadKey | None:
+    def _controller(self, namespace: str, owner: Owner | None) -> WorkloadRef | None:
         if owner is None:
             return None
-        return self.objects.workloads.controller(WorkloadKey(namespace, owner.kind, owner.name))
+        return self.objects.workloads.controller(WorkloadRef(namespace, owner.kind, owner.name))

@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+from importlib.metadata import version
 from typing import Any, Final, Literal, TypedDict
 
-from policies.reports.audit_answer import AuditAnswer
-from policies.reports.explain_answer import ExplainAnswer
-from policies.reports.lint_report import LintReport
-from policies.reports.simulate_answer import SimulateAnswer
+import orjson
+
+from policies.manifests.errors import UsageError
+from webhook.ui.bundle import INDEX, SCRIPT, STYLE, built_files
 
 #: The version of the form of an embedded report.
 VERSION: Final = 1
+#: The id of the element that has the report.
+ELEMENT: Final = "evenkeel-report"
+#: Bytes of a report: browsers take seconds to read more.
+MOST_BYTES: Final = 64 * 1024 * 1024
+#: What the index refers to, which a file of its own has within, and where the report goes.
+_STYLE_LINK: Final = f'<link rel="stylesheet" href="./{STYLE}">'
+_SCRIPT_LINK: Final = f'<script src="./{SCRIPT}" defer></script>'
+_PLACE: Final = "<!-- evenkeel-report -->"
+#: What ends a script, or changes how it is read, within a text of JSON; as JSON it may be written otherwise.
+_ESCAPES: Final = (
+    (b"<", b"\\u003c"),
+    (b">", b"\\u003e"),
+    (b"&", b"\\u0026"),
+    ("\u2028".encode(), b"\\u2028"),
+    ("\u2029".encode(), b"\\u2029"),
+)
 
 
 class EmbeddedReport(TypedDict):
@@ -20,18 +39,66 @@ class EmbeddedReport(TypedDict):
         kind: The command that made it.
         version: The version of this form.
         evenkeel: The version of Evenkeel.
-        title: What it is about.
-        notes: What was left out, or is not known.
         document: What the command prints with ``-o json``.
     """
 
     kind: Literal["explain", "simulate", "audit", "plan", "lint"]
     version: Literal[1]
     evenkeel: str
-    title: str
-    notes: list[str]
     document: Any
 
 
-#: The forms of the documents, and of what they are in.
-REPORT_TYPES: Final = (ExplainAnswer, SimulateAnswer, AuditAnswer, LintReport, EmbeddedReport)
+def report_page(kind: str, document: bytes) -> str:
+    """Return a report as a page that opens from disk and sends no request.
+
+    Args:
+        kind: The command that made it.
+        document: What the command prints with ``-o json``.
+
+    Raises:
+        UsageError: It is too large for a page.
+    """
+    if len(document) > MOST_BYTES:
+        size = f"{len(document) >> 20:,} MiB; a page holds {MOST_BYTES >> 20} MiB"
+        raise UsageError(f"--format: Invalid value: html: the report is too large: {size}: use json")
+    files = built_files()
+    style, script = files[STYLE].content.decode(), files[SCRIPT].content.decode()
+    report = {"kind": kind, "version": VERSION, "evenkeel": version("evenkeel")}
+    text = _escaped(orjson.dumps(report | {"document": orjson.Fragment(document)}))
+    data = f'<script type="application/json" id="{ELEMENT}">{text}</script>'
+    page = _put(files[INDEX].content.decode(), "<head>", f"<head>\n{_policy(style, script)}")
+    page = _put(page, _STYLE_LINK, f"<style>{style}</style>")
+    # Behind the report, which it reads as soon as it runs; "defer" holds for files alone.
+    page = _put(page, _SCRIPT_LINK, "")
+    return _put(page, _PLACE, f"{data}\n<script>{script}</script>")
+
+
+def _put(page: str, mark: str, text: str) -> str:
+    before, found, after = page.partition(mark)
+    if not found:
+        raise ValueError(f"the built page has no {mark}")
+    return before + text + after
+
+
+def _escaped(json: bytes) -> str:
+    r"""Return JSON that ends no script.
+
+    >>> _escaped(b'{"name": "</script><!--"}')
+    '{"name": "\\u003c/script\\u003e\\u003c!--"}'
+    """
+    for raw, escape in _ESCAPES:
+        json = json.replace(raw, escape)
+    return json.decode()
+
+
+def _policy(style: str, script: str) -> str:
+    """Return the element that lets a browser run what the page is made of, and nothing else."""
+    policy = (
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import orjson
 
 from policies.manifests.fields import ErrorList
-from policies.placement.cluster_workloads import WorkloadKey
+from policies.placement.cluster_workloads import WorkloadRef
 from policies.reports.explain_answer import ExplainAnswer
 from policies.reports.score_answer import ScoreAnswer
 from policies.reports.simulate_answer import SimulateAnswer
@@ -62,7 +62,7 @@ def _audit(state: PageState, names: Names, _body: bytes) -> bytes:
 
 def _workload(state: PageState, names: Names, _body: bytes) -> Work:
     """Return a workload of the cluster, or a Pod, with where its next pod would go."""
-    key = WorkloadKey(names["namespace"], names["kind"], names["name"])
+    key = WorkloadRef(names["namespace"], names["kind"], names["name"])
     # A live cluster is asked here: a child process has no connections.
     return partial(workload_detail, state.cluster, key, find_object(state.cluster, key))
 

@@ -11,7 +11,7 @@ import yaml
 
 from policies.manifests.fields import shown_name
 from policies.model.workload import Workload
-from policies.placement.cluster_workloads import WorkloadKey
+from policies.placement.cluster_workloads import WorkloadRef
 from policies.placement.explain import explain_object
 from policies.placement.placement import PlacementError, read_workload
 from policies.placement.replica_set_owner import owner_object
@@ -35,7 +35,7 @@ class FoundObject(NamedTuple):
     notes: list[str]
 
 
-def workload_detail(cluster: PageCluster, key: WorkloadKey, found: FoundObject) -> bytes:
+def workload_detail(cluster: PageCluster, key: WorkloadRef, found: FoundObject) -> bytes:
     """Return a workload of the cluster, or a Pod, with where its next pod would go."""
     text = yaml.safe_dump(_shown(found.obj), sort_keys=False, allow_unicode=True, width=120)
     entry = read_manifest(text, cluster.context)
@@ -62,7 +62,7 @@ def workload_detail(cluster: PageCluster, key: WorkloadKey, found: FoundObject) 
     )
 
 
-def find_object(cluster: PageCluster, key: WorkloadKey) -> FoundObject:
+def find_object(cluster: PageCluster, key: WorkloadRef) -> FoundObject:
     """Return an object of the cluster.
 
     Raises:
@@ -90,7 +90,7 @@ def find_object(cluster: PageCluster, key: WorkloadKey) -> FoundObject:
     return FoundObject(made, [note])
 
 
-def _find_pod(cluster: PageCluster, key: WorkloadKey) -> FoundObject:
+def _find_pod(cluster: PageCluster, key: WorkloadRef) -> FoundObject:
     waiting = cluster.objects.pending.find(key.namespace, key.name)
     if waiting is not None:
         pod: dict[str, Any] = orjson.loads(waiting.text)
@@ -102,7 +102,7 @@ def _find_pod(cluster: PageCluster, key: WorkloadKey) -> FoundObject:
     return FoundObject(running.to_dict(key.name), [note])
 
 
-def _missing(key: WorkloadKey) -> ProblemsError:
+def _missing(key: WorkloadRef) -> ProblemsError:
     text = f"the cluster has no {key.kind} {shown_name(key.name)} in namespace {shown_name(key.namespace)}"
     return ProblemsError([request_problem("name", text)], missing=True)
 

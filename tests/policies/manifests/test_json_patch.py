@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from jsonpatch import JsonPatch
 
-from policies.manifests.json_patch import add, pointer
+from policies.manifests.json_patch import add, difference, pointer
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["a", "b/c", "~"]), inner),
+)
 
 
 @pytest.mark.parametrize(
@@ -32,3 +41,19 @@ def test_what_is_added_is_found_there() -> None:
     document: dict[str, object] = {"a/b": {"~": {}}}
 
     assert {"a/b": {"~": {"c": [1]}}} == JsonPatch([add(["a/b", "~", "c"], [1])]).apply(document)
+
+
+@given(VALUES, VALUES)
+def test_the_difference_leads_from_one_to_the_other(old: Any, new: Any) -> None:
+    """An independent implementation makes the new value of the old one; alike values differ by nothing."""
+    operations = list(difference(old, new))
+
+    assert repr(_normal(new)) == repr(_normal(JsonPatch(operations).apply(old)))
+    assert [] == list(difference(new, new))
+
+
+def _normal(value: Any) -> Any:
+    """Return a value with the members of objects in order: 1 and True are equal, but not alike."""
+    if isinstance(value, dict):
+        return {name: _normal(value[name]) for name in sorted(value)}
+    return list(map(_normal, value)) if isinstance(value, list) else value

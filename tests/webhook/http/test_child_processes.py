@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.webhook.running import eventually
-from webhook.http.child_processes import ChildProcesses, Limit, LimitError, ResourceLimits
+from webhook.http.child_processes import AbandonedError, ChildProcesses, Limit, LimitError, ResourceLimits
 
 MIB = 1 << 20
 
@@ -169,3 +172,33 @@ def test_the_cluster_stays_as_it_is_while_the_child_is_forked() -> None:
 
     assert ["before", "frozen"] == _children().run(lambda: steps, frozen=frozen)
     assert ["before", "frozen", "after"] == steps
+
+
+def test_a_client_that_leaves() -> None:
+    """The work ends with the connection of who waits for it, also if that is closed before it begins."""
+    ours, theirs = socket.socketpair()
+    with ours, ThreadPoolExecutor() as pool:
+        children = _children()
+        running = pool.submit(children.run, _sleep, client=ours.fileno())
+        eventually(lambda: children._running)
+        theirs.close()
+
+        with pytest.raises(AbandonedError):
+            running.result()
+        with pytest.raises(AbandonedError):
+            _children().run(_sleep, client=ours.fileno())
+
+
+def test_several_at_once(tmp_path: Path) -> None:
+    """As many run at once as may; the two wait for one another."""
+    children = ChildProcesses(ResourceLimits(timeout_s=60.0, memory_bytes=64 * MIB), at_once=2)
+
+    def meet(own: str, other: str) -> str:
+        (tmp_path / own).touch()
+        eventually((tmp_path / other).exists)
+        return own
+
+    with ThreadPoolExecutor() as pool:
+        both = [pool.submit(children.run, partial(meet, *names)) for names in (("a", "b"), ("b", "a"))]
+
+        assert ["a", "b"] == [each.result() for each in both]

@@ -112,11 +112,15 @@ export interface AuditProgress {
 export interface AuditedEntry {
   /** Its namespace. */
   namespace: string;
-  /** Its kind; of a ReplicaSet that a Deployment owns, the Deployment's. */
+  /** Its apiVersion; empty if unknown. */
+  apiVersion: string;
+  /** Its kind; of a ReplicaSet, its owner's. */
   kind: string;
-  /** Its name, or its owner's. */
+  /** Its name. */
   name: string;
-  /** How many replicas it asks for; null for kinds without a number. */
+  /** Its uid; empty if unknown. */
+  uid: string;
+  /** How many replicas it asks for; null where that is no number. */
   replicas: number | null;
   /** How many of its pods are bound and not being deleted; null where its selector is not known. */
   running: number | null;
@@ -124,23 +128,23 @@ export interface AuditedEntry {
   pending: number;
   /** What is wrong, worst first. */
   problems: AuditedProblem[];
-  /** The constraints in force. */
+  /** Those in force. */
   constraints: AuditedConstraint[];
   /** Why none is in force; null if there is one, or the object is invalid. */
-  whyNoConstraints: string | null;
+  whyNoConstraints: "its schedulerName has no profile in the configuration" | "the scheduler's configuration has no default constraints" | "its scheduler's profile does not run PodTopologySpread, so its own have no effect" | "no Service selects it and no known controller owns it, so the defaults do not apply" | null;
   /** The SpreadPolicy that gives the constraints; null if none does. */
   policy: string | null;
-  /** Where all its pods are, if that is one domain of several and no constraint is in force. */
-  allIn: OnlyDomain | null;
+  /** Where all its pods are, if that is one domain of several and no constraint is in force; else null. */
+  allIn: AuditedDomain | null;
   /** How many more replicas fit; null for an invalid object. */
-  room: RoomForReplicas | null;
+  room: AuditedRoom | null;
   /** How many nodes the next replica fits. */
   feasibleNodes: number;
-  /** The scheduler's sentence where that is none; else empty. */
+  /** The scheduler's FitError where that is none; else empty. */
   message: string;
   /** Why it is invalid. */
-  errors: AuditedField[];
-  /** What else a scheduler looks at in its pods. */
+  errors: AuditError[];
+  /** What else a scheduler looks at in its pods, which may refuse more nodes. */
   notModeled: string[];
   /** Its position in the columns of the cluster. */
   workload: number;
@@ -154,13 +158,13 @@ export interface AuditedProblem {
   risk: "violated" | "pending" | "one-domain" | "no-room" | "never-binds" | "uneven" | "invalid";
   /** How bad it is. */
   severity: "error" | "warning" | "note";
-  /** The position of the constraint; null where it is about no single one. */
+  /** The position in "constraints"; null where it is about no single one. */
   constraint: number | null;
-  /** What is wrong, in words. */
+  /** What was found, with its numbers. */
   message: string;
 }
 
-/** A constraint in force, and how the pods that it counts are spread. */
+/** How the pods that a constraint in force counts are spread now. */
 export interface AuditedConstraint {
   /** Where it comes from. */
   origin: "pod" | "policy" | "scheduler-list" | "scheduler-system";
@@ -182,7 +186,7 @@ export interface AuditedConstraint {
   selfMatch: boolean;
   /** How many domains eligible nodes have. */
   domains: number;
-  /** Matching pods of the emptiest domain; 0 with fewer domains than minDomains. */
+  /** Matching pods of the emptiest domain; 0 with fewer domains than "minDomains". */
   globalMinimum: number;
   /** Matching pods of the fullest domain. */
   most: number;
@@ -190,14 +194,14 @@ export interface AuditedConstraint {
   fullest: string;
   /** How many more pods the fullest domain has than the minimum. */
   skew: number;
-  /** Whether that is at most maxSkew. */
+  /** Whether that is at most "maxSkew". */
   within: boolean;
   /** Whether it can neither refuse a node nor prefer one. */
   neverBinds: boolean;
 }
 
-/** The one domain that all pods of a workload are in. */
-export interface OnlyDomain {
+/** The only domain that has pods of a workload. */
+export interface AuditedDomain {
   /** The topology key. */
   topologyKey: string;
   /** The domain. */
@@ -207,20 +211,20 @@ export interface OnlyDomain {
 }
 
 /** How many more replicas fit. */
-export interface RoomForReplicas {
+export interface AuditedRoom {
   /** How many. */
   pods: number;
-  /** Whether that is an upper bound only. */
+  /** Whether that is an upper bound: with several DoNotSchedule constraints, and where pods ask for what is not modeled. */
   atMost: boolean;
-  /** The position of the constraint that keeps further ones out; null if none does. */
+  /** The position of the constraint that limits them; null where only the room of nodes does. */
   constraint: number | null;
-  /** The domain where it does; null where it is no single one. */
+  /** The domain that can take no more, so that the others may not; null without one. */
   domain: string | null;
 }
 
-/** A field for which the API server would refuse the workload. */
-export interface AuditedField {
-  /** The field, as Kubernetes writes paths. */
+/** Why the API server would refuse an object. */
+export interface AuditError {
+  /** Its path, as Kubernetes writes it. */
   field: string;
   /** The rule that it breaks. */
   rule: string;
@@ -1272,35 +1276,71 @@ export interface JsonPatchOperation {
   value?: unknown;
 }
 
-/** The audit of a cluster. */
+/** A report in a page of its own. */
+export interface EmbeddedReport {
+  /** The command that made it. */
+  kind: "explain" | "simulate" | "audit" | "plan" | "lint";
+  /** The version of this form. */
+  version: 1;
+  /** The version of Evenkeel. */
+  evenkeel: string;
+  /** What the command prints with "-o json". */
+  document: unknown;
+}
+
+/** How the workloads of a cluster are spread now. Later releases may add fields; within v1 none is renamed or goes away. */
 export interface AuditAnswer {
-  /** The release of Kubernetes. */
+  /** The form's name and version. */
+  schema: string;
+  /** What wrote it. */
+  tool: ToolVersion;
+  /** When. */
+  generatedAt: string;
+  /** The release that the scheduler behaves as. */
   kubernetesVersion: string;
-  /** How many nodes there are. */
+  /** The only namespace that was looked at; empty for all. */
+  namespace: string;
+  /** What workloads were selected by, in kubectl's syntax; empty for all. */
+  selector: string;
+  /** How many nodes the cluster has. */
   nodes: number;
   /** How many pods are bound. */
   pods: number;
   /** How many workloads were looked at. */
   total: number;
-  /** How many objects were not looked at, because the audit was ended. */
+  /** How many objects were not looked at, because the audit was ended or its time was over. */
   left: number;
   /** How many workloads have each risk, of all that were looked at. */
   risks: Record<string, number>;
-  /** In how many workloads constraints of each origin are in force. */
+  /** In how many workloads constraints of each origin are in force; "none": without any. */
   origins: Record<string, number>;
-  /** Those that are shown, the riskiest first. */
+  /** What is not in the answer: workloads that are not shown, not looked at or not modeled, and objects that could not be read. */
+  notes: string[];
+  /** The workloads by risk, the worst first. */
   workloads: AuditedWorkload[];
+}
+
+/** What wrote the report. */
+export interface ToolVersion {
+  /** Its name. */
+  name: string;
+  /** Its version. */
+  version: string;
 }
 
 /** One workload. */
 export interface AuditedWorkload {
   /** Its namespace. */
   namespace: string;
-  /** Its kind; of a ReplicaSet that a Deployment owns, the Deployment's. */
+  /** Its apiVersion; empty if unknown. */
+  apiVersion: string;
+  /** Its kind; of a ReplicaSet, its owner's. */
   kind: string;
-  /** Its name, or its owner's. */
+  /** Its name. */
   name: string;
-  /** How many replicas it asks for; null for kinds without a number. */
+  /** Its uid; empty if unknown. */
+  uid: string;
+  /** How many replicas it asks for; null where that is no number. */
   replicas: number | null;
   /** How many of its pods are bound and not being deleted; null where its selector is not known. */
   running: number | null;
@@ -1308,23 +1348,23 @@ export interface AuditedWorkload {
   pending: number;
   /** What is wrong, worst first. */
   problems: AuditedProblem[];
-  /** The constraints in force. */
+  /** Those in force. */
   constraints: AuditedConstraint[];
   /** Why none is in force; null if there is one, or the object is invalid. */
-  whyNoConstraints: string | null;
+  whyNoConstraints: "its schedulerName has no profile in the configuration" | "the scheduler's configuration has no default constraints" | "its scheduler's profile does not run PodTopologySpread, so its own have no effect" | "no Service selects it and no known controller owns it, so the defaults do not apply" | null;
   /** The SpreadPolicy that gives the constraints; null if none does. */
   policy: string | null;
-  /** Where all its pods are, if that is one domain of several and no constraint is in force. */
-  allIn: OnlyDomain | null;
+  /** Where all its pods are, if that is one domain of several and no constraint is in force; else null. */
+  allIn: AuditedDomain | null;
   /** How many more replicas fit; null for an invalid object. */
-  room: RoomForReplicas | null;
+  room: AuditedRoom | null;
   /** How many nodes the next replica fits. */
   feasibleNodes: number;
-  /** The scheduler's sentence where that is none; else empty. */
+  /** The scheduler's FitError where that is none; else empty. */
   message: string;
   /** Why it is invalid. */
-  errors: AuditedField[];
-  /** What else a scheduler looks at in its pods. */
+  errors: AuditError[];
+  /** What else a scheduler looks at in its pods, which may refuse more nodes. */
   notModeled: string[];
 }
 
@@ -1348,14 +1388,6 @@ export interface LintReport {
   statistics?: RuleStatistics[];
   /** Files, charts and other sources that were not read, and objects that were not judged to their end, by file and line. */
   skippedSources?: SkippedSource[];
-}
-
-/** What wrote the report. */
-export interface ToolVersion {
-  /** Its name. */
-  name: string;
-  /** Its version. */
-  version: string;
 }
 
 /** How much was checked and found. */
@@ -1490,22 +1522,6 @@ export interface SkippedSource {
   message: string;
   /** What would have to be downloaded. */
   needs: string[];
-}
-
-/** A report in a page of its own. */
-export interface EmbeddedReport {
-  /** The command that made it. */
-  kind: "explain" | "simulate" | "audit" | "plan" | "lint";
-  /** The version of this form. */
-  version: 1;
-  /** The version of Evenkeel. */
-  evenkeel: string;
-  /** What it is about. */
-  title: string;
-  /** What was left out, or is not known. */
-  notes: string[];
-  /** What the command prints with "-o json". */
-  document: unknown;
 }
 
 /** Every error of the page's routes. */

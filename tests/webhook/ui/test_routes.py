@@ -1,0 +1,73 @@
+"""The answers of the page's routes: each has the form that its type says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from policies.config.type_schema import standalone_schema
+from tests.webhook.running import eventually
+from tests.webhook.ui.pages import DEPLOYMENT, PageClient, a_client
+from webhook.ui.answers import PageError
+from webhook.ui.routes import ROUTES
+
+MANIFEST = json.dumps(DEPLOYMENT)
+#: What is sent to each route; of routes with names in their path, what they are.
+REQUESTS: dict[str, list[Any]] = {
+    "/api/cluster": [None],
+    "/api/workloads": [None],
+    "/api/workloads/<kind>/<namespace>/<name>": ["Deployment/shop/web", "Pod/shop/web-1", "Pod/shop/web-3"],
+    "/api/nodes/<name>": ["na"],
+    "/api/pending": [None],
+    "/api/check": [{}, {"manifest": "a: ["}, {"manifest": "{apiVersion: v1, kind: Pod}"}],
+    "/api/explain": [{}],
+    "/api/score": [{}],
+    "/api/simulate": [
+        {},
+        {"replicas": 3, "seed": 1},
+        {"scale": 1},
+        {"actions": [{"lose": {"topologyKey": "zone", "value": "a"}}, {"add": {"like": "nb", "count": 2}}]},
+    ],
+    "/api/rollout": [{}, {"seed": 3}],
+    "/api/suggest": [
+        {"edits": [{"path": ["spec", "replicas"], "old": 4, "new": 5, "field": "spec.replicas"}]}
+    ],
+    "/api/patch": [{"original": MANIFEST.replace("web:1", "web:2")}],
+}
+
+
+@pytest.fixture(scope="module")
+def client() -> PageClient:
+    """A client of a page whose audit is done."""
+    client = a_client()
+    client.state.audit.start()
+    eventually(lambda: (client.get("/api/workloads").json or {})["done"])
+    return client
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.path)
+def test_answers_have_the_form_of_their_types(client: PageClient, route: Any) -> None:
+    """What the page's TypeScript types say is what it is sent."""
+    for request in REQUESTS[route.path]:
+        if route.body is None:
+            answer = client.get(f"{route.path.partition('<')[0]}{request or ''}")
+        else:
+            answer = client.post(route.path, {"manifest": MANIFEST, **request})
+
+        assert 200 == answer.status_code, answer.json
+        jsonschema.validate(answer.json, standalone_schema(route.answer, "", ""))
+
+
+def test_errors_have_the_form_of_their_type(client: PageClient) -> None:
+    """An error names every field with its line in the manifest."""
+    text = "{apiVersion: v1, kind: Pod,\nspec: {topologySpreadConstraints: [{maxSkew: 0}]}}"
+    answer = client.post("/api/explain", {"manifest": text})
+
+    assert 400 == answer.status_code
+    assert answer.json is not None
+    jsonschema.validate(answer.json, standalone_schema(PageError, "", ""))
+    found = {(problem["line"], problem["field"].rpartition(".")[2]) for problem in answer.json["problems"]}
+    assert {(2, "maxSkew"), (2, "topologyKey"), (2, "whenUnsatisfiable")} <= found

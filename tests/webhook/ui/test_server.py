@@ -1,0 +1,131 @@
+"""The page's server over real connections: many at once, and clients that leave."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from policies.placement.explain import Explained, explain_object
+from tests.webhook.running import eventually
+from tests.webhook.ui.pages import DEPLOYMENT, TOKEN, a_page_cluster, running
+from webhook.ui import placing
+from webhook.ui.page_state import PageState
+
+BODY = json.dumps({"manifest": json.dumps(DEPLOYMENT)})
+
+
+def _send(
+    port: int, method: str, path: str, body: str | None = None, **headers: str
+) -> http.client.HTTPConnection:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    headers = {
+        "Authorization": f"Bearer {TOKEN}",
+        **({"Content-Type": "application/json"} if body else {}),
+        **headers,
+    }
+    connection.request(method, path, body, headers)
+    return connection
+
+
+def _status(port: int, method: str, path: str, body: str | None = None, **headers: str) -> int:
+    connection = _send(port, method, path, body, **headers)
+    try:
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def _children() -> list[int]:
+    found = Path(f"/proc/{os.getpid()}/task").glob("*/children")
+    return [int(child) for file in found for child in file.read_text().split()]
+
+
+class Gate:
+    """A page whose explanations wait until a file is there; children share no more than that."""
+
+    def __init__(self, file: Path) -> None:
+        self.state = PageState.of(a_page_cluster())
+        self._file = file
+
+    def open(self) -> None:
+        """Let the explanations go on."""
+        self._file.touch()
+
+    def explain(self, *arguments: Any) -> Explained:
+        """Explain when the gate is open."""
+        while not self._file.exists():
+            time.sleep(0.01)
+        return explain_object(*arguments)
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Gate:
+    """A page whose explanations wait."""
+    gate = Gate(tmp_path / "open")
+    monkeypatch.setattr(placing, "explain_object", gate.explain)
+    return gate
+
+
+def test_rebinding() -> None:
+    """A connection to loopback under another name is refused."""
+    with running(PageState.of(a_page_cluster())) as port:
+        assert 200 == _status(port, "GET", "/api/cluster")
+        assert 403 == _status(port, "GET", "/api/cluster", Host=f"evil.example:{port}")
+        assert 403 == _status(port, "GET", "/", Host="evil.example")
+
+
+def test_slow_requests_hold_up_no_other(gate: Gate) -> None:
+    """While ten requests are computed or wait, the cluster and the audit are answered."""
+    with running(gate.state) as port, ThreadPoolExecutor(10) as pool:
+        waiting = [pool.submit(_status, port, "POST", "/api/explain", BODY) for _ in range(10)]
+        eventually(_children)
+
+        assert 200 == _status(port, "GET", "/api/cluster")
+        assert 200 == _status(port, "GET", "/api/workloads")
+        assert not any(each.done() for each in waiting)
+        gate.open()
+        assert [200] * 10 == [each.result() for each in waiting]
+
+
+def test_a_client_that_leaves_ends_its_work(gate: Gate) -> None:
+    """A request that the page aborts, since a newer one is sent, takes no more processor time."""
+    with running(gate.state) as port:
+        connection = _send(port, "POST", "/api/explain", BODY)
+        assert eventually(_children)
+        connection.close()
+
+        assert eventually(lambda: not _children())
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "status"),
+    [
+        pytest.param({"Content-Length": "999999999"}, b"", 413, id="a large one is announced"),
+        pytest.param({"Transfer-Encoding": "chunked"}, b"2\r\n{}\r\n0\r\n\r\n", 411, id="in pieces"),
+        pytest.param({"Content-Length": "-1"}, b"", 400, id="a negative length"),
+        pytest.param({"Content-Length": "x"}, b"", 400, id="no number"),
+    ],
+)
+def test_lengths(headers: dict[str, str], body: bytes, status: int) -> None:
+    """A body that is too large, or of no known length, is not read."""
+    with running(PageState.of(a_page_cluster())) as port:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection.putrequest("POST", "/api/explain")
+        for name, value in {
+            "Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json", **headers
+        }.items():  # fmt: skip
+            connection.putheader(name, value)
+        connection.endheaders()
+        connection.send(body)
+        answer = connection.getresponse()
+
+        assert status == answer.status
+        assert "Werkzeug" not in answer.headers["Server"]
+        connection.close()
