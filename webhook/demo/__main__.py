@@ -79,7 +79,9 @@ def main() -> int:
             else:
                 _show_scores(verdict, zones=_zones(files))
         connection.close()
-    print("\nThe server has stopped. Next: docs/index.md, or .venv/bin/evenkeel --help")
+    print("\nThe server has stopped. To see this cluster in the browser:\n")
+    _indented(".venv/bin/evenkeel ui --cluster webhook/demo/cluster.yaml")
+    print("\nNext: docs/index.md, or .venv/bin/evenkeel --help")
     return 0
 
 

@@ -22,6 +22,7 @@ SEEN = (
     "POST /v1/explain: Deployment → HTTP 200",
     "fits none of 6 nodes",
     "The server has stopped.",
+    "evenkeel ui --cluster webhook/demo/cluster.yaml",
 )
 
 
