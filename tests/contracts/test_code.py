@@ -168,6 +168,7 @@ TESTED_ELSEWHERE = {
     "webhook/ui/manifest.py": "tests/webhook/ui/test_editing.py",
     "webhook/ui/node_detail.py": "tests/webhook/ui/test_routes.py",
     "webhook/ui/page_state.py": "tests/webhook/ui/test_server.py",
+    "webhook/ui/remote.py": "tests/webhook/cli/test_ui_cluster.py",
     "webhook/ui/placing.py": "tests/webhook/ui/test_routes.py",
     "webhook/http/scoring/simulated.py": "tests/webhook/http/scoring/test_simulate_request.py",
     "policies/reports/suggestion_answer.py": "tests/webhook/http/test_openapi.py",

@@ -149,6 +149,8 @@ _SERVICE_OPTIONS: Final = (
         "--evenkeel-service", default=DEFAULT_EVENKEEL_SERVICE, show_default=True, metavar="NAME",
         help="Name of Evenkeel's Service.",
     ),
+)  # fmt: skip
+_LIVE_OPTIONS: Final = (
     click.option(
         "--live", is_flag=True,
         help="Use the live cluster: through Evenkeel's Service, or by reading the cluster if there is none. "
@@ -186,7 +188,8 @@ _CLUSTER_OPTIONS: Final = (
 
 def placement_options(function: _Command) -> _Command:
     """Add the common options of commands that place an object, which make ``PlacementOptions`` of them."""
-    return _with_options(function, (*_OBJECT_OPTIONS, *_SERVICE_OPTIONS, *_CLUSTER_OPTIONS))
+    options = (*_OBJECT_OPTIONS, *_SERVICE_OPTIONS, *_LIVE_OPTIONS, *_CLUSTER_OPTIONS)
+    return _with_options(function, options)
 
 
 def object_options(function: _Command) -> _Command:
@@ -198,6 +201,20 @@ def cluster_options(function: _Command) -> _Command:
     """Add those of them that say which cluster, for commands that read it themselves."""
     live = click.option("--live", is_flag=True, help="Read the live cluster, with your own permissions.")
     return _with_options(function, (*_CLUSTER_OPTIONS, live))
+
+
+def page_options(function: _Command) -> _Command:
+    """Add those that say which cluster, and where its Evenkeel is if it may not be read."""
+    live = click.option(
+        "--live", is_flag=True,
+        help="Read the live cluster, with your own permissions, or what you may see of it through Evenkeel.",
+    )  # fmt: skip
+    namespace = click.option(
+        "-n", "--namespace", default="",
+        help="Namespace of manifests without one, and the one to show if you may not list the whole live"
+        " cluster.  [default: default, or with --live the context's]",
+    )  # fmt: skip
+    return _with_options(function, (*_CLUSTER_OPTIONS, live, namespace, *_SERVICE_OPTIONS))
 
 
 def _with_options(function: _Command, options: Iterable[Callable[[_Command], _Command]]) -> _Command:

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import webbrowser
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from policies.manifests.errors import UsageError
-from policies.manifests.sanitize import one_line
-from policies.model.workload_kinds import WorkloadKinds
-from policies.placement.cluster_workloads import WorkloadRef
-from webhook.cli.live import api_server
-from webhook.cli.manifest import STDIN
-from webhook.cli.placement import read_context
-from webhook.cli.placement_options import PlacementOptions, cluster_options, note
-from webhook.cli.targets import ObjectTarget, fetch
+from webhook.cli.placement_options import PlacementOptions, note, page_options
+from webhook.cli.ui_cluster import read_page_cluster
 from webhook.gunicorn.listener import open_listener
-from webhook.kube.api_server import ApiError
+from webhook.ui.access import PageAccess
 from webhook.ui.app import create_page
 from webhook.ui.bundle import built_files
-from webhook.ui.cluster import ClusterObjects, PageCluster
 from webhook.ui.page_state import PageState
 from webhook.ui.server import HOST, LoopbackServer
 
-#: Bytes of the token: nobody guesses it.
-_TOKEN_BYTES: Final = 32
-_NOT_FOUND: Final = 404
+#: What says that a browser can be shown.
+_DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
@@ -42,7 +30,7 @@ evenkeel snapshot | evenkeel ui --cluster - --no-open --port 8080
 
 
 @click.command(epilog=_EXAMPLES)
-@cluster_options
+@page_options
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -57,7 +45,8 @@ def command(*, port: int, no_open: bool, **values: Any) -> None:  # the options 
 
     Serves one page on 127.0.0.1 until Ctrl-C ends it. The address, which is printed, has a token: without it
     nothing is answered. Nothing is changed and nothing runs in the cluster. The page shows the cluster as it
-    was when the command started; a live cluster is read with your own permissions.
+    was when the command started; a live cluster is read with your own permissions. If you may not list it,
+    the page shows the workloads of one namespace, and the Evenkeel in the cluster answers about them.
 
     Exit codes: 0 ended by Ctrl-C, 2 bad usage or input, 3 could not run, such as a port that is in use.
     """
@@ -68,79 +57,23 @@ def command(*, port: int, no_open: bool, **values: Any) -> None:  # the options 
     # Before a large cluster is read for nothing.
     listener = open_listener(f"{HOST}:{port}")
     with listener:
-        state = PageState.of(_read(options))
-        token = secrets.token_urlsafe(_TOKEN_BYTES)
-        own_port = listener.getsockname()[1]
-        app = create_page(state, built_files(), token=token, port=own_port)
-        server = LoopbackServer(listener, app)
+        state = PageState.of(read_page_cluster(options))
+        access = PageAccess(listener.getsockname()[1])
+        server = LoopbackServer(listener, create_page(state, built_files(), access))
         state.audit.start()
-        url = f"http://{HOST}:{own_port}/?token={token}"
-        click.echo(url)
+        click.echo(access.address)
         note("Ctrl-C ends the page")
         if not no_open:
-            _open(url)
+            _open(access.opening)
         try:
             server.serve_forever()
         finally:
             state.end()
 
 
-def _open(url: str) -> None:
-    """Open the page in the person's browser; that there is none is reported."""
-    try:
-        opened = webbrowser.open(url)
-    except webbrowser.Error:
-        opened = False
+def _open(address: str) -> None:
+    """Open an address in the person's browser; that there is none is reported."""
+    # Without a display webbrowser would start one for the terminal, and wait for it.
+    opened = any(map(os.environ.get, _DISPLAYS)) and webbrowser.open(address)
     if not opened:
         note("no browser can be opened here: open the address yourself")
-
-
-def _read(options: PlacementOptions) -> PageCluster:
-    """Read the cluster.
-
-    Raises:
-        OSError: A file cannot be opened.
-        DocumentError: A file is not what it should be.
-        UsageError: Options that do not go together.
-        ClusterError: The live cluster cannot be read.
-    """
-    kinds, notes = options.kinds(), list[str]()
-    objects = ClusterObjects(kinds)
-
-    def warn(text: str) -> None:
-        # In the terminal, and where the cluster is looked at.
-        note(text)
-        notes.append(one_line(text))
-
-    context = read_context(options, objects, everything=True, warn=warn)
-    if context.cluster is None:
-        raise ValueError("a cluster was read")
-    return PageCluster(
-        context=context,
-        index=context.cluster,
-        objects=objects,
-        live=options.live,
-        name=options.context if options.live else options.cluster,
-        read_at=_read_at(options),
-        notes=tuple(notes),
-        fetch=partial(_fetch, options.context, kinds) if options.live else None,
-    )
-
-
-def _read_at(options: PlacementOptions) -> datetime:
-    if options.live or options.cluster == STDIN:
-        return datetime.now(UTC)
-    return datetime.fromtimestamp(Path(options.cluster).stat().st_mtime, UTC)
-
-
-def _fetch(context: str, kinds: WorkloadKinds, key: WorkloadRef) -> Mapping[str, Any] | None:
-    """Return a workload of a live cluster; None if it has none, or its kind is not known."""
-    kind = next((each for each in kinds.values() if each.kind == key.kind), None)
-    if kind is None:
-        return None
-    try:
-        return fetch(ObjectTarget(kind, key.name), key.namespace, api_server(context)).value
-    except ApiError as error:
-        if error.status == _NOT_FOUND:
-            return None
-        raise

@@ -1,13 +1,12 @@
-"""The page's server as a WSGI application: who may ask, what is answered, and how errors look.
+"""The page's server as a WSGI application: what is answered, and how errors look.
 
-It listens on loopback, where every program and every web page of the machine can send requests: the token
-keeps out other users and other pages, the check of ``Host`` a page whose name resolves to loopback.
+It listens on loopback, where every program and every web page of the machine can send requests;
+``webhook.ui.access`` says which of them are answered.
 """
 
 from __future__ import annotations
 
 import gzip
-import hmac
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
@@ -22,10 +21,12 @@ from webhook.http.child_processes import AbandonedError, LimitError
 from webhook.http.problems import JSON
 from webhook.http.views.compute import STATUSES
 from webhook.kube.api_server import ClusterError
+from webhook.ui.access import PageAccess
 from webhook.ui.answers import ManifestProblem, PageError
 from webhook.ui.bundle import INDEX, BuiltFile
 from webhook.ui.manifest import ProblemsError
 from webhook.ui.page_state import PageState
+from webhook.ui.remote import ask
 from webhook.ui.routes import ROUTES, PageRoute
 
 #: Bytes of a body: etcd holds at most 1.5 MiB per object, and a patch compares two.
@@ -45,8 +46,6 @@ HEADERS: Final[Mapping[str, str]] = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-#: What a browser says of a request that the page itself, or the person, made.
-_OWN_FETCHES: Final = frozenset({"", "same-origin", "none"})
 
 
 class _Refusal(Exception):  # noqa: N818  # an answer, not a failure
@@ -57,26 +56,25 @@ class _Refusal(Exception):  # noqa: N818  # an answer, not a failure
         self.status, self.message, self.problems = status, message, list(problems)
 
 
-def create_page(state: PageState, files: Mapping[str, BuiltFile], *, token: str, port: int) -> Flask:
+def create_page(state: PageState, files: Mapping[str, BuiltFile], access: PageAccess) -> Flask:
     """Return the application.
 
     Args:
         state: What answers are made from.
         files: The files of the page.
-        token: What requests to the API must bear.
-        port: Where it listens.
+        access: Who may ask.
     """
     app = Flask("evenkeel-page", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MOST_BODY_BYTES
     app.url_map.merge_slashes = False
-    hosts = frozenset(f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]"))
     packed_map = gzip.compress(state.map, _LEVEL, mtime=0)
-    app.before_request(lambda: _check_origin(hosts))
+    app.before_request(lambda: _check_origin(access))
     for route in ROUTES:
-        view = _view(route, state, token)
+        view = _view(route, state, access)
         app.add_url_rule(route.path, f"{route.method} {route.path}", view, methods=[route.method])
     app.add_url_rule("/", "index", lambda: _file(files, INDEX))
     app.add_url_rule("/<name>", "file", lambda name: _file(files, name))
+    app.add_url_rule("/open/<code>", "open", lambda code: _open(access, code))
     app.after_request(lambda response: _finish(response, state.map, packed_map))
     app.register_error_handler(_Refusal, _refused)
     app.register_error_handler(HTTPException, _http_error)
@@ -84,32 +82,33 @@ def create_page(state: PageState, files: Mapping[str, BuiltFile], *, token: str,
     return app
 
 
-def _check_origin(hosts: frozenset[str]) -> None:
-    """Refuse what another site could have sent."""
-    if request.headers.get("Host", "").lower() not in hosts:
-        raise _Refusal(HTTPStatus.FORBIDDEN, "Host must be the loopback address of the page")
-    origin = request.headers.get("Origin")
-    if origin is not None and origin.lower().removeprefix("http://") not in hosts:
-        raise _Refusal(HTTPStatus.FORBIDDEN, "requests of other origins are refused")
-    if request.path.startswith("/api/") and request.headers.get("Sec-Fetch-Site", "") not in _OWN_FETCHES:
-        raise _Refusal(HTTPStatus.FORBIDDEN, "requests of other sites are refused")
+def _check_origin(access: PageAccess) -> None:
+    """Refuse what another site could have sent; it may link to the page."""
+    headers = dict(request.headers.items())
+    refusal = access.refusal(headers)
+    if not refusal and request.path.startswith("/api/") and access.is_foreign(headers):
+        refusal = "requests of other sites are refused"
+    if refusal:
+        raise _Refusal(HTTPStatus.FORBIDDEN, refusal)
 
 
-def _view(route: PageRoute, state: PageState, token: str) -> Callable[..., Response]:
+def _open(access: PageAccess, code: str) -> Response:
+    """Send a browser that was just started to the page."""
+    if not access.take_code(code):
+        text = "this address was used already: open the one that evenkeel ui printed"
+        raise _Refusal(HTTPStatus.GONE, text)
+    return Response(status=HTTPStatus.SEE_OTHER, headers={"Location": access.address})
+
+
+def _view(route: PageRoute, state: PageState, access: PageAccess) -> Callable[..., Response]:
     def view(**names: str) -> Response:
-        _check_token(token)
+        if not access.bears_token(request.headers.get("Authorization", "")):
+            text = "the token is missing or wrong: open the address that evenkeel ui printed"
+            raise _Refusal(HTTPStatus.UNAUTHORIZED, text)
         body = _read_body() if route.body is not None else b""
         return Response(_answer(route, state, {**request.args, **names}, body), content_type=JSON)
 
     return view
-
-
-def _check_token(token: str) -> None:
-    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-    # As bytes: compare_digest takes no text beyond ASCII.
-    if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), token.encode()):
-        text = "the token is missing or wrong: open the address that evenkeel ui printed"
-        raise _Refusal(HTTPStatus.UNAUTHORIZED, text)
 
 
 def _read_body() -> bytes:
@@ -127,9 +126,11 @@ def _answer(route: PageRoute, state: PageState, names: Mapping[str, str], body: 
             return work
         # As the index is when the request comes; if the person does something else meanwhile, it ends.
         client = request.environ.get("werkzeug.socket")
-        return state.children.run(
+        found = state.children.run(
             work, frozen=state.cluster.index.reading, client=None if client is None else client.fileno()
         )
+        asked = route.remote and state.cluster.remote is not None
+        return ask(state.cluster, route.remote, found) if asked else found
     except ProblemsError as error:
         status = HTTPStatus.NOT_FOUND if error.missing else HTTPStatus.BAD_REQUEST
         raise _Refusal(status, error.message, error.problems) from error

@@ -35,8 +35,11 @@ class BackgroundAudit:
         self._thread = threading.Thread(target=self._run, name="audit", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
-        self._thread.start()
+        """Begin; without the nodes of the cluster there is nothing to begin."""
+        if self._cluster.remote is None:
+            self._thread.start()
+        else:
+            self._error, self._done = "the audit needs the nodes and pods of the cluster", True
 
     def end(self) -> None:
         """End it, wherever it is."""

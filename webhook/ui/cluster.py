@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from policies.config.context import AdmissionContext
-from policies.model.workload import Owner
+from policies.model.workload import DEFAULT_NAMESPACE, Owner
 from policies.model.workload_kinds import WorkloadKinds
 from policies.placement.cluster_workloads import ClusterWorkloads, WorkloadRef
 from policies.placement.known_pods import KnownPods
@@ -54,7 +54,10 @@ class PageCluster:
         live: Whether it was read from a live cluster.
         name: The file, or the context of the kubeconfig.
         read_at: When it was read.
+        namespace: Where objects go that name no namespace.
         notes: What was left out, or is not known.
+        remote: Answers a route of ``/v1``, given its JSON, in place of the index, which then has no nodes;
+            None where the index has the cluster.
         fetch: Reads a workload of a live cluster, if it has one; None for a cluster of a file.
     """
 
@@ -64,7 +67,9 @@ class PageCluster:
     live: bool
     name: str
     read_at: datetime
+    namespace: str = DEFAULT_NAMESPACE
     notes: tuple[str, ...] = ()
+    remote: Callable[[str, bytes], bytes] | None = field(default=None, repr=False)
     fetch: Callable[[WorkloadRef], Mapping[str, Any] | None] | None = field(default=None, repr=False)
 
     @cached_property

@@ -67,14 +67,14 @@ def read_manifest(text: str, context: AdmissionContext) -> ManifestObject:
     raise ProblemsError([_problem(line, "", UNREADABLE, problem)])
 
 
-def as_json(entry: ManifestObject) -> bytes:
-    """Return an object as JSON.
+def as_json(request: object) -> bytes:
+    """Return a request about a manifest as JSON.
 
     Raises:
-        ProblemsError: It has a value that JSON has not.
+        ProblemsError: The manifest has a value that JSON has not.
     """
     try:
-        return orjson.dumps(entry.value)
+        return orjson.dumps(request)
     except TypeError as error:
         raise ProblemsError([_problem(0, "", UNREADABLE, f"cannot be sent as JSON: {error}")]) from error
 

@@ -57,6 +57,8 @@ def _group(cluster: PageCluster, workload: int, pods: list[WaitingPod]) -> answe
         "refusing": [],
         "problems": [],
     }
+    if cluster.remote is not None:
+        return group
     try:
         placement = place_object(orjson.loads(first.text), cluster.context)
     except PlacementError as error:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-import orjson
-
 from policies.manifests.documents import ManifestObject
 from policies.placement.explain import explain_object
-from policies.placement.placement import PlacementError
+from policies.placement.placement import PlacementError, place_object, prepare, read_workload
 from policies.reports import explain_json, score_json
-from webhook.http.scoring.place import place_for_scores
+from webhook.http.scoring.place import SCORED_RULES
 from webhook.http.scoring.simulate_request import simulate_request
 from webhook.http.scoring.simulated import render_json
 from webhook.json_request import RequestError
@@ -24,14 +22,16 @@ def explain(cluster: PageCluster, body: dict[str, Any]) -> bytes:
     """Explain where the next pod of a manifest would go, or why it fits nowhere and what would help."""
     entry = read_manifest(text_field(body, "manifest"), cluster.context)
     with _problems_of(entry):
-        return explain_json.render(explain_object(entry.value, cluster.context))
+        return explain_json.render(explain_object(entry.value, cluster.context, namespace=cluster.namespace))
 
 
 def score(cluster: PageCluster, body: dict[str, Any]) -> bytes:
     """Evaluate every node for the next pod of a manifest."""
     entry = read_manifest(text_field(body, "manifest"), cluster.context)
     with _problems_of(entry):
-        return score_json.render(place_for_scores(entry.value, cluster.context))
+        return score_json.render(
+            place_object(entry.value, cluster.context, namespace=cluster.namespace, tolerated=SCORED_RULES)
+        )
 
 
 def simulate(cluster: PageCluster, body: dict[str, Any]) -> bytes:
@@ -44,10 +44,50 @@ def rollout(cluster: PageCluster, body: dict[str, Any]) -> bytes:
     return _simulated(cluster, body, {"rollout": True, "seed": body.get("seed")})
 
 
+def explain_request(cluster: PageCluster, body: dict[str, Any]) -> bytes:
+    """Return the request of ``/v1/explain`` and ``/v1/score`` for a manifest."""
+    return _request(cluster, body, "pod", {})
+
+
+def simulate_request_of(cluster: PageCluster, body: dict[str, Any]) -> bytes:
+    """Return the request of ``/v1/simulate`` for what ``simulate`` is sent."""
+    return _request(cluster, body, "workload", {name: body[name] for name in body if name != "manifest"})
+
+
+def rollout_request(cluster: PageCluster, body: dict[str, Any]) -> bytes:
+    """Return the request of ``/v1/simulate`` for what ``rollout`` is sent."""
+    return _request(cluster, body, "workload", {"rollout": True, "seed": body.get("seed")})
+
+
+def _request(cluster: PageCluster, body: dict[str, Any], member: str, fields: dict[str, Any]) -> bytes:
+    """Return a request about a manifest to the Evenkeel of a cluster, which knows no lines of it."""
+    entry = read_manifest(text_field(body, "manifest"), cluster.context)
+    with _problems_of(entry):
+        workload = read_workload(entry.value, cluster.context, namespace=cluster.namespace)
+        prepare(workload, cluster.context)
+    return object_request(cluster, entry, member, fields)
+
+
+def object_request(
+    cluster: PageCluster, entry: ManifestObject, member: str, fields: Mapping[str, Any]
+) -> bytes:
+    """Return a request of ``/v1`` about an object, which is in the page's namespace if it names none.
+
+    Raises:
+        ProblemsError: The object has a value that JSON has not.
+    """
+    metadata = entry.value.get("metadata")
+    if not isinstance(metadata, dict | None):
+        metadata = None  # What is wrong with it is found out by who reads the request.
+    named = {"namespace": cluster.namespace, **(metadata or {})}
+    obj = {**entry.value, "metadata": named} if metadata is not None else entry.value
+    version = str(cluster.context.kubernetes_version)
+    return as_json({**fields, member: obj, "kubernetesVersion": version})
+
+
 def _simulated(cluster: PageCluster, body: dict[str, Any], fields: dict[str, Any]) -> bytes:
     entry = read_manifest(text_field(body, "manifest"), cluster.context)
-    request = orjson.dumps(fields | {"workload": orjson.Fragment(as_json(entry))})
-    objects = cluster.objects
+    request, objects = object_request(cluster, entry, "workload", fields), cluster.objects
     try:
         return render_json(simulate_request(request, cluster.context, objects.running, objects.known))
     except RequestError as error:

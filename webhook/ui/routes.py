@@ -20,10 +20,13 @@ from webhook.ui.manifest import ProblemsError, field_problems, request_problem
 from webhook.ui.node_detail import node_detail
 from webhook.ui.page_state import PageState
 from webhook.ui.pending import pending
+from webhook.ui.remote import explain_remotely
 from webhook.ui.workload_detail import find_object, workload_detail
 
 #: Computes an answer, JSON; runs in a child process.
 Work: TypeAlias = Callable[[], bytes]
+#: Computes something of a request's body, in a child process.
+Compute: TypeAlias = Callable[[PageCluster, dict[str, Any]], bytes]
 #: What is named in the path of a request, and what is sent with it.
 Names: TypeAlias = Mapping[str, str]
 
@@ -38,6 +41,7 @@ class PageRoute(NamedTuple):
         compute: Returns what computes an answer in a child process, or the answer itself where that takes
             no longer.
         body: The TypedDict of the request's body; None without one.
+        remote: The route of ``/v1`` that answers what was computed, where the cluster has only that.
     """
 
     method: str
@@ -45,6 +49,7 @@ class PageRoute(NamedTuple):
     answer: type
     compute: Callable[[PageState, Names, bytes], Work | bytes]
     body: type | None = None
+    remote: str = ""
 
 
 def _cluster(state: PageState, _names: Names, _body: bytes) -> bytes:
@@ -62,9 +67,11 @@ def _audit(state: PageState, names: Names, _body: bytes) -> bytes:
 
 def _workload(state: PageState, names: Names, _body: bytes) -> Work:
     """Return a workload of the cluster, or a Pod, with where its next pod would go."""
-    key = WorkloadRef(names["namespace"], names["kind"], names["name"])
+    key, cluster = WorkloadRef(names["namespace"], names["kind"], names["name"]), state.cluster
     # A live cluster is asked here: a child process has no connections.
-    return partial(workload_detail, state.cluster, key, find_object(state.cluster, key))
+    found = find_object(cluster, key)
+    explained = None if cluster.remote is None else explain_remotely(cluster, found.obj)
+    return partial(workload_detail, cluster, key, found, explained)
 
 
 def _node(state: PageState, names: Names, _body: bytes) -> bytes:
@@ -78,19 +85,18 @@ def _pending(state: PageState, _names: Names, _body: bytes) -> Work:
 
 
 def _posted(
-    form: type, compute: Callable[[PageCluster, dict[str, Any]], bytes]
+    form: type, compute: Compute, request: Compute | None
 ) -> Callable[[PageState, Names, bytes], Work]:
     """Return what answers a route whose body is of a form."""
 
     def work(state: PageState, _names: Names, body: bytes) -> Work:
-        return partial(_answer, state.cluster, form, compute, body)
+        used = compute if request is None or state.cluster.remote is None else request
+        return partial(_answer, state.cluster, form, used, body)
 
     return work
 
 
-def _answer(
-    cluster: PageCluster, form: type, compute: Callable[[PageCluster, dict[str, Any]], bytes], body: bytes
-) -> bytes:
+def _answer(cluster: PageCluster, form: type, compute: Compute, body: bytes) -> bytes:
     found = ErrorList()
     try:
         request = read_object(body, form, found)
@@ -102,9 +108,25 @@ def _answer(
 
 
 def _post(
-    path: str, form: type, answer: type, compute: Callable[[PageCluster, dict[str, Any]], bytes]
+    path: str,
+    form: type,
+    answer: type,
+    compute: Compute,
+    *,
+    remote: str = "",
+    request: Compute | None = None,
 ) -> PageRoute:
-    return PageRoute("POST", path, answer, _posted(form, compute), form)
+    """Return a route with a body.
+
+    Args:
+        path: The path.
+        form: The TypedDict of the body.
+        answer: The TypedDict of the answer.
+        compute: Computes the answer.
+        remote: The route of ``/v1`` that answers the same; empty where there is none.
+        request: Returns what that route is sent.
+    """
+    return PageRoute("POST", path, answer, _posted(form, compute, request), form, remote)
 
 
 ROUTES: Final = (
@@ -114,10 +136,22 @@ ROUTES: Final = (
     PageRoute("GET", "/api/nodes/<name>", answers.NodeDetail, _node),
     PageRoute("GET", "/api/pending", answers.PendingAnswer, _pending),
     _post("/api/check", answers.ManifestBody, answers.CheckAnswer, editing.check),
-    _post("/api/explain", answers.ManifestBody, ExplainAnswer, placing.explain),
-    _post("/api/score", answers.ManifestBody, ScoreAnswer, placing.score),
-    _post("/api/simulate", answers.WhatIfBody, SimulateAnswer, placing.simulate),
-    _post("/api/rollout", answers.RolloutBody, SimulateAnswer, placing.rollout),
+    _post(
+        "/api/explain", answers.ManifestBody, ExplainAnswer, placing.explain,
+        remote="/v1/explain", request=placing.explain_request,
+    ),
+    _post(
+        "/api/score", answers.ManifestBody, ScoreAnswer, placing.score,
+        remote="/v1/score", request=placing.explain_request,
+    ),
+    _post(
+        "/api/simulate", answers.WhatIfBody, SimulateAnswer, placing.simulate,
+        remote="/v1/simulate", request=placing.simulate_request_of,
+    ),
+    _post(
+        "/api/rollout", answers.RolloutBody, SimulateAnswer, placing.rollout,
+        remote="/v1/simulate", request=placing.rollout_request,
+    ),
     _post("/api/suggest", answers.SuggestBody, answers.EditedManifest, editing.suggest),
     _post("/api/patch", answers.PatchBody, answers.PatchAnswer, editing.patch),
-)
+)  # fmt: skip

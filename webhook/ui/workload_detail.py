@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 import yaml
 
+from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import shown_name
 from policies.model.workload import Workload
 from policies.placement.cluster_workloads import WorkloadRef
@@ -28,6 +29,13 @@ _OF_SERVER = frozenset({"managedFields", "resourceVersion", "generation", "selfL
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
+class ExplanationText(NamedTuple):
+    """Where the next pod of an object would go, JSON, or why that is not known."""
+
+    answer: bytes | None
+    problems: list[answers.ManifestProblem]
+
+
 class FoundObject(NamedTuple):
     """An object of the cluster, and what there is to know of it."""
 
@@ -35,21 +43,20 @@ class FoundObject(NamedTuple):
     notes: list[str]
 
 
-def workload_detail(cluster: PageCluster, key: WorkloadRef, found: FoundObject) -> bytes:
-    """Return a workload of the cluster, or a Pod, with where its next pod would go."""
+def workload_detail(
+    cluster: PageCluster, key: WorkloadRef, found: FoundObject, remote: ExplanationText | None = None
+) -> bytes:
+    """Return a workload of the cluster, or a Pod, with where its next pod would go.
+
+    Args:
+        cluster: The cluster.
+        key: The workload.
+        found: Its object.
+        remote: Where its next pod would go, if that was found out elsewhere.
+    """
     text = yaml.safe_dump(_shown(found.obj), sort_keys=False, allow_unicode=True, width=120)
     entry = read_manifest(text, cluster.context)
-    problems: list[answers.ManifestProblem] = []
-    context, explained = cluster.context, None
-    if key.kind == POD[1]:
-        # As if it were scheduled again: it is not in its own way.
-        fork = cluster.index.fork(key.namespace)
-        fork.remove(*POD, key.namespace, key.name)
-        context = replace(context, cluster=fork)
-    try:
-        explained = explain_json.render(explain_object(entry.value, context, namespace=key.namespace))
-    except PlacementError as error:
-        problems = field_problems(error.errors, entry)
+    explained, problems = remote or _explained(cluster, key, entry)
     workload = read_workload(entry.value, cluster.context, namespace=key.namespace)
     return orjson.dumps(
         {
@@ -60,6 +67,20 @@ def workload_detail(cluster: PageCluster, key: WorkloadRef, found: FoundObject) 
             "pods": _pods(cluster, workload),
         }
     )
+
+
+def _explained(cluster: PageCluster, key: WorkloadRef, entry: ManifestObject) -> ExplanationText:
+    context = cluster.context
+    if key.kind == POD[1]:
+        # As if it were scheduled again: it is not in its own way.
+        fork = cluster.index.fork(key.namespace)
+        fork.remove(*POD, key.namespace, key.name)
+        context = replace(context, cluster=fork)
+    try:
+        found = explain_object(entry.value, context, namespace=key.namespace)
+    except PlacementError as error:
+        return ExplanationText(None, field_problems(error.errors, entry))
+    return ExplanationText(explain_json.render(found), [])
 
 
 def find_object(cluster: PageCluster, key: WorkloadRef) -> FoundObject:

@@ -18,6 +18,7 @@ from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_pod, a_replica_set, a_workload
 from tests.policies.placement.clusters import a_node
 from webhook.gunicorn.listener import open_listener
+from webhook.ui.access import PageAccess
 from webhook.ui.app import create_page
 from webhook.ui.bundle import BuiltFile
 from webhook.ui.cluster import ClusterObjects, PageCluster
@@ -82,7 +83,7 @@ class PageClient:
 
     def __init__(self, state: PageState, files: Mapping[str, BuiltFile] = FILES) -> None:
         self.state = state
-        self.raw: FlaskClient = create_page(state, files, token=TOKEN, port=PORT).test_client()
+        self.raw: FlaskClient = create_page(state, files, PageAccess(PORT, TOKEN)).test_client()
 
     def get(self, path: str, **headers: str) -> TestResponse:
         """Send a request without a body."""
@@ -107,7 +108,7 @@ def running(state: PageState) -> Iterator[int]:
     """Serve a page on a port of its own for as long as the block runs."""
     with open_listener("127.0.0.1:0") as listener:
         port = listener.getsockname()[1]
-        server = LoopbackServer(listener, create_page(state, FILES, token=TOKEN, port=port))
+        server = LoopbackServer(listener, create_page(state, FILES, PageAccess(port, TOKEN)))
         thread = Thread(target=server.serve_forever)
         thread.start()
         try:

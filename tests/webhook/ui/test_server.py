@@ -58,11 +58,11 @@ class Gate:
         """Let the explanations go on."""
         self._file.touch()
 
-    def explain(self, *arguments: Any) -> Explained:
+    def explain(self, *arguments: Any, **names: Any) -> Explained:
         """Explain when the gate is open."""
         while not self._file.exists():
             time.sleep(0.01)
-        return explain_object(*arguments)
+        return explain_object(*arguments, **names)
 
 
 @pytest.fixture

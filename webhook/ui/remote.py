@@ -1,0 +1,41 @@
+"""The Evenkeel of a live cluster in place of an index, for a person who may not list nodes and pods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from policies.manifests.errors import DocumentError
+from webhook.ui.cluster import PageCluster
+from webhook.ui.manifest import ProblemsError, request_problem
+from webhook.ui.workload_detail import ExplanationText
+
+
+def ask(cluster: PageCluster, route: str, request: bytes) -> bytes:
+    """Return what the Evenkeel of a cluster answers.
+
+    Raises:
+        ProblemsError: It cannot answer such a request.
+        ClusterError: It does not answer, or refuses.
+    """
+    if cluster.remote is None:
+        raise ValueError("the cluster has no Evenkeel to ask")
+    try:
+        return cluster.remote(route, request)
+    except DocumentError as error:
+        raise ProblemsError([request_problem("", problem) for problem in error.problems]) from error
+
+
+def explain_remotely(cluster: PageCluster, obj: Mapping[str, Any]) -> ExplanationText:
+    """Return where the next pod of an object of the cluster would go.
+
+    Raises:
+        ClusterError: Evenkeel does not answer.
+    """
+    request = orjson.dumps({"pod": obj, "kubernetesVersion": str(cluster.context.kubernetes_version)})
+    try:
+        return ExplanationText(ask(cluster, "/v1/explain", request), [])
+    except ProblemsError as error:
+        return ExplanationText(None, error.problems)
