@@ -11,6 +11,7 @@ from benchmarks import (
     heavy,
     lint,
     memory,
+    page,
     review,
     rollout,
     serving,
@@ -27,6 +28,7 @@ if __name__ == "__main__":
     rollout.run()
     audit.run()
     advise.run()
+    page.run()
     snapshot.run()
     following.run()
     skew.run()

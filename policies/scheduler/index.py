@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from policies.manifests.fields import ErrorList, FieldError
 from policies.model.container_needs import HostPort
@@ -226,13 +225,7 @@ class ClusterIndex:
 
     def pods_on(self, nodes: Iterable[str]) -> list[PodOnNode]:
         """Return the pods that are bound to some nodes, known or not, in no particular order."""
-        return self._pods_on(self.nodes.slots_of(nodes))
-
-    def pods(self) -> list[PodOnNode]:
-        """Return all bound pods, in no particular order."""
-        return self._pods_on(np.ones(self.nodes.slots, np.bool_))
-
-    def _pods_on(self, slots: NDArray[np.bool_]) -> list[PodOnNode]:
+        slots = self.nodes.slots_of(nodes)
         return [
             PodOnNode(namespace, name, self.nodes.name_of(slot), terminating)
             for namespace, table in self._pods.items()

@@ -48,7 +48,8 @@ def command(*, port: int, no_open: bool, **values: Any) -> None:  # the options 
     was when the command started; a live cluster is read with your own permissions. If you may not list it,
     the page shows the workloads of one namespace, and the Evenkeel in the cluster answers about them.
 
-    Exit codes: 0 ended by Ctrl-C, 2 bad usage or input, 3 could not run, such as a port that is in use.
+    Exit codes: 0 ended by Ctrl-C, 2 bad usage or input, 3 could not run, such as a port that is in use, 130
+    ended by Ctrl-C before there was a page.
     """
     options = PlacementOptions(**values)
     options.check_cluster()

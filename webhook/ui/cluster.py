@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from policies.config.context import AdmissionContext
 from policies.model.workload import DEFAULT_NAMESPACE, Owner
@@ -16,9 +19,10 @@ from policies.placement.known_pods import KnownPods
 from policies.placement.pending_pods import PendingPods
 from policies.placement.pod_objects import PodObjects
 from policies.scheduler.index import ClusterIndex
+from policies.scheduler.pod_table import NOWHERE
 
 #: The position of a workload where a pod has none.
-NO_WORKLOAD = -1
+NO_WORKLOAD: Final = -1
 
 
 class ClusterObjects:
@@ -41,6 +45,20 @@ class ClusterObjects:
         """Look at an object of the cluster."""
         for look in (self.workloads, self.running, self.known, self.pending):
             look(obj)
+
+
+class BoundPods(NamedTuple):
+    """The pods that are bound to a node, in no particular order.
+
+    Attributes:
+        slots: The slot of each one's node in the index.
+        numbers: The position of each one's workload in ``refs``.
+        refs: The workloads; None for pods without a controller.
+    """
+
+    slots: NDArray[np.intp]
+    numbers: NDArray[np.intp]
+    refs: list[WorkloadRef | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,16 +91,37 @@ class PageCluster:
     fetch: Callable[[WorkloadRef], Mapping[str, Any] | None] | None = field(default=None, repr=False)
 
     @cached_property
+    def bound(self) -> BoundPods:
+        """The pods that are bound to a node, and the workload of each."""
+        slots: list[int] = []
+        numbers: list[int] = []
+        distinct: dict[WorkloadRef | None, int] = {}
+        # The pods of one controller share their manifest, which names it.
+        known: dict[bytes, int] = {}
+        everywhere = np.arange(self.index.nodes.slots) != NOWHERE
+        find = self.objects.running.find
+        for namespace, table in self.index.pod_tables():
+            for name, slot, _ in table.names_on(everywhere):
+                pod = find(namespace, name)
+                number = None if pod is None else known.get(pod.manifest)
+                if number is None:
+                    ref = None if pod is None else self._controller(namespace, pod.owner)
+                    number = distinct.setdefault(ref, len(distinct))
+                    if pod is not None:
+                        known[pod.manifest] = number
+                slots.append(slot)
+                numbers.append(number)
+        return BoundPods(np.array(slots, np.intp), np.array(numbers, np.intp), list(distinct))
+
+    @cached_property
     def workloads(self) -> list[WorkloadRef]:
         """The workloads, and the controllers of pods of which the cluster shows no more, by name."""
         found = self.objects.workloads.known_by()
-        for namespace, name in self.index.names(("v1", "Pod")):
-            if (key := self._controller(namespace, self._owner(namespace, name))) is not None:
-                found.add(key)
+        found.update(ref for ref in self.bound.refs if ref is not None)
         for pod in self.objects.pending.each():
             if (key := self._controller(pod.namespace, pod.owner)) is not None:
                 found.add(key)
-        return sorted(found, key=lambda key: (key.namespace, key.kind, key.name))
+        return sorted(found)
 
     @cached_property
     def positions(self) -> Mapping[WorkloadRef, int]:

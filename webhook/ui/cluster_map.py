@@ -13,7 +13,7 @@ from policies.model.taints import Taint
 from policies.model.topology_keys import HOSTNAME, REGION, ZONE
 from policies.scheduler.node_table import MISSING, NodeTable
 from webhook.ui import answers
-from webhook.ui.cluster import PageCluster
+from webhook.ui.cluster import NO_WORKLOAD, PageCluster
 
 #: Where a pod is that has no node, and one whose node is not among the objects.
 PENDING, ELSEWHERE = -1, -2
@@ -107,13 +107,15 @@ def _workloads(cluster: PageCluster) -> answers.WorkloadColumns:
 
 
 def _pods(cluster: PageCluster) -> answers.PodColumns:
-    positions = cluster.index.nodes.positions()
-    pairs = [
-        (positions.get(pod.node, ELSEWHERE), cluster.workload_of_pod(pod.namespace, pod.name))
-        for pod in cluster.index.pods()
-    ]
-    pairs += [
-        (PENDING, cluster.workload_of(pod.namespace, pod.owner)) for pod in cluster.objects.pending.each()
-    ]
-    pairs.sort()
-    return {"node": [node for node, _ in pairs], "workload": [workload for _, workload in pairs]}
+    table, bound, pending = cluster.index.nodes, cluster.bound, cluster.objects.pending.each()
+    position_of_slot = np.full(table.slots, ELSEWHERE)
+    order = table.order()
+    position_of_slot[order] = np.arange(len(order))
+    position_of_ref = np.array(
+        [NO_WORKLOAD if ref is None else cluster.positions[ref] for ref in bound.refs], np.intp
+    )
+    node = np.concatenate([np.full(len(pending), PENDING), position_of_slot[bound.slots]])
+    waiting = [cluster.workload_of(pod.namespace, pod.owner) for pod in pending]
+    workload = np.concatenate([np.array(waiting, np.intp), position_of_ref[bound.numbers]])
+    by_node = np.lexsort((workload, node))
+    return {"node": node[by_node].tolist(), "workload": workload[by_node].tolist()}
