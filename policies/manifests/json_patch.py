@@ -44,15 +44,21 @@ def add(segments: Iterable[str | int], value: object) -> AddOperation:
 _known_pointer = lru_cache(maxsize=64)(pointer)
 
 
-class Operation(TypedDict):
-    """An operation between two values; ``value`` is absent for ``remove``."""
+class PatchOperation(TypedDict):
+    """An operation of RFC 6902.
+
+    Attributes:
+        op: What it does.
+        path: A JSON pointer.
+        value: The value; absent for remove.
+    """
 
     op: Literal["add", "remove", "replace"]
     path: str
     value: NotRequired[Any]
 
 
-def difference(old: object, new: object, path: tuple[str | int, ...] = ()) -> Iterator[Operation]:
+def difference(old: object, new: object, path: tuple[str | int, ...] = ()) -> Iterator[PatchOperation]:
     """Yield the operations that make one value of another, in the order in which they apply.
 
     Entries of lists are compared by position; what a list has more or less is at its end.

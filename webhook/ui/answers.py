@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 from policies.config.type_schema import Count, Keywords
 from policies.manifests.findings import Severity
+from policies.manifests.json_patch import PatchOperation
 from policies.placement.rollout import MOST_REPLICAS
 from policies.placement.scheduling_queue import MOST_PODS
 from policies.reports.audit_answer import AuditedWorkload
@@ -413,20 +414,6 @@ class PatchBody(ManifestBody, TypedDict):
     original: str
 
 
-class JsonPatchOperation(TypedDict):
-    """An operation of RFC 6902.
-
-    Attributes:
-        op: What it does.
-        path: A JSON pointer.
-        value: The value; absent for remove.
-    """
-
-    op: Literal["add", "remove", "replace"]
-    path: str
-    value: NotRequired[Any]
-
-
 class PatchAnswer(TypedDict):
     """What leads from one manifest to another.
 
@@ -439,7 +426,7 @@ class PatchAnswer(TypedDict):
     """
 
     mergePatch: str
-    jsonPatch: list[JsonPatchOperation]
+    jsonPatch: list[PatchOperation]
     diff: str
     command: str
 

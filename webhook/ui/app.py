@@ -101,12 +101,12 @@ def _open(access: PageAccess, code: str) -> Response:
 
 
 def _view(route: PageRoute, state: PageState, access: PageAccess) -> Callable[..., Response]:
-    def view(**names: str) -> Response:
+    def view() -> Response:
         if not access.bears_token(request.headers.get("Authorization", "")):
             text = "the token is missing or wrong: open the address that evenkeel ui printed"
             raise _Refusal(HTTPStatus.UNAUTHORIZED, text)
         body = _read_body() if route.body is not None else b""
-        return Response(_answer(route, state, {**request.args, **names}, body), content_type=JSON)
+        return Response(_answer(route, state, request.args, body), content_type=JSON)
 
     return view
 

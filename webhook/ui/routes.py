@@ -27,7 +27,7 @@ from webhook.ui.workload_detail import find_object, workload_detail
 Work: TypeAlias = Callable[[], bytes]
 #: Computes something of a request's body, in a child process.
 Compute: TypeAlias = Callable[[PageCluster, dict[str, Any]], bytes]
-#: What is named in the path of a request, and what is sent with it.
+#: What the query of a request says.
 Names: TypeAlias = Mapping[str, str]
 
 
@@ -36,7 +36,7 @@ class PageRoute(NamedTuple):
 
     Attributes:
         method: The method.
-        path: The path, as Flask writes it.
+        path: The path.
         answer: The TypedDict of the answer.
         compute: Returns what computes an answer in a child process, or the answer itself where that takes
             no longer.
@@ -67,7 +67,10 @@ def _audit(state: PageState, names: Names, _body: bytes) -> bytes:
 
 def _workload(state: PageState, names: Names, _body: bytes) -> Work:
     """Return a workload of the cluster, or a Pod, with where its next pod would go."""
-    key, cluster = WorkloadRef(names["namespace"], names["kind"], names["name"]), state.cluster
+    key, cluster = (
+        WorkloadRef(*(_named(names, name) for name in ("namespace", "kind", "name"))),
+        state.cluster,
+    )
     # A live cluster is asked here: a child process has no connections.
     found = find_object(cluster, key)
     explained = None if cluster.remote is None else explain_remotely(cluster, found.obj)
@@ -76,7 +79,18 @@ def _workload(state: PageState, names: Names, _body: bytes) -> Work:
 
 def _node(state: PageState, names: Names, _body: bytes) -> bytes:
     """Return a node of the cluster."""
-    return node_detail(state.cluster, names["name"])
+    return node_detail(state.cluster, _named(names, "name"))
+
+
+def _named(names: Names, name: str) -> str:
+    """Return what a request names; a query, since no name that it may have ends a part of a path.
+
+    Raises:
+        ProblemsError: It does not.
+    """
+    if not (value := names.get(name)):
+        raise ProblemsError([request_problem(name, "is empty")])
+    return value
 
 
 def _pending(state: PageState, _names: Names, _body: bytes) -> Work:
@@ -132,8 +146,8 @@ def _post(
 ROUTES: Final = (
     PageRoute("GET", "/api/cluster", answers.ClusterMap, _cluster),
     PageRoute("GET", "/api/workloads", answers.AuditProgress, _audit),
-    PageRoute("GET", "/api/workloads/<kind>/<namespace>/<name>", answers.WorkloadDetail, _workload),
-    PageRoute("GET", "/api/nodes/<name>", answers.NodeDetail, _node),
+    PageRoute("GET", "/api/workload", answers.WorkloadDetail, _workload),
+    PageRoute("GET", "/api/node", answers.NodeDetail, _node),
     PageRoute("GET", "/api/pending", answers.PendingAnswer, _pending),
     _post("/api/check", answers.ManifestBody, answers.CheckAnswer, editing.check),
     _post(

@@ -28,6 +28,7 @@ from webhook.kube.api_server import ApiError
 from webhook.ui.page_state import PageState
 
 LIVE = PlacementOptions(live=True)
+WEB = "/api/workload?kind=Deployment&namespace=shop&name=web"
 MANIFEST = yaml.safe_dump(DEPLOYMENT)
 
 
@@ -76,7 +77,7 @@ def test_a_live_cluster(plane: ControlPlane) -> None:
     assert ["na", "nb", "nc"] == found["nodes"]["names"]
     assert ("live", []) == (found["source"]["kind"], found["source"]["notes"])
     assert "/proxy/" not in "".join(plane.paths())
-    detail = client.get("/api/workloads/Deployment/shop/web").json or {}
+    detail = client.get(WEB).json or {}
     assert DEPLOYMENT == yaml.safe_load(detail["manifest"])
 
 
@@ -120,7 +121,7 @@ def test_evenkeel_answers(plane: ControlPlane, path: str, body: dict[str, Any], 
 @pytest.mark.usefixtures("limited")
 def test_a_workload_through_evenkeel() -> None:
     """It is fetched with the person's own rights, and explained by Evenkeel."""
-    found = _client().get("/api/workloads/Deployment/shop/web").json or {}
+    found = _client().get(WEB).json or {}
 
     assert 3 == found["explain"]["nodes"]
     assert DEPLOYMENT == yaml.safe_load(found["manifest"])

@@ -80,7 +80,7 @@ def test_origin(client: PageClient, headers: dict[str, str], status: int) -> Non
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
 def test_token(client: PageClient, route: Any, authorization: str) -> None:
     """Every route of the API wants the token, in the header alone."""
-    path = f"{route.path.replace('<', '').replace('>', '')}?token={TOKEN}"
+    path = f"{route.path}?token={TOKEN}"
     headers = {"Host": HOST, "Authorization": authorization}
     answer = client.raw.open(path, method=route.method, json={} if route.body else None, headers=headers)
 
@@ -109,9 +109,13 @@ def test_token(client: PageClient, route: Any, authorization: str) -> None:
         ("GET", "/api//cluster", 404),
         ("GET", "/api/workloads?after=-1", 400),
         ("GET", "/api/workloads?after=1e3", 400),
-        ("GET", "/api/workloads/Deployment/shop/other", 404),
-        ("GET", "/api/workloads/Pod/shop/other", 404),
-        ("GET", "/api/nodes/other", 404),
+        ("GET", "/api/workload?kind=Deployment&namespace=shop&name=other", 404),
+        ("GET", "/api/workload?kind=Pod&namespace=shop&name=other", 404),
+        ("GET", "/api/workload?kind=Pod&namespace=a%2Fb&name=%3C%2Fscript%3E", 404),
+        ("GET", "/api/workload?kind=Pod&namespace=shop", 400),
+        ("GET", "/api/node?name=other", 404),
+        ("GET", "/api/node?name=../other", 404),
+        ("GET", "/api/node", 400),
     ],
 )
 def test_paths(client: PageClient, method: str, path: str, status: int) -> None:
@@ -121,7 +125,7 @@ def test_paths(client: PageClient, method: str, path: str, status: int) -> None:
     assert status == answer.status_code
 
 
-@pytest.mark.parametrize("path", ["/", "/api/cluster", "/nowhere", "/api/nodes/other"])
+@pytest.mark.parametrize("path", ["/", "/api/cluster", "/nowhere", "/api/node?name=other"])
 def test_headers(client: PageClient, path: str) -> None:
     """Every answer, also an error, says what a browser may do with it."""
     answer = client.get(path)

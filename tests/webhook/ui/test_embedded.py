@@ -45,8 +45,8 @@ class Page(HTMLParser):
             self.elements[-1] = (tag, attributes, text + data)
 
 
-@pytest.fixture(autouse=True)
-def built(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A small bundle."""
     contents = {"index.html": INDEX.encode(), "app.js": SCRIPT, "app.css": STYLE}
     files = {name: BuiltFile(content, b"", "") for name, content in contents.items()}
@@ -57,6 +57,7 @@ def _page(document: Any) -> Page:
     return Page(report_page("audit", orjson.dumps(document)))
 
 
+@pytest.mark.usefixtures("small")
 def test_hostile_names_stay_text() -> None:
     """No name ends the script that it is in; the document comes out as it went in."""
     document = {"name": HOSTILE, HOSTILE: [HOSTILE]}
@@ -72,6 +73,7 @@ def test_hostile_names_stay_text() -> None:
     assert SCRIPT.decode() == scripts[1][1].rstrip()
 
 
+@pytest.mark.usefixtures("small")
 def test_nothing_is_loaded() -> None:
     """The page refers to no file and may run nothing but its own script."""
     page = _page({})
@@ -86,9 +88,19 @@ def test_nothing_is_loaded() -> None:
     assert "connect-src" not in policy
 
 
+@pytest.mark.usefixtures("small")
 def test_a_large_report(monkeypatch: pytest.MonkeyPatch) -> None:
     """A report that no browser opens is refused, with what to do."""
     monkeypatch.setattr(embedded, "MOST_BYTES", 100)
 
     with pytest.raises(UsageError, match="use json"):
         report_page("audit", orjson.dumps({"name": "x" * 100}))
+
+
+def test_the_page_as_it_is_built() -> None:
+    """The index that is shipped has every mark, and what is put into it ends no element."""
+    page = _page({"name": HOSTILE})
+    tags = [tag for tag, _, _ in page.elements]
+
+    assert (2, 1) == (tags.count("script"), tags.count("style"))
+    assert not [each for each in page.elements if "src" in each[1] or each[1].get("rel") == "stylesheet"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import urlencode
 
 import jsonschema
 import pytest
@@ -15,12 +16,15 @@ from webhook.ui.answers import PageError
 from webhook.ui.routes import ROUTES
 
 MANIFEST = json.dumps(DEPLOYMENT)
-#: What is sent to each route; of routes with names in their path, what they are.
+#: What is sent to each route: a query, or a body besides the manifest.
 REQUESTS: dict[str, list[Any]] = {
     "/api/cluster": [None],
     "/api/workloads": [None],
-    "/api/workloads/<kind>/<namespace>/<name>": ["Deployment/shop/web", "Pod/shop/web-1", "Pod/shop/web-3"],
-    "/api/nodes/<name>": ["na"],
+    "/api/workload": [
+        {"kind": kind, "namespace": "shop", "name": name}
+        for kind, name in (("Deployment", "web"), ("Pod", "web-1"), ("Pod", "web-3"))
+    ],
+    "/api/node": [{"name": "na"}],
     "/api/pending": [None],
     "/api/check": [{}, {"manifest": "a: ["}, {"manifest": "{apiVersion: v1, kind: Pod}"}],
     "/api/explain": [{}],
@@ -53,7 +57,7 @@ def test_answers_have_the_form_of_their_types(client: PageClient, route: Any) ->
     """What the page's TypeScript types say is what it is sent."""
     for request in REQUESTS[route.path]:
         if route.body is None:
-            answer = client.get(f"{route.path.partition('<')[0]}{request or ''}")
+            answer = client.get(f"{route.path}?{urlencode(request or {})}")
         else:
             answer = client.post(route.path, {"manifest": MANIFEST, **request})
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 import yaml
 
 from policies.placement.cluster_workloads import WorkloadRef
 from tests.builders import a_replica_set, a_workload
-from tests.webhook.ui.pages import DEPLOYMENT, a_cluster, a_page_cluster
+from tests.webhook.ui.pages import DEPLOYMENT, a_client, a_cluster, a_page_cluster
 from webhook.ui.cluster import PageCluster
 from webhook.ui.manifest import ProblemsError
 from webhook.ui.workload_detail import find_object, workload_detail
@@ -111,3 +112,15 @@ def test_a_live_workload() -> None:
     with pytest.raises(ProblemsError) as raised:
         find_object(cluster, WorkloadRef("shop", "StatefulSet", "db"))
     assert raised.value.missing
+
+
+def test_names_with_anything_in_them() -> None:
+    """A snapshot may have names that no API server takes; they are found all the same."""
+    name = "a</script>/../b?c=d#\u202e"
+    client = a_client(*a_cluster()[:3], a_workload(name=name))
+    answer = client.get(
+        f"/api/workload?{urlencode({'kind': 'Deployment', 'namespace': 'shop', 'name': name})}"
+    )
+
+    assert 200 == answer.status_code
+    assert name == yaml.safe_load((answer.json or {})["manifest"])["metadata"]["name"]

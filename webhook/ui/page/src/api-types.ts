@@ -1259,7 +1259,7 @@ export interface PatchAnswer {
   /** A JSON merge patch (RFC 7386), as YAML; lists are replaced as a whole. */
   mergePatch: string;
   /** A JSON patch (RFC 6902). */
-  jsonPatch: JsonPatchOperation[];
+  jsonPatch: PatchOperation[];
   /** A unified diff of the texts. */
   diff: string;
   /** The kubectl command that applies the merge patch; empty for a Pod or a Job, most of whose fields cannot be changed. */
@@ -1267,7 +1267,7 @@ export interface PatchAnswer {
 }
 
 /** An operation of RFC 6902. */
-export interface JsonPatchOperation {
+export interface PatchOperation {
   /** What it does. */
   op: "add" | "remove" | "replace";
   /** A JSON pointer. */
