@@ -98,7 +98,7 @@ class PageCluster:
         distinct: dict[WorkloadRef | None, int] = {}
         # The pods of one controller share their manifest, which names it.
         known: dict[bytes, int] = {}
-        everywhere = np.arange(self.index.nodes.slots) != NOWHERE
+        everywhere = self._everywhere()
         find = self.objects.running.find
         for namespace, table in self.index.pod_tables():
             for name, slot, _ in table.names_on(everywhere):
@@ -136,6 +136,28 @@ class PageCluster:
     def workload_of_pod(self, namespace: str, name: str) -> int:
         """Return the position of the workload of a pod that is bound; -1 without one."""
         return self.workload_of(namespace, self._owner(namespace, name))
+
+    def pods_of(self, ref: WorkloadRef) -> list[tuple[str, str]]:
+        """Return name and node of the bound pods of a workload, by name."""
+        table = self.index.pods_of(ref.namespace)
+        placed = () if table is None else table.names_on(self._everywhere())
+        return sorted(
+            (name, self.index.nodes.name_of(slot))
+            for name, slot, _ in placed
+            if self._controller(ref.namespace, self._owner(ref.namespace, name)) == ref
+        )
+
+    def pending_of(self, ref: WorkloadRef) -> list[str]:
+        """Return the names of the pods of a workload that wait for a node."""
+        return [
+            pod.name
+            for pod in self.objects.pending.each()
+            if self._controller(pod.namespace, pod.owner) == ref
+        ]
+
+    def _everywhere(self) -> NDArray[np.bool_]:
+        everywhere: NDArray[np.bool_] = np.arange(self.index.nodes.slots) != NOWHERE
+        return everywhere
 
     def _owner(self, namespace: str, name: str) -> Owner | None:
         pod = self.objects.running.find(namespace, name)

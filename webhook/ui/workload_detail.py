@@ -10,7 +10,8 @@ import orjson
 import yaml
 
 from policies.manifests.documents import ManifestObject
-from policies.manifests.fields import shown_name
+from policies.manifests.fields import shown_name, text_member
+from policies.model.snapshot import kind_of
 from policies.model.workload import Workload
 from policies.placement.cluster_workloads import WorkloadRef
 from policies.placement.explain import explain_object
@@ -56,7 +57,7 @@ def workload_detail(
     """
     text = yaml.safe_dump(_shown(found.obj), sort_keys=False, allow_unicode=True, width=120)
     entry = read_manifest(text, cluster.context)
-    explained, problems = remote or _explained(cluster, key, entry)
+    explained, problems = remote or _explained(cluster, key.namespace, entry)
     workload = read_workload(entry.value, cluster.context, namespace=key.namespace)
     return orjson.dumps(
         {
@@ -64,20 +65,20 @@ def workload_detail(
             "notes": found.notes,
             "explain": None if explained is None else orjson.Fragment(explained),
             "problems": problems,
-            "pods": _pods(cluster, workload),
+            "pods": _pods(cluster, key, workload),
         }
     )
 
 
-def _explained(cluster: PageCluster, key: WorkloadRef, entry: ManifestObject) -> ExplanationText:
+def _explained(cluster: PageCluster, namespace: str, entry: ManifestObject) -> ExplanationText:
     context = cluster.context
-    if key.kind == POD[1]:
+    if kind_of(entry.value) == POD:
         # As if it were scheduled again: it is not in its own way.
-        fork = cluster.index.fork(key.namespace)
-        fork.remove(*POD, key.namespace, key.name)
+        fork = cluster.index.fork(namespace)
+        fork.remove(*POD, namespace, text_member(entry.value.get("metadata"), "name"))
         context = replace(context, cluster=fork)
     try:
-        found = explain_object(entry.value, context, namespace=key.namespace)
+        found = explain_object(entry.value, context, namespace=namespace)
     except PlacementError as error:
         return ExplanationText(None, field_problems(error.errors, entry))
     return ExplanationText(explain_json.render(found), [])
@@ -96,7 +97,7 @@ def find_object(cluster: PageCluster, key: WorkloadRef) -> FoundObject:
         return FoundObject(fetched, [])
     found = cluster.objects.workloads.find(key)
     if found is None:
-        raise _missing(key)
+        return _find_pod_of(cluster, key)
     if found.kind.kind == key.kind:
         return FoundObject(found.obj, [])
     owner, kind = found.owner, None
@@ -123,6 +124,16 @@ def _find_pod(cluster: PageCluster, key: WorkloadRef) -> FoundObject:
     return FoundObject(running.to_dict(key.name), [note])
 
 
+def _find_pod_of(cluster: PageCluster, key: WorkloadRef) -> FoundObject:
+    """Return a pod of a workload of which the cluster shows no more than its pods."""
+    names = [name for name, _ in cluster.pods_of(key)] or cluster.pending_of(key)
+    if not names:
+        raise _missing(key)
+    pod = _find_pod(cluster, key._replace(kind=POD[1], name=names[0]))
+    title = f"{key.kind} {shown_name(key.name)}"
+    return FoundObject(pod.obj, [f"{title} itself was not read: this is its pod {shown_name(names[0])}"])
+
+
 def _missing(key: WorkloadRef) -> ProblemsError:
     text = f"the cluster has no {key.kind} {shown_name(key.name)} in namespace {shown_name(key.namespace)}"
     return ProblemsError([request_problem("name", text)], missing=True)
@@ -141,19 +152,20 @@ def _shown(obj: Mapping[str, Any]) -> dict[str, Any]:
     return {**first, "metadata": metadata, **rest}
 
 
-def _pods(cluster: PageCluster, workload: Workload) -> list[answers.WorkloadPod]:
+def _pods(cluster: PageCluster, key: WorkloadRef, workload: Workload) -> list[answers.WorkloadPod]:
+    """Return the pods of a workload: those that it selects, or that name it as their controller."""
     selector, label = workload.selector, revision_label(workload)
-    if selector is None or workload.kind.is_pod:
+    if key.kind == POD[1]:
         return []
-    pods: list[answers.WorkloadPod] = []
-    for pod in cluster.index.selected_pods(workload.namespace, selector):
-        facts = cluster.objects.known.get((workload.namespace, pod.name))
-        pods.append(
-            {
-                "name": pod.name,
-                "node": pod.node,
-                "revision": "" if label is None else dict(pod.labels).get(label, ""),
-                "ready": None if facts is None else facts.ready,
-            }
-        )
-    return pods
+    if selector is None or workload.kind.is_pod:
+        return [_pod(cluster, key, name, node, "") for name, node in cluster.pods_of(key)]
+    return [
+        _pod(cluster, key, pod.name, pod.node, "" if label is None else dict(pod.labels).get(label, ""))
+        for pod in cluster.index.selected_pods(workload.namespace, selector)
+    ]
+
+
+def _pod(cluster: PageCluster, key: WorkloadRef, name: str, node: str, revision: str) -> answers.WorkloadPod:
+    facts = cluster.objects.known.get((key.namespace, name))
+    ready = None if facts is None else facts.ready
+    return {"name": name, "node": node, "revision": revision, "ready": ready}

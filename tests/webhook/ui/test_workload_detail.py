@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from policies.placement.cluster_workloads import WorkloadRef
-from tests.builders import a_replica_set, a_workload
+from tests.builders import a_pod, a_replica_set, a_workload
 from tests.webhook.ui.pages import DEPLOYMENT, a_client, a_cluster, a_page_cluster
 from webhook.ui.cluster import PageCluster
 from webhook.ui.manifest import ProblemsError
@@ -86,6 +86,17 @@ def test_a_pod(name: str, nodes: int) -> None:
     assert nodes == found["explain"]["feasibleNodes"]
     assert ("v1", "Pod") == tuple(yaml.safe_load(found["manifest"])[key] for key in ("apiVersion", "kind"))
     assert 3 == cluster.index.pod_count
+
+
+@pytest.mark.parametrize("node", [pytest.param("na", id="bound"), pytest.param("", id="pending")])
+def test_a_workload_of_which_only_pods_were_read(node: str) -> None:
+    """One of its pods stands in for it, and that is said."""
+    pod = a_pod(name="agent-1", owner=("apps/v1", "DaemonSet", "agent"), spec={"nodeName": node})
+    found = _detail(a_page_cluster(*a_cluster(), pod), WorkloadRef("shop", "DaemonSet", "agent"))
+
+    assert "agent-1" == yaml.safe_load(found["manifest"])["metadata"]["name"]
+    assert [True] == ["agent-1" in note for note in found["notes"]]
+    assert ([("agent-1", "na")] if node else []) == [(each["name"], each["node"]) for each in found["pods"]]
 
 
 def test_what_the_api_server_would_refuse() -> None:
