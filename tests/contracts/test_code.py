@@ -159,7 +159,6 @@ TESTED_ELSEWHERE = {
     "policies/reports/rollout_trace.py": "tests/policies/reports/test_rollout_text.py",
     "policies/reports/rollout_words.py": "tests/policies/reports/test_rollout_text.py",
     "policies/placement/known_pods.py": "tests/webhook/cli/test_simulate.py",
-    "policies/reports/audit_answer.py": "tests/webhook/ui/test_routes.py",
     "policies/reports/kubectl.py": "tests/webhook/cli/test_suggestion.py",
     "policies/placement/replica_set_owner.py": "tests/webhook/ui/test_workload_detail.py",
     "webhook/ui/answers.py": "tests/webhook/ui/test_routes.py",
