@@ -89,9 +89,13 @@ def _read_namespace(options: PlacementOptions, error: ApiError) -> PageCluster:
     namespace = options.namespace or api.namespace
     answer = _answers(Installation(api, options.evenkeel_namespace, service=options.evenkeel_service), error)
     warn(f"{error}; Evenkeel in namespace {options.evenkeel_namespace} answers where pods would go instead")
-    for option, given in (("--policy", options.policy), ("--scheduler-config", options.scheduler_config)):
-        if given:
-            warn(f"{option} does not count: Evenkeel judges by its own")
+    ours = {
+        "--policy": options.policy,
+        "--scheduler-config": options.scheduler_config,
+        "--kubernetes-version": options.kubernetes_version,
+    }
+    for option in (option for option, given in ours.items() if given):
+        warn(f"{option} does not count: Evenkeel judges by its own")
     objects = ClusterObjects(kinds)
     for version, kind, path in _NAMESPACED:
         try:

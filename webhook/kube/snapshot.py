@@ -37,7 +37,7 @@ MAX_REPORTED = 20
 #: Kinds that are named where none is of use.
 _NAMED_KINDS = 3
 #: Where kubectl keeps a second copy of an object.
-_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 #: What is kept of a container. The rest says how it is started (arguments, environment, probes), places
 #: nothing, and is where people put passwords.
 _CONTAINER_FIELDS: Final = frozenset({"name", "image", "ports", "resources", "restartPolicy"})
@@ -205,7 +205,7 @@ def _metadata(metadata: object) -> object:
     kept = {name: value for name, value in metadata.items() if name != "managedFields"}
     annotations = kept.get("annotations")
     if isinstance(annotations, dict):
-        kept["annotations"] = {name: text for name, text in annotations.items() if name != _LAST_APPLIED}
+        kept["annotations"] = {name: text for name, text in annotations.items() if name != LAST_APPLIED}
     return kept
 
 

@@ -7,6 +7,7 @@ It listens on loopback, where every program and every web page of the machine ca
 from __future__ import annotations
 
 import gzip
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
@@ -188,9 +189,10 @@ def _http_error(error: HTTPException) -> Response:
 
 
 def _own_error(error: Exception) -> Response:
-    # The person who reads the terminal is the one who sees the page.
-    sys.stderr.write("".join(traceback.format_exception(error)))
-    text = f"internal error: {type(error).__name__}: {error}; please report it"
+    if os.environ.get("EVENKEEL_DEBUG") == "1":
+        sys.stderr.write("".join(traceback.format_exception(error)))
+    name = type(error).__name__
+    text = f"internal error: {name}: {error}; please report it (EVENKEEL_DEBUG=1 shows where)"
     return _error(HTTPStatus.INTERNAL_SERVER_ERROR, text)
 
 

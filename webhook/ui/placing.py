@@ -36,7 +36,7 @@ def score(cluster: PageCluster, body: dict[str, Any]) -> bytes:
 
 def simulate(cluster: PageCluster, body: dict[str, Any]) -> bytes:
     """Schedule the replicas of a manifest one after another, perhaps after something happens to nodes."""
-    return _simulated(cluster, body, {name: body[name] for name in body if name != "manifest"})
+    return _simulated(cluster, body, _fields(body))
 
 
 def rollout(cluster: PageCluster, body: dict[str, Any]) -> bytes:
@@ -49,9 +49,9 @@ def explain_request(cluster: PageCluster, body: dict[str, Any]) -> bytes:
     return _request(cluster, body, "pod", {})
 
 
-def simulate_request_of(cluster: PageCluster, body: dict[str, Any]) -> bytes:
+def simulation_request(cluster: PageCluster, body: dict[str, Any]) -> bytes:
     """Return the request of ``/v1/simulate`` for what ``simulate`` is sent."""
-    return _request(cluster, body, "workload", {name: body[name] for name in body if name != "manifest"})
+    return _request(cluster, body, "workload", _fields(body))
 
 
 def rollout_request(cluster: PageCluster, body: dict[str, Any]) -> bytes:
@@ -81,8 +81,12 @@ def object_request(
         metadata = None  # What is wrong with it is found out by who reads the request.
     named = {"namespace": cluster.namespace, **(metadata or {})}
     obj = {**entry.value, "metadata": named} if metadata is not None else entry.value
-    version = str(cluster.context.kubernetes_version)
-    return as_json({**fields, member: obj, "kubernetesVersion": version})
+    return as_json({**fields, member: obj})
+
+
+def _fields(body: dict[str, Any]) -> dict[str, Any]:
+    """Return what is sent besides the manifest."""
+    return {name: value for name, value in body.items() if name != "manifest"}
 
 
 def _simulated(cluster: PageCluster, body: dict[str, Any], fields: dict[str, Any]) -> bytes:

@@ -34,7 +34,7 @@ def explain_remotely(cluster: PageCluster, obj: Mapping[str, Any]) -> Explanatio
     Raises:
         ClusterError: Evenkeel does not answer.
     """
-    request = orjson.dumps({"pod": obj, "kubernetesVersion": str(cluster.context.kubernetes_version)})
+    request = orjson.dumps({"pod": obj})
     try:
         return ExplanationText(ask(cluster, "/v1/explain", request), [])
     except ProblemsError as error:

@@ -67,10 +67,9 @@ def _audit(state: PageState, names: Names, _body: bytes) -> bytes:
 
 def _workload(state: PageState, names: Names, _body: bytes) -> Work:
     """Return a workload of the cluster, or a Pod, with where its next pod would go."""
-    key, cluster = (
-        WorkloadRef(*(_named(names, name) for name in ("namespace", "kind", "name"))),
-        state.cluster,
-    )
+    cluster = state.cluster
+    namespace, kind, name = (_named(names, each) for each in ("namespace", "kind", "name"))
+    key = WorkloadRef(namespace, kind, name)
     # A live cluster is asked here: a child process has no connections.
     found = find_object(cluster, key)
     explained = None if cluster.remote is None else explain_remotely(cluster, found.obj)
@@ -160,7 +159,7 @@ ROUTES: Final = (
     ),
     _post(
         "/api/simulate", answers.WhatIfBody, SimulateAnswer, placing.simulate,
-        remote="/v1/simulate", request=placing.simulate_request_of,
+        remote="/v1/simulate", request=placing.simulation_request,
     ),
     _post(
         "/api/rollout", answers.RolloutBody, SimulateAnswer, placing.rollout,

@@ -20,14 +20,13 @@ from policies.placement.replica_set_owner import owner_object
 from policies.placement.running_pods import revision_label
 from policies.reports import explain_json
 from policies.scheduler.index import POD
+from webhook.kube.snapshot import LAST_APPLIED
 from webhook.ui import answers
 from webhook.ui.cluster import PageCluster
 from webhook.ui.manifest import ProblemsError, field_problems, read_manifest, request_problem
 
 #: Members of metadata that nobody edits: they change with every write.
 _OF_SERVER = frozenset({"managedFields", "resourceVersion", "generation", "selfLink"})
-#: Where kubectl keeps a second copy of an object.
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 class ExplanationText(NamedTuple):
@@ -144,7 +143,7 @@ def _shown(obj: Mapping[str, Any]) -> dict[str, Any]:
     metadata = {name: value for name, value in obj.get("metadata", {}).items() if name not in _OF_SERVER}
     annotations = metadata.get("annotations")
     if isinstance(annotations, dict):
-        kept = {name: text for name, text in annotations.items() if name != _LAST_APPLIED}
+        kept = {name: text for name, text in annotations.items() if name != LAST_APPLIED}
         metadata = {name: value for name, value in metadata.items() if name != "annotations"}
         metadata |= {"annotations": kept} if kept else {}
     first = {name: obj[name] for name in ("apiVersion", "kind") if name in obj}

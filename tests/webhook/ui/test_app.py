@@ -199,8 +199,12 @@ def test_limits_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "longer than 0.001 s" in answer.json["error"]
 
 
-def test_our_own_bug_is_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """A request that fails answers JSON; the terminal has the traceback."""
+@pytest.mark.parametrize("debug", ["", "1"])
+def test_our_own_bug_is_json(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], debug: str
+) -> None:
+    """A request that fails answers JSON; the terminal has the traceback if that is wanted."""
+    monkeypatch.setenv("EVENKEEL_DEBUG", debug)
     client = a_client()
     monkeypatch.setattr(type(client.state.audit), "progress", lambda _self, _after: 1 / 0)
     answer = client.get("/api/workloads")
@@ -208,4 +212,4 @@ def test_our_own_bug_is_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     assert 500 == answer.status_code
     assert answer.json is not None
     assert "ZeroDivisionError" in answer.json["error"]
-    assert "Traceback" in capsys.readouterr().err
+    assert ("Traceback" in capsys.readouterr().err) == bool(debug)
