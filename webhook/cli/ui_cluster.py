@@ -19,7 +19,7 @@ from policies.placement.cluster_workloads import WorkloadRef
 from policies.scheduler.index import ClusterIndex
 from webhook.admission.context import build_context
 from webhook.cli.live import api_server, reading_progress
-from webhook.cli.manifest import STDIN
+from webhook.cli.manifest import STDIN, shown_file
 from webhook.cli.placement import read_context
 from webhook.cli.placement_options import PlacementOptions, note
 from webhook.cli.targets import ObjectTarget, fetch
@@ -70,7 +70,7 @@ def read_page_cluster(options: PlacementOptions) -> PageCluster:
         index=context.cluster,
         objects=objects,
         live=options.live,
-        name=options.context if options.live else options.cluster,
+        name=options.context if options.live else shown_file(options.cluster),
         read_at=_read_at(options),
         namespace=options.namespace or _default_namespace(options),
         notes=tuple(notes),
