@@ -1,0 +1,132 @@
+/** Talks to the server of `evenkeel ui`: JSON, with the token of the address, and nothing else. */
+import type {
+  AuditProgress,
+  CheckAnswer,
+  ClusterMap,
+  EditedManifest,
+  ExplainAnswer,
+  NodeDetail,
+  PageError,
+  PatchAnswer,
+  PatchBody,
+  PendingAnswer,
+  RolloutBody,
+  ScoreAnswer,
+  SimulateAnswer,
+  SuggestBody,
+  WhatIfBody,
+  WorkloadDetail,
+} from "./api-types";
+import type { WorkloadKey } from "./model/fragment";
+
+const TOKEN = "evenkeel-token";
+
+/** An answer that is an error. */
+export class RequestError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+    readonly problems: PageError["problems"],
+  ) {
+    super(message);
+  }
+}
+
+/** Return the token, which the address brings once; a reload of the tab keeps it. */
+export function takeToken(): string {
+  const url = new URL(location.href);
+  const token = url.searchParams.get("token");
+  if (token !== null) {
+    sessionStorage.setItem(TOKEN, token);
+    url.searchParams.delete("token");
+    history.replaceState(null, "", url);
+  }
+  return token ?? sessionStorage.getItem(TOKEN) ?? "";
+}
+
+export class Client {
+  constructor(private readonly token: string) {}
+
+  /** Return the address of the page with its token and a fragment. */
+  link(fragment: string): string {
+    return `${location.origin}/?token=${encodeURIComponent(this.token)}${fragment}`;
+  }
+
+  cluster(signal: AbortSignal): Promise<ClusterMap> {
+    return this.send("/api/cluster", signal);
+  }
+
+  workloads(after: number, signal: AbortSignal): Promise<AuditProgress> {
+    return this.send(`/api/workloads?after=${after}`, signal);
+  }
+
+  workload(key: WorkloadKey, signal: AbortSignal): Promise<WorkloadDetail> {
+    const { kind, namespace, name } = key;
+    return this.send(`/api/workload?${new URLSearchParams({ kind, namespace, name }).toString()}`, signal);
+  }
+
+  node(name: string, signal: AbortSignal): Promise<NodeDetail> {
+    return this.send(`/api/node?${new URLSearchParams({ name }).toString()}`, signal);
+  }
+
+  pending(signal: AbortSignal): Promise<PendingAnswer> {
+    return this.send("/api/pending", signal);
+  }
+
+  check(manifest: string, signal: AbortSignal): Promise<CheckAnswer> {
+    return this.send("/api/check", signal, { manifest });
+  }
+
+  explain(manifest: string, signal: AbortSignal): Promise<ExplainAnswer> {
+    return this.send("/api/explain", signal, { manifest });
+  }
+
+  score(manifest: string, signal: AbortSignal): Promise<ScoreAnswer> {
+    return this.send("/api/score", signal, { manifest });
+  }
+
+  simulate(body: WhatIfBody, signal: AbortSignal): Promise<SimulateAnswer> {
+    return this.send("/api/simulate", signal, body);
+  }
+
+  rollout(body: RolloutBody, signal: AbortSignal): Promise<SimulateAnswer> {
+    return this.send("/api/rollout", signal, body);
+  }
+
+  suggest(body: SuggestBody, signal: AbortSignal): Promise<EditedManifest> {
+    return this.send("/api/suggest", signal, body);
+  }
+
+  patch(body: PatchBody, signal: AbortSignal): Promise<PatchAnswer> {
+    return this.send("/api/patch", signal, body);
+  }
+
+  private async send<T>(path: string, signal: AbortSignal, body?: object): Promise<T> {
+    const headers: Record<string, string> = { Authorization: `Bearer ${this.token}` };
+    if (body) headers["Content-Type"] = "application/json";
+    let response: Response;
+    try {
+      response = await fetch(path, {
+        signal,
+        headers,
+        ...(body ? { method: "POST", body: JSON.stringify(body) } : {}),
+      });
+    } catch (error) {
+      if (signal.aborted) throw error;
+      throw new RequestError(
+        "The server does not answer: is evenkeel ui still running? Start it again and open the link that it prints.",
+        0,
+        [],
+      );
+    }
+    if (response.ok) return (await response.json()) as T;
+    if (response.status === 401)
+      throw new RequestError("This tab has no valid token: open the link that evenkeel ui prints.", 401, []);
+    const answer = (await response.json().catch(() => null)) as Partial<PageError> | null;
+    throw new RequestError(
+      answer?.error ?? `The server answered with status ${response.status}.`,
+      response.status,
+      answer?.problems ?? [],
+    );
+  }
+}

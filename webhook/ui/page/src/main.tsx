@@ -1,0 +1,16 @@
+/** Starts the page: the report that the document holds, or else the page of the server. */
+import { render } from "preact";
+import { Client, takeToken } from "./client";
+import { readReport } from "./reports/embedded";
+import { ReportApp } from "./reports/ReportApp";
+import "./style/page.css";
+import { App } from "./views/App";
+
+const root = document.getElementById("app");
+const embedded = document.getElementById("evenkeel-report");
+if (root) {
+  render(
+    embedded ? <ReportApp report={readReport(embedded.textContent)} /> : <App client={new Client(takeToken())} />,
+    root,
+  );
+}

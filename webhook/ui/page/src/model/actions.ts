@@ -1,0 +1,102 @@
+/** What happens to nodes in a what-if: as the API takes it, as a link writes it, and in words. */
+import type { ActionBody, TaintedNode } from "../api-types";
+import { shortKey } from "./words";
+
+/** As many actions as one request may have. */
+export const MOST_ACTIONS = 100;
+const MOST_NAME = 253;
+const MOST_ADDED = 5000;
+const EFFECTS: readonly TaintedNode["effect"][] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+/** Return an action as a link has it: its parts, joined by colons. */
+export function encodeAction(action: ActionBody): string {
+  const parts = encodeParts(action);
+  return parts.map((part) => part.replace(/[%:]/g, encodeURIComponent)).join(":");
+}
+
+function encodeParts(action: ActionBody): string[] {
+  if (action.lose)
+    return [action.lose.unreachable === true ? "outage" : "lose", action.lose.topologyKey, action.lose.value];
+  if (action.drain !== undefined) return ["drain", action.drain];
+  if (action.cordon !== undefined) return ["cordon", action.cordon];
+  if (action.taint)
+    return ["taint", action.taint.node, action.taint.key, action.taint.value ?? "", action.taint.effect];
+  if (action.add) return ["add", action.add.like, String(action.add.count ?? 1)];
+  return [];
+}
+
+/** Return the action of a link; null if it is none. */
+export function decodeAction(text: string): ActionBody | null {
+  let parts: string[];
+  try {
+    parts = text.split(":").map((part) => decodeURIComponent(part));
+  } catch {
+    return null;
+  }
+  const [verb, first = "", second = "", value = "", effect = ""] = parts;
+  if (first === "" || parts.some((part) => part.length > MOST_NAME + 64)) return null;
+  switch (verb) {
+    case "lose":
+    case "outage":
+      if (parts.length !== 3) return null;
+      return { lose: { topologyKey: first, value: second, ...(verb === "outage" ? { unreachable: true } : {}) } };
+    case "drain":
+      return parts.length === 2 ? { drain: first } : null;
+    case "cordon":
+      return parts.length === 2 ? { cordon: first } : null;
+    case "taint": {
+      const known = EFFECTS.find((name) => name === effect);
+      return known && second !== "" && parts.length === 5
+        ? { taint: { node: first, key: second, value, effect: known } }
+        : null;
+    }
+    case "add": {
+      const count = Number(second);
+      const valid = parts.length === 3 && Number.isInteger(count) && count >= 1 && count <= MOST_ADDED;
+      return valid ? { add: { like: first, count } } : null;
+    }
+    default:
+      return null;
+  }
+}
+
+/** An action in words around a name of the cluster, which is shown apart from the text. */
+export interface ActionWords {
+  before: string;
+  name: string;
+  after: string;
+}
+
+/** Return an action in words. */
+export function actionWords(action: ActionBody): ActionWords {
+  if (action.lose) {
+    const after = action.lose.unreachable === true ? " is unreachable" : "";
+    return { before: after ? "" : "Lose ", name: `${shortKey(action.lose.topologyKey)}=${action.lose.value}`, after };
+  }
+  if (action.drain !== undefined) return { before: "Drain ", name: action.drain, after: "" };
+  if (action.cordon !== undefined) return { before: "Cordon ", name: action.cordon, after: "" };
+  if (action.taint) {
+    const { node, key, value, effect } = action.taint;
+    return { before: "Taint ", name: node, after: ` with ${key}${value ? `=${value}` : ""}:${effect}` };
+  }
+  const count = action.add?.count ?? 1;
+  return { before: `Add ${count} ${count === 1 ? "node" : "nodes"} like `, name: action.add?.like ?? "", after: "" };
+}
+
+/** Return the options of `evenkeel simulate` for an action. */
+export function actionOptions(action: ActionBody): string {
+  if (action.lose)
+    return `--lose ${quoted(`${action.lose.topologyKey}=${action.lose.value}`)}${action.lose.unreachable === true ? " --unreachable" : ""}`;
+  if (action.drain !== undefined) return `--drain ${quoted(action.drain)}`;
+  if (action.cordon !== undefined) return `--cordon ${quoted(action.cordon)}`;
+  if (action.taint) {
+    const { node, key, value, effect } = action.taint;
+    return `--taint ${quoted(node)} ${quoted(`${key}${value ? `=${value}` : ""}:${effect}`)}`;
+  }
+  return `--add ${action.add?.count ?? 1} like ${quoted(action.add?.like ?? "")}`;
+}
+
+/** Return a word as a POSIX shell takes it. */
+export function quoted(word: string): string {
+  return /^[\w./:=@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

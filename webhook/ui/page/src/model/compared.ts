@@ -1,0 +1,97 @@
+/** The domains of each constraint before and after what an answer simulates. */
+import type { DisruptedDomains, ExplainAnswer, SimulateAnswer, SimulatedDomains } from "../api-types";
+
+type Counts = Readonly<Record<string, number>>;
+
+/** The domains of one constraint. */
+export interface ComparedDomains {
+  constraint: number;
+  topologyKey: string;
+  whenUnsatisfiable: SimulatedDomains["whenUnsatisfiable"];
+  maxSkew: number;
+  minDomains: number;
+  origin: SimulatedDomains["origin"];
+  before: Counts;
+  after: Counts;
+  /** What actions did in between; null without any. */
+  stages: DisruptedDomains | null;
+  /** Whether these are all domains. */
+  complete: boolean;
+}
+
+/**
+ * Return the domains of every constraint in force for the workload.
+ *
+ * An answer has them of the pods that it schedules. Where actions happen, those of the workload are listed apart, with
+ * their counts before; and where nothing is scheduled the explanation has them.
+ */
+export function comparedDomains(answer: SimulateAnswer, explain: ExplainAnswer | null): ComparedDomains[] {
+  const stages = answer.whatIf?.domains ?? [];
+  const placed = answer.domains.map((found): ComparedDomains => {
+    const stage = stages.find(
+      (other) => other.constraint === found.constraint && other.topologyKey === found.topologyKey,
+    );
+    return {
+      ...applied(found),
+      before: stage?.before ?? found.before,
+      after: found.after,
+      stages: stage ?? null,
+      complete: true,
+    };
+  });
+  const others = stages
+    .filter((stage) => !placed.some((found) => found.constraint === stage.constraint))
+    .map((stage): ComparedDomains => ({
+      ...applied(stage),
+      before: stage.before,
+      after: stage.recovered,
+      stages: stage,
+      complete: true,
+    }));
+  const found = [...placed, ...others].sort((a, b) => a.constraint - b.constraint);
+  return found.length || !explain ? found : explain.constraints.map(unchanged);
+}
+
+function applied(
+  found: SimulatedDomains | DisruptedDomains,
+): Omit<ComparedDomains, "before" | "after" | "stages" | "complete"> {
+  const { constraint, topologyKey, whenUnsatisfiable, maxSkew, minDomains, origin } = found;
+  return { constraint, topologyKey, whenUnsatisfiable, maxSkew, minDomains, origin };
+}
+
+function unchanged(found: ExplainAnswer["constraints"][number], constraint: number): ComparedDomains {
+  const { topologyKey, whenUnsatisfiable, maxSkew, minDomains, origin, allDomains } = found;
+  const counts = Object.fromEntries(
+    found.domains.filter((domain) => domain.counted).map((domain) => [domain.value, domain.matching]),
+  );
+  const base = { constraint, topologyKey, whenUnsatisfiable, maxSkew, minDomains, origin };
+  return { ...base, before: counts, after: counts, stages: null, complete: allDomains };
+}
+
+/** Return the global minimum of some counts: 0 with fewer domains than minDomains. */
+export function minimumOf(counts: Counts, minDomains: number): number {
+  const pods = Object.values(counts);
+  return pods.length && pods.length >= minDomains ? Math.min(...pods) : 0;
+}
+
+/** A constraint whose skew is above maxSkew now. */
+export interface Violation {
+  topologyKey: string;
+  fullest: string | null;
+  most: number;
+  minimum: number;
+  skew: number;
+  maxSkew: number;
+}
+
+/** Return the DoNotSchedule constraints that the running pods violate. */
+export function violations(explain: ExplainAnswer): Violation[] {
+  return explain.constraints.flatMap(
+    ({ topologyKey, whenUnsatisfiable, globalMinimum: minimum, histogram, maxSkew, domains }) => {
+      const most = histogram.reduce((a, found) => Math.max(a, found.matching), 0);
+      if (whenUnsatisfiable !== "DoNotSchedule" || minimum === null || most - minimum <= maxSkew) return [];
+      const fullest = domains.find((domain) => domain.counted && domain.matching === most)?.value ?? null;
+      return [{ topologyKey, fullest, most, minimum, skew: most - minimum, maxSkew }];
+    },
+  );
+}

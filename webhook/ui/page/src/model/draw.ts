@@ -1,0 +1,241 @@
+/** Draws the map with a pen, which is a canvas or writes SVG. */
+import type { Cluster } from "./cluster";
+import { OTHER_POSITION, swatch } from "./colors";
+import { nodeWidth, placeOf, podOffset, visibleLines, type Layout } from "./layout";
+import { count } from "./words";
+
+/** What draws. Rectangles of one color come together, since a canvas and SVG are both fast then. */
+export interface Pen {
+  fill(color: string, rectangles: readonly Rectangle[], alpha?: number): void;
+  stroke(color: string, rectangles: readonly Rectangle[], dashed?: boolean): void;
+  lines(color: string, segments: readonly Segment[]): void;
+  text(color: string, x: number, y: number, text: string, width: number, bold?: boolean): void;
+}
+
+export type Rectangle = readonly [x: number, y: number, width: number, height: number];
+export type Segment = readonly [x1: number, y1: number, x2: number, y2: number];
+
+/** Colors of the page that drawings need. */
+export interface Theme {
+  surface: string;
+  node: string;
+  line: string;
+  text: string;
+  muted: string;
+  warn: string;
+  bad: string;
+  accent: string;
+}
+
+export interface Drawing {
+  cluster: Cluster;
+  layout: Layout;
+  theme: Theme;
+  /** The swatch of each workload. */
+  colorOf: Uint8Array;
+  /** The workload that is highlighted; -1 for none. */
+  highlight: number;
+  /** The node with the cursor, as a position of the layout's order; -1 for none. */
+  cursor: number;
+}
+
+/** Pixels of a pod's side from which marks are drawn on it. */
+const LEAST_MARKED = 7;
+
+/** Draw what is between two heights. */
+export function draw(drawing: Drawing, pen: Pen, top: number, bottom: number): void {
+  const { layout } = drawing;
+  const [from, to] = visibleLines(layout, top, bottom);
+  const positions: number[] = [];
+  for (const line of layout.lines.slice(from, to)) for (let at = line.from; at < line.to; at += 1) positions.push(at);
+  drawNodes(drawing, pen, positions);
+  drawPods(drawing, pen, positions);
+  for (const row of layout.rows) if (row.y + row.height >= top && row.y <= bottom) drawLabel(drawing, pen, row);
+}
+
+function drawNodes({ cluster, layout, theme, cursor }: Drawing, pen: Pen, positions: readonly number[]): void {
+  const plain: Rectangle[] = [];
+  const cordoned: Rectangle[] = [];
+  const notReady: Rectangle[] = [];
+  const hatches: Segment[] = [];
+  const width = nodeWidth(layout);
+  for (const at of positions) {
+    const place = placeOf(layout, at);
+    if (!place) continue;
+    const rectangle: Rectangle = [place.x, place.y, width, place.height];
+    plain.push(rectangle);
+    if (cluster.notReady.has(place.node)) notReady.push(rectangle);
+    else if (cluster.cordoned.has(place.node)) cordoned.push(rectangle);
+    if (cluster.cordoned.has(place.node)) hatches.push([place.x, place.y, place.x + width, place.y + place.height]);
+  }
+  pen.fill(theme.node, plain);
+  pen.stroke(theme.line, plain);
+  pen.stroke(theme.warn, cordoned, true);
+  pen.stroke(theme.bad, notReady, true);
+  pen.lines(theme.warn, hatches);
+  const place = placeOf(layout, cursor);
+  if (place)
+    pen.stroke(theme.accent, [
+      [place.x - 2, place.y - 2, width + 4, place.height + 4],
+      [place.x - 1, place.y - 1, width + 2, place.height + 2],
+    ]);
+}
+
+function drawPods(drawing: Drawing, pen: Pen, positions: readonly number[]): void {
+  const { cluster, layout, colorOf, highlight, theme } = drawing;
+  const side = layout.pitch - (layout.pitch > 6 ? 2 : 1);
+  const shown: Rectangle[][] = Array.from({ length: OTHER_POSITION + 1 }, () => []);
+  const dimmed: Rectangle[] = [];
+  const marks: Segment[] = [];
+  for (const at of positions) {
+    const place = placeOf(layout, at);
+    if (!place) continue;
+    const [first, end] = cluster.podsOn(place.node);
+    for (let pod = first; pod < end; pod += 1) {
+      const [dx, dy] = podOffset(layout, pod - first);
+      const workload = cluster.podWorkload[pod] ?? -1;
+      const rectangle: Rectangle = [place.x + dx, place.y + dy, side, side];
+      if (highlight >= 0 && workload !== highlight) {
+        dimmed.push(rectangle);
+        continue;
+      }
+      const color =
+        highlight >= 0
+          ? Math.min(colorOf[workload] ?? OTHER_POSITION, OTHER_POSITION)
+          : workload < 0
+            ? OTHER_POSITION
+            : (colorOf[workload] ?? OTHER_POSITION);
+      shown[color === OTHER_POSITION && highlight >= 0 ? 0 : color]?.push(rectangle);
+      if (side >= LEAST_MARKED)
+        for (const [x1, y1, x2, y2] of swatch(color).mark)
+          marks.push([
+            rectangle[0] + x1 * side,
+            rectangle[1] + y1 * side,
+            rectangle[0] + x2 * side,
+            rectangle[1] + y2 * side,
+          ]);
+    }
+  }
+  pen.fill(theme.muted, dimmed, 0.22);
+  shown.forEach((rectangles, position) => {
+    pen.fill(swatch(position).color, rectangles);
+  });
+  pen.lines("#ffffff", marks);
+}
+
+function drawLabel({ layout, theme }: Drawing, pen: Pen, row: Layout["rows"][number]): void {
+  const narrow = layout.left < 40;
+  const name = row.domain.name ?? "without the key";
+  const [nodes, pods] = [count(row.domain.nodes.length, "node"), count(row.pods, "pod")];
+  const detail = `${nodes}, ${pods}`;
+  if (narrow) {
+    pen.text(theme.text, 8, row.y + 14, `${name}: ${detail}`, layout.width - 16, true);
+    return;
+  }
+  pen.text(theme.text, 12, row.y + 14, name, layout.left - 24, true);
+  const tall = row.height >= 52;
+  pen.text(theme.muted, 12, row.y + 31, tall ? nodes : detail, layout.left - 24);
+  if (tall) pen.text(theme.muted, 12, row.y + 47, pods, layout.left - 24);
+}
+
+/** Draws on a canvas whose origin is at a height of the map. */
+export class CanvasPen implements Pen {
+  constructor(private readonly context: CanvasRenderingContext2D) {}
+
+  fill(color: string, rectangles: readonly Rectangle[], alpha = 1): void {
+    this.context.fillStyle = color;
+    this.context.globalAlpha = alpha;
+    for (const [x, y, width, height] of rectangles) this.context.fillRect(x, y, width, height);
+    this.context.globalAlpha = 1;
+  }
+
+  stroke(color: string, rectangles: readonly Rectangle[], dashed = false): void {
+    this.context.strokeStyle = color;
+    this.context.lineWidth = dashed ? 1.5 : 1;
+    this.context.setLineDash(dashed ? [3, 2] : []);
+    for (const [x, y, width, height] of rectangles) this.context.strokeRect(x + 0.5, y + 0.5, width - 1, height - 1);
+    this.context.setLineDash([]);
+  }
+
+  lines(color: string, segments: readonly Segment[]): void {
+    this.context.strokeStyle = color;
+    this.context.lineWidth = 1.4;
+    this.context.beginPath();
+    for (const [x1, y1, x2, y2] of segments) {
+      this.context.moveTo(x1, y1);
+      this.context.lineTo(x2, y2);
+    }
+    this.context.stroke();
+  }
+
+  text(color: string, x: number, y: number, text: string, width: number, bold = false): void {
+    this.context.fillStyle = color;
+    this.context.font = `${bold ? "600 13px" : "12px"} system-ui, sans-serif`;
+    this.context.direction = "ltr";
+    this.context.fillText(this.fitted(text, width), x, y);
+  }
+
+  private fitted(text: string, width: number): string {
+    // First strong isolate: a name's direction must not move what stands beside it.
+    const isolated = (part: string): string => `\u2068${part}\u2069`;
+    if (this.context.measureText(text).width <= width) return isolated(text);
+    let [low, high] = [0, Math.min(text.length, 200)];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.context.measureText(`${text.slice(0, middle)}…`).width <= width) low = middle;
+      else high = middle - 1;
+    }
+    return isolated(`${text.slice(0, low)}…`);
+  }
+}
+
+/** Writes SVG. Rectangles of a color become one path, which keeps even large maps small. */
+export class SvgPen implements Pen {
+  private readonly parts: string[] = [];
+
+  fill(color: string, rectangles: readonly Rectangle[], alpha = 1): void {
+    if (rectangles.length) this.parts.push(`<path fill="${color}" fill-opacity="${alpha}" d="${path(rectangles)}"/>`);
+  }
+
+  stroke(color: string, rectangles: readonly Rectangle[], dashed = false): void {
+    const dash = dashed ? ' stroke-dasharray="3 2"' : "";
+    if (rectangles.length) this.parts.push(`<path fill="none" stroke="${color}"${dash} d="${path(rectangles)}"/>`);
+  }
+
+  lines(color: string, segments: readonly Segment[]): void {
+    const d = segments.map(([x1, y1, x2, y2]) => `M${short(x1)} ${short(y1)}L${short(x2)} ${short(y2)}`).join("");
+    if (d) this.parts.push(`<path fill="none" stroke="${color}" stroke-width="1.4" d="${d}"/>`);
+  }
+
+  text(color: string, x: number, y: number, text: string, _width: number, bold = false): void {
+    const weight = bold ? ' font-weight="600"' : "";
+    const shown = text.length > 200 ? `${text.slice(0, 200)}…` : text;
+    this.parts.push(
+      `<text x="${short(x)}" y="${short(y)}" fill="${color}" font-size="12.5"${weight} unicode-bidi="isolate">${escaped(shown)}</text>`,
+    );
+  }
+
+  /** Return the whole picture. */
+  picture(width: number, height: number, background: string): string {
+    const size = `width="${Math.ceil(width)}" height="${Math.ceil(height)}" viewBox="0 0 ${Math.ceil(width)} ${Math.ceil(height)}"`;
+    const start = `<svg xmlns="http://www.w3.org/2000/svg" ${size} font-family="system-ui, sans-serif">`;
+    return `${start}<rect width="100%" height="100%" fill="${background}"/>${this.parts.join("")}</svg>`;
+  }
+}
+
+function path(rectangles: readonly Rectangle[]): string {
+  return rectangles.map(([x, y, w, h]) => `M${short(x)} ${short(y)}h${short(w)}v${short(h)}h${short(-w)}z`).join("");
+}
+
+function short(value: number): string {
+  return String(Math.round(value * 10) / 10);
+}
+
+const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+
+/** Return text as XML takes it: without the control characters that it does not. */
+export function escaped(text: string): string {
+  // eslint-disable-next-line no-control-regex
+  const clean = text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd").toWellFormed();
+  return clean.replace(/[&<>"]/g, (character) => ENTITIES[character] ?? character);
+}

@@ -1,0 +1,85 @@
+/** A picture of domains before and after as SVG, which is also what PNG is made from. */
+import { escaped, type Theme } from "./draw";
+import { foremost, skewScale } from "./skew";
+import { count, number } from "./words";
+
+/** The domains of one constraint. */
+export interface PicturedConstraint {
+  title: string;
+  maxSkew: number;
+  minimum: number;
+  domains: readonly { name: string; pods: number; after: number | null }[];
+}
+
+export interface Picture {
+  svg: string;
+  width: number;
+  height: number;
+}
+
+const WIDTH = 760;
+const LABEL = 190;
+const BAR = 430;
+const ROW = 26;
+/** Domains of a constraint that are drawn. */
+const MOST_ROWS = 60;
+
+/** Return the picture. */
+export function pictureOf(title: string, constraints: readonly PicturedConstraint[], theme: Theme): Picture {
+  const parts = [text(24, 34, title, theme.text, 17, true)];
+  let y = 58;
+  for (const constraint of constraints) {
+    parts.push(text(24, y + 14, constraint.title, theme.muted, 13));
+    y += 28;
+    const scale = skewScale(
+      constraint.domains.flatMap((found) => [found.pods, found.after ?? 0]),
+      constraint.minimum,
+      constraint.maxSkew,
+    );
+    const x = (pods: number): number => LABEL + (BAR * scale.at(pods)) / 100;
+    const left = constraint.domains.length - MOST_ROWS;
+    const domains = left > 0 ? foremost(constraint.domains).slice(0, MOST_ROWS) : constraint.domains;
+    const [top, bottom] = [y, y + domains.length * ROW];
+    for (const { name, pods, after } of domains) {
+      const shown = after ?? pods;
+      parts.push(text(24, y + 16, name.length > 24 ? `${name.slice(0, 23)}…` : name, theme.text, 13));
+      parts.push(
+        rect(LABEL, y + 5, BAR, 14, theme.node),
+        rect(LABEL, y + 5, x(Math.min(shown, scale.limit)) - LABEL, 14, theme.accent),
+      );
+      if (shown > scale.limit) parts.push(rect(x(scale.limit), y + 3, x(shown) - x(scale.limit), 18, theme.bad));
+      parts.push(
+        text(
+          LABEL + BAR + 12,
+          y + 16,
+          after === null ? number(pods) : `${number(pods)} → ${number(after)}`,
+          theme.text,
+          13,
+        ),
+      );
+      y += ROW;
+    }
+    parts.push(line(x(scale.minimum), top, bottom, theme.muted, "3 3"));
+    if (scale.limit <= scale.end) parts.push(line(x(scale.limit), top, bottom, theme.bad, ""));
+    if (left > 0) {
+      parts.push(text(24, y + 16, `and ${count(left, "more domain")}`, theme.muted, 13));
+      y += ROW;
+    }
+    y += 18;
+  }
+  const height = y + 12;
+  const start = `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, sans-serif">`;
+  return { svg: `${start}${rect(0, 0, WIDTH, height, theme.surface)}${parts.join("")}</svg>`, width: WIDTH, height };
+}
+
+function text(x: number, y: number, words: string, color: string, size: number, bold = false): string {
+  return `<text x="${x}" y="${y}" fill="${color}" font-size="${size}"${bold ? ' font-weight="600"' : ""} unicode-bidi="isolate">${escaped(words)}</text>`;
+}
+
+function rect(x: number, y: number, width: number, height: number, color: string): string {
+  return `<rect x="${x}" y="${y}" width="${Math.max(0, width)}" height="${height}" fill="${color}"/>`;
+}
+
+function line(x: number, from: number, to: number, color: string, dash: string): string {
+  return `<line x1="${x}" x2="${x}" y1="${from}" y2="${to}" stroke="${color}" stroke-width="1.5"${dash ? ` stroke-dasharray="${dash}"` : ""}/>`;
+}

@@ -1,0 +1,69 @@
+/** Why nodes take a pod or refuse it, in words with the operands of the filter. */
+import type { ConstraintCheck, ExplainedConstraint, GroupRejection, ScoredNode } from "../api-types";
+import { count, number, shortKey } from "./words";
+
+/** Return the filter's sum of one constraint on one node. */
+export function checkWords(check: ConstraintCheck, constraints: readonly { topologyKey: string }[]): string {
+  const key = shortKey(constraints[check.constraint]?.topologyKey ?? "");
+  if (check.domain === null || check.skew === null) return `the node lacks ${key}`;
+  const sum = `${number(check.matching)} matching + ${check.selfMatch} self − ${number(check.globalMinimum)} minimum = ${number(check.skew)}`;
+  return `${key}: ${sum} ${check.satisfied ? "≤" : ">"} maxSkew ${number(check.maxSkew)}`;
+}
+
+/** Return why a plugin refuses the nodes of a group: a sentence for each thing that is missing. */
+export function rejectionWords(rejection: GroupRejection, constraints: readonly ExplainedConstraint[]): string[] {
+  const words: string[] = [];
+  if (rejection.taint) {
+    const { key, value, effect } = rejection.taint;
+    words.push(`taint ${key}${value ? `=${value}` : ""}:${effect} is not tolerated`);
+  }
+  for (const { resource, requested, leastLeft, mostLeft } of rejection.shortages) {
+    const left = leastLeft === mostLeft ? number(mostLeft) : `${number(leastLeft)} to ${number(mostLeft)}`;
+    const unit = resource === "cpu" ? " m" : "";
+    words.push(`${resource}: ${number(requested)}${unit} requested, ${left}${unit} left`);
+  }
+  for (const breach of rejection.breaches) {
+    const constraint = constraints[breach.constraint];
+    const key = shortKey(constraint?.topologyKey ?? "");
+    if (breach.missingKey || breach.leastSkew === null) {
+      words.push(`the nodes lack ${key}`);
+      continue;
+    }
+    const where = breach.domain === null ? count(breach.domains, "domain") : `${key} ${breach.domain}`;
+    const skew =
+      breach.leastSkew === breach.mostSkew
+        ? number(breach.leastSkew)
+        : `${number(breach.leastSkew)} to ${number(breach.mostSkew ?? 0)}`;
+    const self = constraint?.selfMatch ? 1 : 0;
+    const least = breach.leastSkew === breach.mostSkew || breach.domain !== null ? "" : "at least ";
+    const operands = `${least}${number(breach.matching ?? 0)} matching + ${self} self − ${number(constraint?.globalMinimum ?? 0)} minimum`;
+    words.push(`${where}: ${operands} gives skew ${skew}; maxSkew is ${number(constraint?.maxSkew ?? 0)}`);
+  }
+  return words.length ? words : rejection.reasons;
+}
+
+/** Which nodes are listed. */
+export type Verdict = "all" | "fits" | "refused";
+
+/** Return the nodes of a verdict and a name: feasible ones first, the best before the others. */
+export function listNodes(nodes: readonly ScoredNode[], verdict: Verdict, text: string): ScoredNode[] {
+  const wanted = text.toLowerCase();
+  const listed = nodes.filter((node) => {
+    if (verdict !== "all" && node.feasible !== (verdict === "fits")) return false;
+    return (
+      wanted === "" ||
+      node.name.toLowerCase().includes(wanted) ||
+      node.rejections.some((found) => `${found.plugin} ${found.reason}`.toLowerCase().includes(wanted))
+    );
+  });
+  return listed.sort(
+    (a, b) => Number(b.feasible) - Number(a.feasible) || (b.total ?? 0) - (a.total ?? 0) || (a.name < b.name ? -1 : 1),
+  );
+}
+
+/** Return the plugins that give any node points, in the order of the first node that has them. */
+export function scoringPlugins(nodes: readonly ScoredNode[]): string[] {
+  const found = new Set<string>();
+  for (const node of nodes) for (const plugin of Object.keys(node.plugins ?? {})) found.add(plugin);
+  return [...found].sort();
+}

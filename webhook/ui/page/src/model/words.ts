@@ -1,0 +1,58 @@
+/** Numbers and names of the API in words; no markup. */
+import type { SimulatedDomains } from "../api-types";
+
+const NUMBERS = new Intl.NumberFormat("en");
+
+/** Return a number with separators. */
+export function number(value: number): string {
+  return NUMBERS.format(value);
+}
+
+/** Return a count with its noun: "1 node", "2 nodes". */
+export function count(value: number, noun: string, plural = `${noun}s`): string {
+  return `${number(value)} ${value === 1 ? noun : plural}`;
+}
+
+const ORIGINS: Record<SimulatedDomains["origin"], string> = {
+  pod: "the workload's own",
+  policy: "a SpreadPolicy's default",
+  "scheduler-list": "the scheduler's configured default",
+  "scheduler-system": "the scheduler's built-in default",
+};
+
+/** Return whose a constraint is. */
+export function origin(value: SimulatedDomains["origin"]): string {
+  return ORIGINS[value];
+}
+
+/** Return a topology key without its prefix: "zone" for topology.kubernetes.io/zone. */
+export function shortKey(key: string): string {
+  return key.startsWith("topology.kubernetes.io/") || key.startsWith("kubernetes.io/")
+    ? key.slice(key.indexOf("/") + 1)
+    : key;
+}
+
+/** Return a kind without its group: "Deployment" for Deployment.apps. */
+export function shortKind(kind: string): string {
+  return kind.split(".")[0] ?? kind;
+}
+
+/** Return a value of JSON or YAML on one line. */
+export function inline(value: unknown): string {
+  return value === null || value === undefined ? "nothing" : typeof value === "string" ? value : JSON.stringify(value);
+}
+
+const UNITS: readonly [noun: string, seconds: number][] = [
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+  ["second", 1],
+];
+
+/** Return how long ago something was, in the largest unit of which there are two. */
+export function age(from: string, now: number): string {
+  const seconds = Math.max(0, Math.round((now - Date.parse(from)) / 1000));
+  if (Number.isNaN(seconds)) return "";
+  const [noun, size] = UNITS.find((unit) => seconds >= 2 * unit[1]) ?? ["second", 1];
+  return `${count(Math.round(seconds / size), noun)} ago`;
+}

@@ -1,0 +1,142 @@
+/** Names, badges and notices: the small parts that every view uses. */
+import type { ComponentChildren } from "preact";
+import type { RequestError } from "../client";
+import { number, shortKind } from "../model/words";
+
+/** A name of the cluster. Its direction does not move what stands beside it, and a long one breaks. */
+export function Name({ children }: { children: string }) {
+  return <bdi class="name">{children}</bdi>;
+}
+
+/** A workload's kind, namespace and name. */
+export function Title({ kind, namespace, name }: { kind: string; namespace: string; name: string }) {
+  return (
+    <span class="title">
+      <span class="kind">{shortKind(kind)}</span>{" "}
+      <span class="namespace">
+        <Name>{namespace}</Name>/
+      </span>
+      <Name>{name}</Name>
+    </span>
+  );
+}
+
+export type Tone = "good" | "warning" | "error" | "note";
+
+const SIGNS: Record<Tone, string> = { good: "✓", warning: "!", error: "✕", note: "i" };
+
+/** A word with a sign and a color; the sign says the same as the color. */
+export function Badge({ tone, children }: { tone: Tone; children: ComponentChildren }) {
+  return (
+    <span class={`badge ${tone}`}>
+      <span class="sign" aria-hidden="true">
+        {SIGNS[tone]}
+      </span>
+      {children}
+    </span>
+  );
+}
+
+/** A sentence that must be seen. */
+export function Notice({
+  tone,
+  title,
+  children,
+  testId,
+}: {
+  tone: Tone;
+  title?: string;
+  children?: ComponentChildren;
+  testId?: string;
+}) {
+  return (
+    <div class={`notice ${tone}`} role={tone === "error" ? "alert" : "note"} data-testid={testId}>
+      <span class="sign" aria-hidden="true">
+        {SIGNS[tone]}
+      </span>
+      <div>
+        {title !== undefined && <strong>{title}</strong>}
+        {children}
+      </div>
+    </div>
+  );
+}
+
+/** What an answer does not cover, said where it is read. */
+export function Limits({ title, items }: { title: string; items: readonly string[] }) {
+  if (items.length === 0) return null;
+  return (
+    <Notice tone="note" title={title} testId="limits">
+      <ul>
+        {items.map((item) => (
+          <li key={item}>
+            <Name>{item}</Name>
+          </li>
+        ))}
+      </ul>
+    </Notice>
+  );
+}
+
+/** Why a request failed, and every field that is wrong. */
+export function Failure({ error }: { error: RequestError }) {
+  return (
+    <Notice tone="error" title={error.message} testId="error">
+      {error.problems.length > 0 && (
+        <ul>
+          {error.problems.map((problem, at) => (
+            <li key={at}>
+              {problem.line > 0 && <>Line {problem.line}: </>}
+              {problem.field !== "" && (
+                <>
+                  <code>{problem.field}</code>:{" "}
+                </>
+              )}
+              {problem.message}
+            </li>
+          ))}
+        </ul>
+      )}
+    </Notice>
+  );
+}
+
+/** What a place shows while it waits. */
+export function Waiting({ children }: { children: ComponentChildren }) {
+  return (
+    <p class="waiting" role="status">
+      <span class="spinner" aria-hidden="true" />
+      {children}
+    </p>
+  );
+}
+
+/** What a place shows that has nothing to show. */
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <strong>{title}</strong>
+      {children && <p>{children}</p>}
+    </div>
+  );
+}
+
+/** A number with its name. */
+export function Fact({
+  label,
+  value,
+  tone,
+  testId,
+}: {
+  label: string;
+  value: number | string;
+  tone?: Tone | undefined;
+  testId?: string;
+}) {
+  return (
+    <div class={`fact ${tone ?? ""}`} data-testid={testId}>
+      <dt>{label}</dt>
+      <dd>{typeof value === "number" ? number(value) : value}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,197 @@
+/** A plan: what a change of manifests does to every workload. */
+import { count, number, origin, shortKey } from "../model/words";
+import { DomainBars } from "../parts/DomainBars";
+import { Badge, Empty, Fact, Limits, Name, Notice, Title, type Tone } from "../parts/text";
+import { Findings } from "./LintView";
+import type { Outcome, PlannedDomains, PlannedWorkload, PlanReport } from "./plan-types";
+
+const ACTIONS: Record<PlannedWorkload["action"], { words: string; tone: Tone }> = {
+  remove: { words: "removed", tone: "warning" },
+  replace: { words: "deleted and created anew", tone: "warning" },
+  change: { words: "changed", tone: "note" },
+  add: { words: "added", tone: "good" },
+};
+const OUTCOMES: Record<Outcome, { words: string; tone: Tone }> = {
+  complete: { words: "completes", tone: "good" },
+  pending: { words: "ends with pending pods", tone: "error" },
+  deadlock: { words: "deadlocks", tone: "error" },
+};
+const REASONS: Record<PlanReport["notPlanned"][number]["reason"], string> = {
+  placeholders: "placeholders are not filled in",
+  repeated: "several manifests describe it",
+  stopped: "the work was ended before",
+};
+
+export function PlanView({ plan }: { plan: PlanReport }) {
+  const { summary } = plan;
+  return (
+    <>
+      <p class="lead">
+        Compared with <Name>{plan.comparedWith}</Name>.
+      </p>
+      <dl class="facts" data-testid="plan-summary">
+        <Fact label="Added" value={summary.add} />
+        <Fact label="Changed" value={summary.change} />
+        <Fact label="Replaced" value={summary.replace} />
+        <Fact label="Removed" value={summary.remove} />
+        <Fact label="Unchanged" value={summary.unchanged} />
+        <Fact label="Pods that stay pending" value={summary.pending} tone={summary.pending ? "error" : "good"} />
+        <Fact
+          label="Rollouts that may deadlock"
+          value={summary.deadlocks}
+          tone={summary.deadlocks ? "error" : "good"}
+        />
+        <Fact label="New findings" value={summary.newFindings} tone={summary.newFindings ? "warning" : "good"} />
+      </dl>
+      <Notice
+        tone={summary.failed ? "error" : "good"}
+        title={summary.failed ? "Not safe to apply as it is." : "No problem was found in this change."}
+      />
+      {plan.placedFirst && (
+        <Notice tone="note">
+          The cluster has no pods: those of the manifests that are compared with were placed first and count as now.
+        </Notice>
+      )}
+      <Limits
+        title="Not planned"
+        items={plan.notPlanned.map(({ workload, reason }) => `${workload}: ${REASONS[reason]}`)}
+      />
+      <Limits title="Not read" items={plan.skippedSources.map((found) => `${found.file}: ${found.message}`)} />
+      {plan.workloads.length === 0 && <Empty title="No workload changes." />}
+      <div class="cards">
+        {plan.workloads.map((workload, at) => (
+          <Workload key={at} workload={workload} />
+        ))}
+      </div>
+      {plan.newFindings.length > 0 && (
+        <section class="panel">
+          <h2>New findings</h2>
+          <Findings findings={plan.newFindings} />
+        </section>
+      )}
+      {plan.goneFindings.length > 0 && (
+        <section class="panel">
+          <h2>Findings that are gone</h2>
+          <Findings findings={plan.goneFindings} />
+        </section>
+      )}
+      <Limits title="What may change the course of things and is not planned" items={plan.notLookedAt} />
+    </>
+  );
+}
+
+function Workload({ workload }: { workload: PlannedWorkload }) {
+  const { pods, rollout } = workload;
+  const { words, tone } = ACTIONS[workload.action];
+  return (
+    <article class="panel" data-testid="planned">
+      <div class="panel-head">
+        <h2>
+          <Title {...workload} />
+        </h2>
+        <Badge tone={tone}>{words}</Badge>
+      </div>
+      <p class="quiet">
+        {workload.differences.length > 0 && <>Differs in {workload.differences.join(", ")}. </>}
+        {workload.policy !== null && (
+          <>
+            Constraints by SpreadPolicy <Name>{workload.policy}</Name>.{" "}
+          </>
+        )}
+        {pods.recreated && <>All its pods are taken to be deleted first: its rollout is not simulated. </>}
+        {pods.nextOnly && <>Only its next pod was placed: its kind says no number. </>}
+      </p>
+      <dl class="facts small">
+        <Fact label="Pods now" value={pods.now} />
+        <Fact label="Wanted" value={pods.wanted} />
+        <Fact label="Deleted" value={pods.deleted} />
+        <Fact label="Scheduled" value={pods.scheduled} />
+        <Fact label="Pending" value={pods.pending} tone={pods.pending ? "error" : "good"} />
+        {pods.notTried > 0 && <Fact label="Not tried" value={pods.notTried} tone="warning" />}
+      </dl>
+      {workload.errors.length > 0 && (
+        <Notice tone="error" title="Kubernetes refuses it.">
+          <ul>
+            {workload.errors.map((error, at) => (
+              <li key={at}>
+                <code>{error.field}</code>: <Name>{error.message}</Name>
+              </li>
+            ))}
+          </ul>
+        </Notice>
+      )}
+      {workload.pending.length > 0 && (
+        <Notice tone="error" title={`${count(workload.pending.length, "pod")} pending`}>
+          <ul>
+            {[...new Set(workload.pending.map((pod) => pod.message))].map((message) => (
+              <li key={message}>
+                <Name>{message}</Name>
+              </li>
+            ))}
+          </ul>
+        </Notice>
+      )}
+      {rollout && (
+        <p>
+          <Badge tone={OUTCOMES[rollout.worst].tone}>
+            {rollout.kind} {OUTCOMES[rollout.worst].words}
+          </Badge>
+          <span class="quiet">
+            {" "}
+            {rollout.strategy}
+            {rollout.worst !== rollout.likely && ` (its likely course ${OUTCOMES[rollout.likely].words})`},{" "}
+            {count(rollout.steps, "step")}
+          </span>
+        </p>
+      )}
+      {workload.domains.map((domains, at) => (
+        <Domains key={at} domains={domains} />
+      ))}
+      <Limits title="Not modeled" items={workload.notModeled} />
+    </article>
+  );
+}
+
+function Domains({ domains }: { domains: PlannedDomains }) {
+  const order = new Intl.Collator("en", { numeric: true });
+  const names = [...new Set([...Object.keys(domains.now), ...Object.keys(domains.after)])].sort((a, b) =>
+    order.compare(a, b),
+  );
+  const counts = Object.values(domains.gone ? domains.now : domains.after);
+  const minimum = counts.length && counts.length >= domains.minDomains ? Math.min(...counts) : 0;
+  return (
+    <section class="planned-domains">
+      <h3>
+        <Name>{shortKey(domains.topologyKey)}</Name>{" "}
+        <span class="quiet">
+          {domains.whenUnsatisfiable}, maxSkew {number(domains.maxSkew)}, {origin(domains.origin)}; skew{" "}
+          {number(domains.skew)}
+        </span>
+        {domains.new && (
+          <>
+            {" "}
+            <Badge tone="note">new constraint</Badge>
+          </>
+        )}
+        {domains.gone && (
+          <>
+            {" "}
+            <Badge tone="warning">constraint removed</Badge>
+          </>
+        )}
+      </h3>
+      <DomainBars
+        domains={names.map((name) => ({
+          name,
+          pods: domains.now[name] ?? 0,
+          after: domains.gone ? null : (domains.after[name] ?? 0),
+        }))}
+        minimum={minimum}
+        maxSkew={domains.maxSkew}
+        hard={domains.whenUnsatisfiable === "DoNotSchedule"}
+        caption={`Pods of each ${shortKey(domains.topologyKey)}, now and after`}
+        before="Now"
+      />
+    </section>
+  );
+}

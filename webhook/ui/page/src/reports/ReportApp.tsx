@@ -1,0 +1,125 @@
+/** A report in one file: the views of the page with the answer that the file holds, and no server. */
+import { useEffect, useState } from "preact/hooks";
+import type { AuditAnswer, SimulateAnswer } from "../api-types";
+import { shortKind } from "../model/words";
+import { Frame } from "../parts/Frame";
+import { Fact, Limits, Name, Notice, Title } from "../parts/text";
+import { Outcome, OutcomeFacts } from "../views/Outcome";
+import { RolloutView } from "../views/RolloutView";
+import { SpreadPanel } from "../views/SpreadPanel";
+import { WorkloadList } from "../views/WorkloadList";
+import { LintView } from "./LintView";
+import { PlanView } from "./PlanView";
+import type { Report } from "./embedded";
+
+const TITLES: Record<Report["kind"], string> = {
+  explain: "Explanation",
+  simulate: "Simulation",
+  audit: "Audit",
+  plan: "Plan",
+  lint: "Lint",
+};
+
+export function ReportApp({ report }: { report: Report | string }) {
+  const title = typeof report === "string" ? "Report" : report.title || TITLES[report.kind];
+  useEffect(() => {
+    document.title = `${title} · Evenkeel`;
+  }, [title]);
+  if (typeof report === "string")
+    return (
+      <Frame navigation={[]} about={null}>
+        <Notice tone="error" title={report} />
+      </Frame>
+    );
+  return (
+    <Frame
+      navigation={[]}
+      about={
+        <>
+          <span>
+            {TITLES[report.kind]} by Evenkeel {report.evenkeel}
+          </span>
+          <span>Kubernetes {report.document.kubernetesVersion}</span>
+        </>
+      }
+    >
+      <h1 data-testid="report-title">
+        <Name>{title}</Name>
+      </h1>
+      <Limits title="What this report leaves out" items={report.notes} />
+      <Body report={report} />
+    </Frame>
+  );
+}
+
+function Body({ report }: { report: Report }) {
+  switch (report.kind) {
+    case "explain": {
+      const { kind, namespace, name } = report.document.object;
+      return (
+        <>
+          {name !== "" && (
+            <p class="lead">
+              <Title kind={shortKind(kind)} namespace={namespace} name={name} />
+            </p>
+          )}
+          <SpreadPanel explain={report.document} />
+        </>
+      );
+    }
+    case "simulate":
+      return <Simulation answer={report.document} />;
+    case "audit":
+      return <Audit audit={report.document} />;
+    case "plan":
+      return <PlanView plan={report.document} />;
+    case "lint":
+      return <LintView lint={report.document} />;
+  }
+}
+
+function Simulation({ answer }: { answer: SimulateAnswer }) {
+  const [step, setStep] = useState(0);
+  return (
+    <>
+      <OutcomeFacts answer={answer} now={answer.replicas} />
+      <h2 class="hidden">Domains before and after</h2>
+      <Outcome answer={answer} now={answer.replicas} explain={null} />
+      {answer.rollout && (
+        <RolloutView answer={answer} rollout={answer.rollout} around={null} step={step} onStep={setStep} />
+      )}
+    </>
+  );
+}
+
+/** Return what was audited, in words. */
+function scope({ namespace, selector }: AuditAnswer): string {
+  const where = namespace === "" ? "All namespaces" : `Namespace ${namespace}`;
+  return selector === "" ? where : `${where}, workloads with ${selector}`;
+}
+
+function Audit({ audit }: { audit: AuditAnswer }) {
+  const [{ filter, risk }, setFilter] = useState<{ filter: string; risk: string | null }>({ filter: "", risk: null });
+  return (
+    <>
+      <p class="lead">
+        <Name>{scope(audit)}</Name>, <time dateTime={audit.generatedAt}>{audit.generatedAt}</time>.
+      </p>
+      <dl class="facts">
+        <Fact label="Nodes" value={audit.nodes} />
+        <Fact label="Pods" value={audit.pods} />
+        <Fact label="Workloads" value={audit.total} />
+      </dl>
+      <Limits title="What this audit leaves out" items={audit.notes} />
+      <WorkloadList
+        workloads={audit.workloads}
+        filter={filter}
+        risk={risk}
+        onFilter={(text, wanted) => {
+          setFilter({ filter: text, risk: wanted });
+        }}
+        none="There is no workload in this audit."
+      />
+    </>
+  );
+}

@@ -1,0 +1,51 @@
+/** The report that a document holds: what `-o json` of its command prints, and where it comes from. */
+import type { AuditAnswer, ExplainAnswer, LintReport, SimulateAnswer } from "../api-types";
+import type { PlanReport } from "./plan-types";
+
+interface About {
+  /** The version of Evenkeel that wrote it. */
+  evenkeel: string;
+  title: string;
+  /** What was left out, or is not known. */
+  notes: string[];
+}
+
+export type Report = About &
+  (
+    | { kind: "explain"; document: ExplainAnswer }
+    | { kind: "simulate"; document: SimulateAnswer }
+    | { kind: "audit"; document: AuditAnswer }
+    | { kind: "plan"; document: PlanReport }
+    | { kind: "lint"; document: LintReport }
+  );
+
+const KINDS: readonly string[] = ["explain", "simulate", "audit", "plan", "lint"] satisfies Report["kind"][];
+/** The form of the embedded JSON that this page reads. */
+const VERSION = 1;
+
+/** Return the report of a text; a sentence that says why there is none. */
+export function readReport(text: string): Report | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return "The report in this file is damaged: write it again.";
+  }
+  if (typeof value !== "object" || value === null) return "The report in this file is damaged: write it again.";
+  const { kind, version, document, evenkeel, title, notes } = value as Record<string, unknown>;
+  if (
+    version !== VERSION ||
+    typeof kind !== "string" ||
+    !KINDS.includes(kind) ||
+    typeof document !== "object" ||
+    document === null
+  )
+    return "This page does not know the report in this file: it was written by another release.";
+  return {
+    kind,
+    document,
+    evenkeel: typeof evenkeel === "string" ? evenkeel : "",
+    title: typeof title === "string" ? title : "",
+    notes: Array.isArray(notes) ? notes.filter((note) => typeof note === "string") : [],
+  } as Report;
+}

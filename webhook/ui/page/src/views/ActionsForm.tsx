@@ -1,0 +1,228 @@
+/** What happens to nodes in a what-if: a list, and a form that adds to it. */
+import { useId, useMemo, useState } from "preact/hooks";
+import type { ActionBody, TaintedNode } from "../api-types";
+import { actionWords, MOST_ACTIONS } from "../model/actions";
+import type { Cluster } from "../model/cluster";
+import { Name } from "../parts/text";
+
+interface Props {
+  cluster: Cluster;
+  actions: readonly ActionBody[];
+  onChange: (actions: ActionBody[]) => void;
+}
+
+const VERBS = [
+  { verb: "lose", label: "Lose a domain" },
+  { verb: "outage", label: "Make a domain unreachable" },
+  { verb: "drain", label: "Drain a node" },
+  { verb: "cordon", label: "Cordon a node" },
+  { verb: "taint", label: "Taint a node" },
+  { verb: "add", label: "Add nodes" },
+] as const;
+type Verb = (typeof VERBS)[number]["verb"];
+const EFFECTS: readonly TaintedNode["effect"][] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+/** Values that a field offers; any other may be typed. */
+const MOST_OFFERED = 300;
+
+export function ActionsForm({ cluster, actions, onChange }: Props) {
+  const [verb, setVerb] = useState<Verb>("lose");
+  const keys = cluster.map.topologyKeys;
+  const [key, setKey] = useState(keys[0] ?? "");
+  const [target, setTarget] = useState("");
+  const [taint, setTaint] = useState("");
+  const [effect, setEffect] = useState<TaintedNode["effect"]>("NoSchedule");
+  const [amount, setAmount] = useState(1);
+  const id = useId();
+  const byDomain = verb === "lose" || verb === "outage";
+  const values = useMemo(
+    () =>
+      byDomain ? cluster.domains(key).flatMap((domain) => (domain.name === null ? [] : [domain.name])) : cluster.names,
+    [cluster, byDomain, key],
+  );
+  const known = target !== "" && values.includes(target);
+  const full = actions.length >= MOST_ACTIONS;
+  const add = (): void => {
+    const made = make(verb, { key, target, taint, effect, amount });
+    if (!made) return;
+    onChange([...actions, made]);
+    setTarget("");
+  };
+  return (
+    <div class="actions">
+      {actions.length > 0 && (
+        <ol class="action-list" data-testid="actions">
+          {actions.map((action, at) => {
+            const words = actionWords(action);
+            return (
+              <li key={at}>
+                <span>
+                  {words.before}
+                  <Name>{words.name}</Name>
+                  {words.after}
+                </span>
+                <button
+                  class="quiet-button"
+                  aria-label={`Remove: ${words.before}${words.name}${words.after}`}
+                  onClick={() => {
+                    onChange(actions.filter((_, position) => position !== at));
+                  }}
+                >
+                  ✕
+                </button>
+              </li>
+            );
+          })}
+        </ol>
+      )}
+      <form
+        class="action-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          add();
+        }}
+      >
+        <label class="field">
+          <span>What happens</span>
+          <select
+            value={verb}
+            data-testid="verb"
+            onChange={(event) => {
+              setVerb(event.currentTarget.value as Verb);
+              setTarget("");
+            }}
+          >
+            {VERBS.map((found) => (
+              <option key={found.verb} value={found.verb}>
+                {found.label}
+              </option>
+            ))}
+          </select>
+        </label>
+        {byDomain && (
+          <label class="field">
+            <span>Topology key</span>
+            <select
+              value={key}
+              data-testid="action-key"
+              onChange={(event) => {
+                setKey(event.currentTarget.value);
+                setTarget("");
+              }}
+            >
+              {keys.map((found) => (
+                <option key={found} value={found}>
+                  {found}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        {verb === "add" && (
+          <label class="field">
+            <span>How many</span>
+            <input
+              type="number"
+              min={1}
+              max={5000}
+              value={amount}
+              onInput={(event) => {
+                setAmount(event.currentTarget.valueAsNumber);
+              }}
+            />
+          </label>
+        )}
+        <label class="field">
+          <span>{byDomain ? "Domain" : verb === "add" ? "Like node" : "Node"}</span>
+          <input
+            list={id}
+            value={target}
+            required
+            maxLength={317}
+            autocomplete="off"
+            spellcheck={false}
+            data-testid="target"
+            onInput={(event) => {
+              setTarget(event.currentTarget.value);
+            }}
+          />
+          <datalist id={id}>
+            {values.slice(0, MOST_OFFERED).map((value) => (
+              <option key={value} value={value} />
+            ))}
+          </datalist>
+        </label>
+        {verb === "taint" && (
+          <>
+            <label class="field">
+              <span>Taint key[=value]</span>
+              <input
+                value={taint}
+                required
+                maxLength={317}
+                placeholder="team=data"
+                autocomplete="off"
+                spellcheck={false}
+                onInput={(event) => {
+                  setTaint(event.currentTarget.value);
+                }}
+              />
+            </label>
+            <label class="field">
+              <span>Effect</span>
+              <select
+                value={effect}
+                onChange={(event) => {
+                  setEffect(event.currentTarget.value as TaintedNode["effect"]);
+                }}
+              >
+                {EFFECTS.map((name) => (
+                  <option key={name} value={name}>
+                    {name}
+                  </option>
+                ))}
+              </select>
+            </label>
+          </>
+        )}
+        <button type="submit" disabled={!known || full} data-testid="add-action">
+          Add
+        </button>
+        {target !== "" && !known && (
+          <p class="field-error" role="status">
+            The cluster has no {byDomain ? "domain" : "node"} with this name.
+          </p>
+        )}
+        {full && <p class="field-error">A what-if has at most {MOST_ACTIONS} of these.</p>}
+      </form>
+    </div>
+  );
+}
+
+interface Entry {
+  key: string;
+  target: string;
+  taint: string;
+  effect: TaintedNode["effect"];
+  amount: number;
+}
+
+function make(verb: Verb, entry: Entry): ActionBody | null {
+  switch (verb) {
+    case "lose":
+      return { lose: { topologyKey: entry.key, value: entry.target } };
+    case "outage":
+      return { lose: { topologyKey: entry.key, value: entry.target, unreachable: true } };
+    case "drain":
+      return { drain: entry.target };
+    case "cordon":
+      return { cordon: entry.target };
+    case "add":
+      return Number.isInteger(entry.amount)
+        ? { add: { like: entry.target, count: Math.min(5000, Math.max(1, entry.amount)) } }
+        : null;
+    case "taint": {
+      const [key = "", ...value] = entry.taint.split("=");
+      return key === "" ? null : { taint: { node: entry.target, key, value: value.join("="), effect: entry.effect } };
+    }
+  }
+}

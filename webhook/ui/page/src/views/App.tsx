@@ -1,0 +1,128 @@
+/** The page of `evenkeel ui`: its frame, and which view is shown. */
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import type { Client } from "../client";
+import { Cluster } from "../model/cluster";
+import { decode, encode, START, type PageState } from "../model/fragment";
+import { age, count, number } from "../model/words";
+import { Frame } from "../parts/Frame";
+import { announce } from "../parts/live";
+import { useRequest } from "../parts/request";
+import { Failure, Name, Notice, Waiting } from "../parts/text";
+import { useAudit } from "./audit";
+import { ClusterView } from "./ClusterView";
+import { PendingView } from "./PendingView";
+import { WorkloadsView } from "./WorkloadsView";
+import { WorkloadView } from "./WorkloadView";
+
+const TITLES: Record<PageState["view"], string> = {
+  cluster: "Cluster",
+  workloads: "Workloads",
+  workload: "Workload",
+  pending: "Pending pods",
+};
+const NAVIGATION: readonly { state: PageState; label: string }[] = [
+  { state: START, label: "Cluster" },
+  { state: { view: "workloads", filter: "", risk: null }, label: "Workloads" },
+  { state: { view: "pending" }, label: "Pending" },
+];
+
+export function App({ client }: { client: Client }) {
+  const [{ state, ignored }, setRead] = useState(() => decode(location.hash));
+  const { data: map, error, loading } = useRequest("cluster", (signal) => client.cluster(signal));
+  const cluster = useMemo(() => (map ? new Cluster(map) : null), [map]);
+  useEffect(() => {
+    const read = (): void => {
+      setRead(decode(location.hash));
+    };
+    window.addEventListener("hashchange", read);
+    window.addEventListener("popstate", read);
+    return () => {
+      window.removeEventListener("hashchange", read);
+      window.removeEventListener("popstate", read);
+    };
+  }, []);
+  const go = useCallback((next: PageState, replace = false) => {
+    const address = encode(next);
+    if (replace) history.replaceState(null, "", address);
+    else history.pushState(null, "", address);
+    setRead({ state: next, ignored: [] });
+    if (!replace) window.scrollTo(0, 0);
+  }, []);
+  const heading = state.view === "workload" ? state.name : TITLES[state.view];
+  useEffect(() => {
+    document.title = `${heading} · Evenkeel`;
+    announce(heading);
+  }, [heading]);
+  const active = state.view === "workload" ? "workloads" : state.view;
+  return (
+    <Frame
+      navigation={NAVIGATION.map(({ state: target, label }) => ({
+        label:
+          target.view === "pending" && cluster?.pendingCount ? `${label} (${number(cluster.pendingCount)})` : label,
+        href: encode(target),
+        current: target.view === active,
+        act: () => {
+          go(target);
+        },
+      }))}
+      about={cluster && <About cluster={cluster} />}
+    >
+      {state.view !== "workload" && <h1>{TITLES[state.view]}</h1>}
+      {ignored.length > 0 && (
+        <Notice tone="warning" title="The link has parts that this page does not understand.">
+          Left out: {ignored.join(", ")}.
+        </Notice>
+      )}
+      {error && <Failure error={error} />}
+      {loading && !cluster && <Waiting>Reading the cluster…</Waiting>}
+      {cluster && <View client={client} cluster={cluster} state={state} go={go} />}
+    </Frame>
+  );
+}
+
+interface ViewProps {
+  client: Client;
+  cluster: Cluster;
+  state: PageState;
+  go: (state: PageState, replace?: boolean) => void;
+}
+
+function View({ client, cluster, state, go }: ViewProps) {
+  const audit = useAudit(client);
+  switch (state.view) {
+    case "cluster":
+      return <ClusterView client={client} cluster={cluster} state={state} go={go} />;
+    case "workloads":
+      return <WorkloadsView audit={audit} state={state} go={go} />;
+    case "pending":
+      return <PendingView client={client} cluster={cluster} go={go} />;
+    case "workload":
+      return (
+        <WorkloadView
+          key={`${state.kind}/${state.namespace}/${state.name}`}
+          client={client}
+          cluster={cluster}
+          state={state}
+          go={go}
+        />
+      );
+  }
+}
+
+function About({ cluster }: { cluster: Cluster }) {
+  const { source, kubernetesVersion } = cluster.map;
+  const read = age(source.readAt, Date.now());
+  return (
+    <>
+      <span title={source.readAt}>
+        {source.kind === "live" ? "Live cluster" : "Snapshot"} <Name>{source.name}</Name>
+        {read && <>, read {read}</>}
+      </span>
+      <span>Kubernetes {kubernetesVersion}</span>
+      <span data-testid="size">
+        {count(cluster.names.length, "node")}, {count(cluster.podCount, "pod")},{" "}
+        {count(cluster.workloads.length, "workload")}
+      </span>
+    </>
+  );
+}

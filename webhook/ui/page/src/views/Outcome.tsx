@@ -1,0 +1,188 @@
+/** What a simulation answers: the domains before and after, what stays pending and why, and what happened to other pods. */
+import type { DisplacedPodFields, ExplainAnswer, SimulateAnswer, WhatIfAnswer } from "../api-types";
+import { comparedDomains, minimumOf, type ComparedDomains } from "../model/compared";
+import { spread } from "../model/skew";
+import { endsOf, type Replicas } from "../model/whatif";
+import { count, number, origin, shortKey } from "../model/words";
+import { DomainBars, type DomainCount } from "../parts/DomainBars";
+import { Badge, Fact, Limits, Name, Notice } from "../parts/text";
+
+interface Props {
+  answer: SimulateAnswer;
+  now: Replicas;
+}
+
+/** The numbers of an answer. */
+export function OutcomeFacts({ answer, now }: Props) {
+  const ends = endsOf(answer, now);
+  const { whatIf } = answer;
+  return (
+    <dl class="facts" data-testid="outcome-facts">
+      <Fact
+        label="Replicas with a node"
+        value={ends.running}
+        tone={ends.pending ? "warning" : "good"}
+        testId="fact-running"
+      />
+      <Fact label="Pending" value={ends.pending} tone={ends.pending ? "error" : "good"} testId="fact-pending" />
+      {whatIf && whatIf.lostNodes.length > 0 && <Fact label="Nodes lost" value={whatIf.lostNodes.length} />}
+      {whatIf && whatIf.addedNodes.length > 0 && <Fact label="Nodes added" value={whatIf.addedNodes.length} />}
+      {whatIf && whatIf.displaced.length > 0 && <Fact label="Pods displaced" value={whatIf.displaced.length} />}
+    </dl>
+  );
+}
+
+/** Everything else of an answer. */
+export function Outcome({ answer, now, explain }: Props & { explain: ExplainAnswer | null }) {
+  const ends = endsOf(answer, now);
+  const compared = comparedDomains(answer, explain);
+  return (
+    <div class="stack" data-testid="outcome">
+      {compared.map((domains) => (
+        <Domains key={domains.constraint} domains={domains} after />
+      ))}
+      {explain?.constraints.length === 0 && (
+        <p class="quiet">No constraint is in force, so there are no domains to compare.</p>
+      )}
+      {ends.reasons.map(({ message, pods }) => (
+        <Notice
+          key={message}
+          tone="error"
+          title={`${count(pods, "pod")} of it ${pods === 1 ? "stays" : "stay"} pending`}
+        >
+          <p>
+            <Name>{message}</Name>
+          </p>
+        </Notice>
+      ))}
+      {answer.whatIf && <Displaced whatIf={answer.whatIf} />}
+      {!answer.complete && (
+        <Notice tone="warning" title="Not all pods were tried.">
+          The rest of the answer is of those that were.
+        </Notice>
+      )}
+      {!answer.allDomains && (
+        <Notice tone="note" title="Only some constraints are listed.">
+          The pods have many different ones.
+        </Notice>
+      )}
+      <Limits title="Not modeled: what else the scheduler looks at" items={answer.notModeled} />
+      <Limits title="What may happen in a real cluster meanwhile" items={answer.notLookedAt} />
+    </div>
+  );
+}
+
+/** The domains of one constraint, now or compared. */
+export function Domains({ domains, after }: { domains: ComparedDomains; after: boolean }) {
+  const order = new Intl.Collator("en", { numeric: true });
+  const names = Object.keys({ ...domains.before, ...(after ? domains.after : {}) }).sort((a, b) => order.compare(a, b));
+  const counts = after ? domains.after : domains.before;
+  const hard = domains.whenUnsatisfiable === "DoNotSchedule";
+  const skew = spread(Object.values(counts));
+  const over = skew > domains.maxSkew;
+  const shown = names.map((name): DomainCount => {
+    const lost = after && !(name in domains.after);
+    return {
+      name,
+      pods: domains.before[name] ?? 0,
+      after: after ? (domains.after[name] ?? 0) : null,
+      ...(lost ? { left: true } : {}),
+    };
+  });
+  return (
+    <article class="panel" data-testid={`outcome-${domains.constraint}`}>
+      <div class="panel-head">
+        <h3 title={domains.topologyKey}>
+          <Name>{shortKey(domains.topologyKey)}</Name>
+        </h3>
+        <Badge tone={over ? (hard ? "error" : "warning") : "good"}>
+          skew {number(skew)} of {number(domains.maxSkew)}
+        </Badge>
+      </div>
+      <p class="quiet">
+        {domains.whenUnsatisfiable}, {origin(domains.origin)}
+        {!domains.complete && "; of many domains the worst and the best are listed"}
+      </p>
+      <DomainBars
+        domains={shown}
+        minimum={minimumOf(counts, domains.minDomains)}
+        maxSkew={domains.maxSkew}
+        hard={hard}
+        caption={`Pods of each ${shortKey(domains.topologyKey)}${after ? ", before and after" : ""}`}
+        before={after ? "Before" : "Pods"}
+        beside={[...Object.values(domains.before), ...Object.values(domains.after)]}
+      />
+      {domains.stages && after && <Stages stages={domains.stages} />}
+    </article>
+  );
+}
+
+function Stages({ stages }: { stages: WhatIfAnswer["domains"][number] }) {
+  const sum = (counts: Record<string, number>): number => Object.values(counts).reduce((a, b) => a + b, 0);
+  return (
+    <p class="quiet">
+      Counted pods: {number(sum(stages.before))} before, {number(sum(stages.disrupted))} right after it happens,{" "}
+      {number(sum(stages.recovered))} once displaced pods are scheduled again.
+    </p>
+  );
+}
+
+const OUTCOMES: Record<DisplacedPodFields["outcome"], string> = {
+  recovered: "got a node again",
+  pending: "stay pending",
+  notRecreated: "are not recreated",
+  notTried: "were not scheduled again",
+};
+const MOST_LISTED = 100;
+
+function Displaced({ whatIf }: { whatIf: WhatIfAnswer }) {
+  const others = whatIf.displaced.filter((pod) => !pod.own);
+  const outcomes = (Object.keys(OUTCOMES) as DisplacedPodFields["outcome"][]).map((outcome) => ({
+    outcome,
+    pods: others.filter((pod) => pod.outcome === outcome),
+  }));
+  return (
+    <section class="panel" aria-label="Other pods" data-testid="displaced">
+      <h3>Pods of other workloads</h3>
+      {others.length === 0 && <p class="quiet">None loses its node.</p>}
+      {!whatIf.podsKnown && (
+        <Notice tone="warning" title="Not every displaced pod is known.">
+          Those that are not known were not scheduled again.
+        </Notice>
+      )}
+      {outcomes
+        .filter(({ pods }) => pods.length > 0)
+        .map(({ outcome, pods }) => (
+          <details key={outcome} open={outcome === "pending" && pods.length < 10}>
+            <summary>
+              {count(pods.length, "pod")} {OUTCOMES[outcome]}
+            </summary>
+            <ul class="pods">
+              {pods.slice(0, MOST_LISTED).map((pod) => (
+                <li key={`${pod.namespace}/${pod.name}`}>
+                  <Name>{`${pod.namespace}/${pod.name}`}</Name>
+                  <span class="quiet">
+                    {" "}
+                    was on <Name>{pod.lostNode}</Name>
+                    {pod.node !== undefined && (
+                      <>
+                        , now on <Name>{pod.node}</Name>
+                      </>
+                    )}
+                  </span>
+                  {(pod.message ?? pod.why) !== undefined && (
+                    <span class="why">
+                      <Name>{pod.message ?? pod.why ?? ""}</Name>
+                    </span>
+                  )}
+                </li>
+              ))}
+            </ul>
+            {pods.length > MOST_LISTED && (
+              <p class="quiet">and {number(pods.length - MOST_LISTED)} more, which the JSON has.</p>
+            )}
+          </details>
+        ))}
+    </section>
+  );
+}

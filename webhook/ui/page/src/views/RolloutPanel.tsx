@@ -1,0 +1,78 @@
+/** What rolling out the manifest does: as it is, or the edited copy. */
+import { useMemo } from "preact/hooks";
+import type { FieldEdit, WorkloadDetail } from "../api-types";
+import type { Client } from "../client";
+import type { Cluster } from "../model/cluster";
+import { inline, number } from "../model/words";
+import { useRequest } from "../parts/request";
+import { Badge, Failure, Notice, Waiting } from "../parts/text";
+import { RolloutView } from "./RolloutView";
+
+interface Props {
+  client: Client;
+  cluster: Cluster;
+  detail: WorkloadDetail;
+  manifest: string;
+  edited: boolean;
+  step: number;
+  onStep: (step: number) => void;
+  onEdit: (edits: FieldEdit[]) => void;
+}
+
+export function RolloutPanel({ client, cluster, detail, manifest, edited, step, onStep, onEdit }: Props) {
+  const { data, error } = useRequest(manifest, (signal) => client.rollout({ manifest }, signal));
+  const key = data?.domains.map((domains) => domains.topologyKey).join() ?? "";
+  const around = useMemo(() => {
+    const nodes = new Map(cluster.names.map((name, node) => [name, node]));
+    const [first = ""] = key.split(",");
+    return {
+      domainOf: (name: string): string | null => {
+        const node = nodes.get(name);
+        return node === undefined ? null : cluster.domainOf(node, first);
+      },
+      running: detail.pods.map((pod) => ({ name: pod.name, node: pod.node })),
+    };
+  }, [cluster, detail, key]);
+  if (error) return <Failure error={error} />;
+  if (!data) return <Waiting>Rolling out…</Waiting>;
+  if (!data.rollout) return <Notice tone="note" title="This kind is not rolled out step by step." />;
+  return (
+    <>
+      {!edited && (
+        <Notice tone="note" title="The manifest is not edited.">
+          This is how kubectl rollout restart would go. Edit the copy in What if or Manifest to roll out a change.
+        </Notice>
+      )}
+      <RolloutView answer={data} rollout={data.rollout} around={around} step={step} onStep={onStep} />
+      {data.rollout.suggestions.length > 0 && (
+        <section class="panel" aria-label="Suggestions">
+          <h2>With these it completes</h2>
+          <ol class="suggestions">
+            {data.rollout.suggestions.map((found, at) => (
+              <li key={at}>
+                {found.edits.map((edit) => (
+                  <p key={edit.field} class="edit">
+                    <code>{edit.field}</code> <del>{inline(edit.old)}</del> → <ins>{inline(edit.new)}</ins>
+                  </p>
+                ))}
+                <p class="suggestion-effect">
+                  <Badge tone="good">largest skew at the end {found.worstSkews.map(number).join(", ")}</Badge>
+                  <span class="quiet"> It gives up: {found.cost}.</span>
+                </p>
+                <button
+                  class="primary"
+                  data-testid={`rollout-apply-${at}`}
+                  onClick={() => {
+                    onEdit(found.edits);
+                  }}
+                >
+                  Apply to a copy
+                </button>
+              </li>
+            ))}
+          </ol>
+        </section>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,368 @@
+/** A rollout step by step: pods of both revisions in each domain, the skew over time, and every step in words. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { RolloutFields, SimulateAnswer, TracedStep } from "../api-types";
+import { framesOf, type Frame, type Frames, type Surroundings } from "../model/frames";
+import { count, number, shortKey } from "../model/words";
+import { announce } from "../parts/live";
+import { SkewChart } from "../parts/SkewChart";
+import { Badge, Fact, Limits, Name, Notice, type Tone } from "../parts/text";
+
+interface Props {
+  answer: SimulateAnswer;
+  rollout: RolloutFields;
+  /** What is known of nodes; absent in a report, which then lists the steps only. */
+  around: Surroundings | null;
+  step: number;
+  onStep: (step: number) => void;
+}
+
+const OUTCOMES: Record<RolloutFields["outcome"], { tone: Tone; title: string }> = {
+  complete: { tone: "good", title: "It completes." },
+  pending: { tone: "error", title: "It ends with pending pods." },
+  deadlock: { tone: "error", title: "It deadlocks: old pods are left over for ever." },
+};
+/** Milliseconds that a step is shown. */
+const PACE = 700;
+
+export function RolloutView({ answer, rollout, around, step, onStep }: Props) {
+  const [worst, setWorst] = useState(false);
+  const [at, setAt] = useState(0);
+  const course = worst && rollout.worst ? rollout.worst : rollout.likely;
+  const constraint = answer.domains[at];
+  const frames = useMemo(
+    () => (around && constraint ? framesOf(course, constraint, at, around) : null),
+    [course, constraint, at, around],
+  );
+  const { tone, title } = OUTCOMES[rollout.outcome];
+  return (
+    <div class="stack">
+      <Notice
+        tone={tone}
+        title={rollout.outcome === rollout.likely.outcome ? title : `In its worst course: ${title}`}
+        testId="rollout-outcome"
+      >
+        <p>
+          {rollout.strategy !== "" && <>{rollout.strategy}. </>}
+          {rollout.exact
+            ? `All ${count(rollout.courses, "course")} were taken.`
+            : `${count(rollout.courses, "course")} were taken; there are more.`}
+        </p>
+        {course.condition !== "" && (
+          <p>
+            <Name>{course.condition}</Name>
+          </p>
+        )}
+      </Notice>
+      <dl class="facts">
+        <Fact label="Steps" value={course.steps} />
+        <Fact
+          label="Pending at the end"
+          value={course.pending.length}
+          tone={course.pending.length ? "error" : "good"}
+        />
+        {rollout.kind === "rollout" && (
+          <Fact label="Old pods left" value={course.oldPods} tone={course.oldPods ? "error" : "good"} />
+        )}
+        {rollout.peaks.map((peak, position) => (
+          <Fact
+            key={position}
+            label={`Largest ${shortKey(answer.domains[position]?.topologyKey ?? "")} skew, after step ${number(peak.step)}`}
+            value={peak.skew}
+          />
+        ))}
+      </dl>
+      <div class="toolbar">
+        {rollout.worst && (
+          <div class="toggle" role="group" aria-label="Course">
+            <button
+              aria-pressed={!worst}
+              onClick={() => {
+                setWorst(false);
+                onStep(0);
+              }}
+            >
+              Likely course
+            </button>
+            <button
+              aria-pressed={worst}
+              onClick={() => {
+                setWorst(true);
+                onStep(0);
+              }}
+            >
+              Worst course
+            </button>
+          </div>
+        )}
+        {answer.domains.length > 1 && (
+          <label class="field">
+            <span>Constraint</span>
+            <select
+              value={at}
+              onChange={(event) => {
+                setAt(Number(event.currentTarget.value));
+              }}
+            >
+              {answer.domains.map((domains, position) => (
+                <option key={position} value={position}>
+                  {shortKey(domains.topologyKey)}, maxSkew {domains.maxSkew}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+      </div>
+      {frames && constraint ? (
+        <Player
+          frames={frames}
+          maxSkew={constraint.maxSkew}
+          trace={course.trace}
+          step={Math.min(step, frames.frames.length - 1)}
+          onStep={onStep}
+          topologyKey={constraint.topologyKey}
+        />
+      ) : (
+        <Steps trace={course.trace} step={-1} onStep={null} />
+      )}
+      {course.trace.length < course.steps && (
+        <p class="quiet">Of {number(course.steps)} steps the first and the last are listed.</p>
+      )}
+      <Limits title="Assumed" items={rollout.assumptions} />
+    </div>
+  );
+}
+
+interface PlayerProps {
+  frames: Frames;
+  maxSkew: number;
+  trace: readonly TracedStep[];
+  step: number;
+  topologyKey: string;
+  onStep: (step: number) => void;
+}
+
+function Player({ frames, maxSkew, trace, step, topologyKey, onStep }: PlayerProps) {
+  const [playing, setPlaying] = useState(false);
+  const last = frames.frames.length - 1;
+  useEffect(() => {
+    if (!playing) return;
+    if (step >= last) {
+      setPlaying(false);
+      return;
+    }
+    const timer = setTimeout(() => {
+      onStep(step + 1);
+    }, PACE);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [playing, step, last, onStep]);
+  const move = (next: number): void => {
+    setPlaying(false);
+    const to = Math.max(0, Math.min(last, next));
+    onStep(to);
+    announce(sentence(trace, to));
+  };
+  const frame = frames.frames[step];
+  if (!frame) return null;
+  return (
+    <section class="panel player" aria-label="Steps of the rollout">
+      <div class="player-controls">
+        <button
+          aria-label="To the start"
+          disabled={step === 0}
+          onClick={() => {
+            move(0);
+          }}
+        >
+          <Icon path="M4 3v10M13 3 6 8l7 5z" />
+        </button>
+        <button
+          aria-label="One step back"
+          disabled={step === 0}
+          data-testid="step-back"
+          onClick={() => {
+            move(step - 1);
+          }}
+        >
+          <Icon path="M12 3 5 8l7 5z" />
+        </button>
+        <button
+          class="primary"
+          data-testid="play"
+          onClick={() => {
+            if (step >= last) onStep(0);
+            setPlaying(!playing);
+          }}
+        >
+          {playing ? "Pause" : step >= last ? "Play again" : "Play"}
+        </button>
+        <button
+          aria-label="One step on"
+          disabled={step >= last}
+          data-testid="step-on"
+          onClick={() => {
+            move(step + 1);
+          }}
+        >
+          <Icon path="M4 3l7 5-7 5z" />
+        </button>
+        <button
+          aria-label="To the end"
+          disabled={step >= last}
+          onClick={() => {
+            move(last);
+          }}
+        >
+          <Icon path="M12 3v10M3 3l7 5-7 5z" />
+        </button>
+        <input
+          type="range"
+          min={0}
+          max={last}
+          value={step}
+          aria-label="Step"
+          aria-valuetext={sentence(trace, step)}
+          data-testid="step"
+          onInput={(event) => {
+            move(event.currentTarget.valueAsNumber);
+          }}
+        />
+        <output>
+          {number(step)} of {number(last)}
+        </output>
+      </div>
+      <p class="step-words" data-testid="step-words">
+        <Name>{sentence(trace, step)}</Name>{" "}
+        <Badge tone={frame.skew > maxSkew ? "warning" : "good"}>
+          skew {number(frame.skew)} of {number(maxSkew)}
+        </Badge>
+        {frame.pending > 0 && (
+          <>
+            {" "}
+            <Badge tone="error">{number(frame.pending)} pending</Badge>
+          </>
+        )}
+      </p>
+      {!frames.exact && (
+        <Notice tone="warning" title="The counts between the start and the end are incomplete.">
+          Not every step is listed, or a node's domain is not known.
+        </Notice>
+      )}
+      <FrameBars frames={frames} frame={frame} topologyKey={topologyKey} />
+      <h2>Skew over time</h2>
+      <SkewChart frames={frames.frames} maxSkew={maxSkew} at={step} onPick={move} />
+      <Steps trace={trace} step={step} onStep={move} />
+    </section>
+  );
+}
+
+function Icon({ path }: { path: string }) {
+  return (
+    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+      <path d={path} />
+    </svg>
+  );
+}
+
+function FrameBars({ frames, frame, topologyKey }: { frames: Frames; frame: Frame; topologyKey: string }) {
+  const most = frames.frames.reduce(
+    (a, found) => Math.max(a, ...frames.domains.map((name) => (found.old[name] ?? 0) + (found.fresh[name] ?? 0))),
+    1,
+  );
+  return (
+    <table class="domain-table frame" data-testid="frame">
+      <caption class="hidden">Pods of each {shortKey(topologyKey)} by revision</caption>
+      <thead>
+        <tr>
+          <th scope="col">{shortKey(topologyKey)}</th>
+          <th scope="col" class="number">
+            <i class="key-old" />
+            Old
+          </th>
+          <th scope="col" class="number">
+            <i class="key-new" />
+            New
+          </th>
+          <th scope="col">
+            <span class="hidden">Both</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {frames.domains.map((name) => {
+          const [old, fresh] = [frame.old[name] ?? 0, frame.fresh[name] ?? 0];
+          return (
+            <tr key={name}>
+              <th scope="row">
+                <Name>{name}</Name>
+              </th>
+              <td class="number">{number(old)}</td>
+              <td class="number">{number(fresh)}</td>
+              <td class="bar-cell" aria-hidden="true">
+                <svg class="bar" viewBox="0 0 100 20" preserveAspectRatio="none" focusable="false">
+                  <rect class="track" x="0" y="5" width="100" height="10" />
+                  <rect class="held moving" x="0" y="5" width={(100 * fresh) / most} height="10" />
+                  <rect class="old moving" x={(100 * fresh) / most} y="5" width={(100 * old) / most} height="10" />
+                </svg>
+              </td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+function Steps({
+  trace,
+  step,
+  onStep,
+}: {
+  trace: readonly TracedStep[];
+  step: number;
+  onStep: ((step: number) => void) | null;
+}) {
+  return (
+    <details open={onStep === null}>
+      <summary>{count(trace.length, "step")} in words</summary>
+      <ol class="steps">
+        {trace.map((found, at) => (
+          <li key={at} class={at + 1 === step ? "current" : ""} value={found.step}>
+            {onStep ? (
+              <button
+                class="link"
+                onClick={() => {
+                  onStep(at + 1);
+                }}
+              >
+                <Name>{stepWords(found)}</Name>
+              </button>
+            ) : (
+              <Name>{stepWords(found)}</Name>
+            )}
+            {found.message !== undefined && (
+              <span class="why">
+                <Name>{found.message}</Name>
+              </span>
+            )}
+          </li>
+        ))}
+      </ol>
+    </details>
+  );
+}
+
+function sentence(trace: readonly TracedStep[], step: number): string {
+  const found = trace[step - 1];
+  return found ? `Step ${number(found.step)}: ${stepWords(found)}` : "Before the first step";
+}
+
+function stepWords({ action, pod, new: fresh, node }: TracedStep): string {
+  const revision = fresh ? "new" : "old";
+  if (action === "deleted") return `${revision} pod ${pod} deleted${node === null ? "" : ` from ${node}`}`;
+  if (node === null) return `${revision} pod ${pod} created, pending`;
+  return action === "scheduled"
+    ? `${revision} pod ${pod} scheduled on ${node}`
+    : `${revision} pod ${pod} created on ${node}`;
+}

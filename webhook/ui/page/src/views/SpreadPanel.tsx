@@ -1,0 +1,418 @@
+/** How a workload is spread and where its next pod goes: what `evenkeel explain` answers. */
+import type { ExplainAnswer, ExplainedConstraint, SuggestedChange } from "../api-types";
+import { violations } from "../model/compared";
+import { rejectionWords } from "../model/verdicts";
+import { count, inline, number, origin, shortKey } from "../model/words";
+import { DomainBars, type DomainCount } from "../parts/DomainBars";
+import { Badge, Fact, Limits, Name, Notice } from "../parts/text";
+
+interface Props {
+  explain: ExplainAnswer;
+  /** The command that finds evictions; absent in a report. */
+  rebalance?: string;
+  /** Applies a suggestion to a copy; absent in a report. */
+  onApply?: (change: SuggestedChange) => void;
+}
+
+export function SpreadPanel({ explain, rebalance, onApply }: Props) {
+  return (
+    <>
+      <Summary explain={explain} command={rebalance ?? null} />
+      <div class="two">
+        <div class="stack">
+          <Constraints explain={explain} />
+        </div>
+        <div class="stack">
+          <Suggestions explain={explain} onApply={onApply} />
+          <Refusing explain={explain} />
+          <Ranking explain={explain} />
+        </div>
+      </div>
+      <Limits
+        title="Not modeled: what else the scheduler looks at"
+        items={[...explain.notModeled, ...explain.profile.differences]}
+      />
+    </>
+  );
+}
+
+function Summary({ explain, command }: { explain: ExplainAnswer; command: string | null }) {
+  const broken = violations(explain);
+  const { replicas } = explain;
+  const bound = explain.atMost ? "at most " : "";
+  const missing = replicas && replicas.fitting < replicas.wanted;
+  return (
+    <section class="summary" aria-label="Summary" data-testid="summary">
+      <dl class="facts">
+        <Fact
+          label="Nodes that take the next pod"
+          value={`${bound}${number(explain.feasibleNodes)} of ${number(explain.nodes)}`}
+          tone={explain.fits ? "good" : "error"}
+          testId="fact-feasible"
+        />
+        {replicas && (
+          <Fact
+            label="Replicas with a node"
+            value={`${number(replicas.placed)} of ${number(replicas.wanted)}`}
+            tone={replicas.placed < replicas.wanted ? "warning" : "good"}
+            testId="fact-placed"
+          />
+        )}
+        {replicas && (
+          <Fact
+            label="Replicas that fit"
+            value={`${bound}${number(replicas.fitting)}${replicas.complete ? "" : "+"}`}
+            tone={missing ? "error" : "good"}
+            testId="fact-fitting"
+          />
+        )}
+        {explain.runningNodes !== null && <Fact label="Nodes that run a pod of it" value={explain.runningNodes} />}
+        {explain.revision?.hash && <Fact label="Revision" value={explain.revision.hash} />}
+      </dl>
+      {broken.length > 0 && (
+        <Notice tone="error" title="The pods that run violate maxSkew." testId="violated">
+          <ul>
+            {broken.map((found) => (
+              <li key={found.topologyKey}>
+                <Name>{shortKey(found.topologyKey)}</Name>: {number(found.most)} matching{" "}
+                {found.most === 1 ? "pod" : "pods"} in{" "}
+                {found.fullest === null ? "the fullest domain" : <Name>{found.fullest}</Name>}, {number(found.minimum)}{" "}
+                in the emptiest: skew {number(found.skew)}, maxSkew {number(found.maxSkew)}
+              </li>
+            ))}
+          </ul>
+          {command !== null && (
+            <p>
+              The fewest evictions that bring it back: <code>{command}</code>
+            </p>
+          )}
+        </Notice>
+      )}
+      {explain.message !== "" && (
+        <Notice tone="error" title="The next pod fits no node.">
+          <p>
+            <Name>{explain.message}</Name>
+          </p>
+        </Notice>
+      )}
+      {explain.replicaMessage !== "" && explain.replicaMessage !== explain.message && (
+        <Notice tone="warning" title="Not every replica fits.">
+          <p>
+            <Name>{explain.replicaMessage}</Name>
+          </p>
+        </Notice>
+      )}
+    </section>
+  );
+}
+
+function Constraints({ explain }: { explain: ExplainAnswer }) {
+  return (
+    <section aria-label="Constraints in force">
+      <h2>Constraints in force</h2>
+      {explain.constraints.length === 0 && (
+        <Notice tone="note" title="No constraint is in force.">
+          {explain.whyNoConstraints}
+        </Notice>
+      )}
+      {explain.constraints.map((constraint, at) => (
+        <Constraint key={at} constraint={constraint} at={at} policy={explain.policy} />
+      ))}
+    </section>
+  );
+}
+
+function Constraint({
+  constraint,
+  at,
+  policy,
+}: {
+  constraint: ExplainedConstraint;
+  at: number;
+  policy: string | null;
+}) {
+  const hard = constraint.whenUnsatisfiable === "DoNotSchedule";
+  const minimum =
+    constraint.globalMinimum ?? Math.min(...constraint.domains.map((domain) => domain.matching), Infinity);
+  const shown = constraint.domains.map((domain): DomainCount => ({
+    name: domain.value,
+    pods: domain.matching,
+    after: null,
+    left: !domain.counted,
+    takes: domain.feasibleNodes > 0,
+    note: domainNote(domain, constraint),
+  }));
+  const notes = [
+    ...(constraint.countsNothing ? ["Its selector can match no pod in this release, so it has no effect."] : []),
+    ...(constraint.selfMatch ? [] : ["The pod itself is not selected."]),
+    ...(constraint.nodesWithoutKey ? [`${count(constraint.nodesWithoutKey, "node")} without this key.`] : []),
+    ...(constraint.nodesLeftOut
+      ? [
+          `${count(constraint.nodesLeftOut, "node")} with the key not counted: node affinity or taints keep the pod off.`,
+        ]
+      : []),
+    ...(constraint.allDomains
+      ? []
+      : [
+          `${number(shown.length)} of ${count(constraint.domainCount, "domain")} are listed: the worst, then the best.`,
+        ]),
+  ];
+  return (
+    <article class="panel constraint" data-testid={`constraint-${at}`}>
+      <div class="panel-head">
+        <h3>
+          <Name>{constraint.topologyKey}</Name>
+        </h3>
+        <span class="tags">
+          <span class="tag">{constraint.whenUnsatisfiable}</span>
+          <span class="tag">maxSkew {number(constraint.maxSkew)}</span>
+          {constraint.minDomains > 1 && <span class="tag">minDomains {number(constraint.minDomains)}</span>}
+        </span>
+      </div>
+      <p class="quiet">
+        <strong class="origin">
+          {capitalized(origin(constraint.origin))}
+          {constraint.origin === "policy" && policy !== null && (
+            <>
+              {" "}
+              (<Name>{policy}</Name>)
+            </>
+          )}
+          .
+        </strong>{" "}
+        It counts{" "}
+        {constraint.selector === null ? (
+          "no pod: it has no selector"
+        ) : constraint.selector === "" ? (
+          "every pod of the namespace"
+        ) : (
+          <>
+            pods with{" "}
+            <code>
+              <Name>{constraint.selector}</Name>
+            </code>
+          </>
+        )}
+        . {policyWords(constraint)}
+      </p>
+      <DomainBars
+        domains={shown}
+        minimum={Number.isFinite(minimum) ? minimum : 0}
+        maxSkew={constraint.maxSkew}
+        hard={hard}
+        caption={`Pods of each ${shortKey(constraint.topologyKey)}`}
+      />
+      {notes.length > 0 && (
+        <ul class="notes">
+          {notes.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
+    </article>
+  );
+}
+
+function capitalized(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function policyWords(constraint: ExplainedConstraint): string {
+  const affinity =
+    constraint.nodeAffinityPolicy === "Honor"
+      ? "nodes that its node affinity allows"
+      : "all nodes, whatever its node affinity";
+  const taints =
+    constraint.nodeTaintsPolicy === "Honor" ? "without taints that it does not tolerate" : "tainted or not";
+  return `Its domains are those of ${affinity}, ${taints}.`;
+}
+
+function domainNote(domain: ExplainedConstraint["domains"][number], constraint: ExplainedConstraint): string {
+  if (!domain.counted) return `${count(domain.feasibleNodes, "node")} take it`;
+  const skew = domain.skew === null ? "" : `, skew ${number(domain.skew)}`;
+  if (domain.fits === false) return `refused: skew ${number(domain.skew ?? 0)} > ${number(constraint.maxSkew)}`;
+  return domain.feasibleNodes > 0 ? `${count(domain.feasibleNodes, "node")} take it${skew}` : `no node takes it${skew}`;
+}
+
+function Refusing({ explain }: { explain: ExplainAnswer }) {
+  if (explain.refusing.length === 0) return null;
+  return (
+    <section class="panel" aria-label="Nodes that refuse the pod">
+      <h2>Nodes that refuse the next pod</h2>
+      <ul class="groups">
+        {explain.refusing.map((group, at) => (
+          <li key={at}>
+            <p>
+              <strong>{count(group.nodes, "node")}</strong>{" "}
+              <span class="quiet">
+                {group.examples.map((name, position) => (
+                  <span key={name}>
+                    {position > 0 && ", "}
+                    <Name>{name}</Name>
+                  </span>
+                ))}
+                {group.nodes > group.examples.length && ", …"}
+              </span>
+            </p>
+            <ul class="reasons">
+              {group.refusals.map((refusal, position) => (
+                <li key={position}>
+                  <span class="plugin">{refusal.plugin}</span>
+                  {rejectionWords(refusal, explain.constraints).map((words) => (
+                    <span key={words} class="why">
+                      <Name>{words}</Name>
+                    </span>
+                  ))}
+                  {refusal.code === "Unschedulable" && <span class="quiet why">Evicting pods could help.</span>}
+                </li>
+              ))}
+            </ul>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Ranking({ explain }: { explain: ExplainAnswer }) {
+  const { outvoted } = explain;
+  const ranked = explain.ranking.some((tier) => tier.score !== null);
+  if (!ranked && !outvoted) return null;
+  return (
+    <section class="panel" aria-label="Preferred nodes">
+      <h2>What PodTopologySpread prefers</h2>
+      {ranked && (
+        <table class="compact">
+          <thead>
+            <tr>
+              <th scope="col" class="number">
+                Score
+              </th>
+              <th scope="col" class="number">
+                Points
+              </th>
+              <th scope="col">Nodes</th>
+            </tr>
+          </thead>
+          <tbody>
+            {explain.ranking.map((tier, at) => (
+              <tr key={at}>
+                <td class="number">{tier.score === null ? "–" : number(tier.score)}</td>
+                <td class="number">{tier.points === null ? "–" : number(tier.points)}</td>
+                <td>
+                  {count(tier.nodes, "node")}{" "}
+                  <span class="quiet">
+                    <Name>{tier.examples.join(", ")}</Name>
+                  </span>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {outvoted && (
+        <Notice tone="warning" title="Other plugins outvote the spread.">
+          <p>
+            <Name>{outvoted.chosen}</Name> wins over <Name>{outvoted.preferred}</Name> by{" "}
+            {count(outvoted.margin, "point")}:{" "}
+            {outvoted.plugins.map((found) => `${found.plugin} gives it ${number(found.points)} more`).join(", ")}.
+            {outvoted.maxSkew !== null && <> With maxSkew {number(outvoted.maxSkew)} the spread would win.</>}
+          </p>
+        </Notice>
+      )}
+    </section>
+  );
+}
+
+function Suggestions({ explain, onApply }: { explain: ExplainAnswer; onApply: Props["onApply"] }) {
+  if (explain.changes.length === 0) {
+    if (explain.message === "" && explain.replicaMessage === "") return null;
+    return (
+      <section class="panel">
+        <h2>What would help</h2>
+        <p>
+          {explain.changesComplete
+            ? "No change of the manifest or the cluster that was tried makes it fit."
+            : "No change was found, but not all were tried."}
+        </p>
+      </section>
+    );
+  }
+  return (
+    <section class="panel" aria-label="Suggestions" data-testid="suggestions">
+      <h2>What would help</h2>
+      <p class="quiet">
+        Each was verified by scheduling with it.{explain.changesComplete ? "" : " Not all promising ones were tried."}
+      </p>
+      <ol class="suggestions">
+        {explain.changes.map((change, at) => (
+          <Suggestion key={at} change={change} at={at} onApply={onApply} />
+        ))}
+      </ol>
+      {explain.editing !== "" && <p class="quiet">{explain.editing}</p>}
+    </section>
+  );
+}
+
+function Suggestion({ change, at, onApply }: { change: SuggestedChange; at: number; onApply: Props["onApply"] }) {
+  const gain =
+    change.replicasAfter !== null && change.replicasBefore !== null
+      ? `${number(change.replicasBefore)} → ${number(change.replicasAfter)} replicas fit`
+      : `fits ${count(change.feasibleNodes, "node")}`;
+  return (
+    <li data-testid={`suggestion-${at}`}>
+      <div class="suggestion-what">
+        {change.edits.map((edit) => (
+          <p key={edit.field} class="edit">
+            <code>
+              <Name>{edit.field}</Name>
+            </code>
+            {edit.new === null ? (
+              <>
+                {" "}
+                remove <del>{inline(edit.old)}</del>
+              </>
+            ) : (
+              <>
+                {" "}
+                <del>{inline(edit.old)}</del> → <ins>{inline(edit.new)}</ins>
+              </>
+            )}
+          </p>
+        ))}
+        {change.elsewhere.map((edit, position) => (
+          <p key={position} class="edit">
+            In the {shortKey(edit.topologyKey)} constraint, where it is defined: <code>{edit.field}</code>{" "}
+            {edit.new === null ? "remove" : <ins>{inline(edit.new)}</ins>}
+          </p>
+        ))}
+        {change.inCluster && (
+          <p class="edit">
+            In the cluster: <Name>{change.inCluster.text}</Name>
+          </p>
+        )}
+      </div>
+      <p class="suggestion-effect">
+        <Badge tone={change.enough ? "good" : "note"}>{gain}</Badge>
+        {change.caution && (
+          <>
+            {" "}
+            <Badge tone="warning">last resort</Badge>
+          </>
+        )}
+        <span class="quiet"> It gives up: {change.costs.join("; ")}.</span>
+      </p>
+      {onApply && change.edits.length > 0 && (
+        <button
+          class="primary"
+          data-testid={`apply-${at}`}
+          onClick={() => {
+            onApply(change);
+          }}
+        >
+          Apply to a copy
+        </button>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,186 @@
+/** Workloads by risk with their skew, for the page and for the report of an audit. */
+import { useMemo } from "preact/hooks";
+import type { AuditedWorkload } from "../api-types";
+import { byRisk, filtered, RISKS, riskLabel, type Risk } from "../model/risk";
+import { count, number } from "../model/words";
+import { SkewBar } from "../parts/SkewBar";
+import { Badge, Empty, Name, Title } from "../parts/text";
+import { VirtualRows } from "../parts/VirtualRows";
+
+interface Props {
+  workloads: readonly AuditedWorkload[];
+  filter: string;
+  risk: string | null;
+  onFilter: (filter: string, risk: string | null) => void;
+  /** Opens a workload; absent where there is no page of it. */
+  onOpen?: (workload: AuditedWorkload) => void;
+  /** What is said where there is none at all. */
+  none: string;
+}
+
+const SHOWN_CONSTRAINTS = 2;
+
+export function WorkloadList({ workloads, filter, risk, onFilter, onOpen, none }: Props) {
+  const known = RISKS.find((found) => found.risk === risk)?.risk ?? null;
+  const sorted = useMemo(() => byRisk(workloads), [workloads]);
+  const shown = useMemo(() => filtered(sorted, { text: filter, risk: known }), [sorted, filter, known]);
+  const counts = useMemo(() => {
+    const found = new Map<Risk, number>();
+    for (const workload of workloads)
+      for (const problem of new Set(workload.problems.map((problem) => problem.risk)))
+        found.set(problem, (found.get(problem) ?? 0) + 1);
+    return found;
+  }, [workloads]);
+  return (
+    <section class="panel" aria-label="Workloads">
+      <div class="toolbar">
+        <input
+          type="search"
+          class="grow"
+          aria-label="Filter workloads"
+          placeholder="Filter by kind, namespace or name"
+          maxLength={253}
+          spellcheck={false}
+          value={filter}
+          data-testid="filter"
+          onInput={(event) => {
+            onFilter(event.currentTarget.value, known);
+          }}
+        />
+        <span class="quiet" role="status" data-testid="shown">
+          {number(shown.length)} of {count(workloads.length, "workload")}
+        </span>
+      </div>
+      <div class="chips" role="group" aria-label="Risks">
+        {RISKS.filter((found) => counts.has(found.risk) || found.risk === known).map((found) => (
+          <button
+            key={found.risk}
+            class={`chip ${found.severity}`}
+            aria-pressed={found.risk === known}
+            data-testid={`risk-${found.risk}`}
+            onClick={() => {
+              onFilter(filter, found.risk === known ? null : found.risk);
+            }}
+          >
+            {found.label} <span class="chip-count">{number(counts.get(found.risk) ?? 0)}</span>
+          </button>
+        ))}
+      </div>
+      {shown.length === 0 ? (
+        <Empty title={workloads.length ? "No workload is left by this filter." : none}>
+          {workloads.length > 0 && (
+            <button
+              class="link"
+              onClick={() => {
+                onFilter("", null);
+              }}
+            >
+              Clear the filter
+            </button>
+          )}
+        </Empty>
+      ) : (
+        <VirtualRows
+          items={shown}
+          height={68}
+          label="Workloads by risk"
+          testId="workloads"
+          keyOf={(workload) => `${workload.kind}/${workload.namespace}/${workload.name}`}
+          head={
+            <>
+              <span role="columnheader" class="w-name">
+                Workload
+              </span>
+              <span role="columnheader" class="w-risk">
+                Risk
+              </span>
+              <span role="columnheader" class="w-pods number">
+                Pods
+              </span>
+              <span role="columnheader" class="w-skew">
+                Skew against maxSkew
+              </span>
+              <span role="columnheader" class="w-room number">
+                Room
+              </span>
+            </>
+          }
+          row={(workload) => <Row workload={workload} onOpen={onOpen} />}
+        />
+      )}
+    </section>
+  );
+}
+
+function Row({
+  workload,
+  onOpen,
+}: {
+  workload: AuditedWorkload;
+  onOpen: ((workload: AuditedWorkload) => void) | undefined;
+}) {
+  const [problem, ...others] = workload.problems;
+  const more = workload.constraints.length - SHOWN_CONSTRAINTS;
+  return (
+    <>
+      <span role="cell" class="w-name">
+        {onOpen ? (
+          <button
+            class="link"
+            data-testid="workload"
+            data-name={`${workload.kind}/${workload.namespace}/${workload.name}`}
+            onClick={() => {
+              onOpen(workload);
+            }}
+          >
+            <Title {...workload} />
+          </button>
+        ) : (
+          <Title {...workload} />
+        )}
+      </span>
+      <span role="cell" class="w-risk">
+        {problem ? (
+          <>
+            <Badge tone={problem.severity}>{riskLabel(problem.risk)}</Badge>
+            {others.length > 0 && (
+              <span class="quiet" title={others.map((other) => riskLabel(other.risk)).join(", ")}>
+                {" "}
+                +{others.length}
+              </span>
+            )}
+            <span class="w-why quiet" title={problem.message}>
+              <Name>{problem.message}</Name>
+            </span>
+          </>
+        ) : (
+          <Badge tone="good">Even</Badge>
+        )}
+      </span>
+      <span role="cell" class="w-pods number">
+        {workload.running === null ? "?" : number(workload.running)}
+        {workload.replicas !== null && <span class="quiet"> of {number(workload.replicas)}</span>}
+        {workload.pending > 0 && <span class="tone-error"> {number(workload.pending)} pending</span>}
+      </span>
+      <span role="cell" class="w-skew">
+        {workload.constraints.slice(0, SHOWN_CONSTRAINTS).map((constraint, at) => (
+          <SkewBar key={at} constraint={constraint} />
+        ))}
+        {more > 0 && <span class="quiet">and {count(more, "more constraint")}</span>}
+        {workload.constraints.length === 0 && (
+          <span class="quiet">{workload.whyNoConstraints ?? "not judged: the API server refuses it"}</span>
+        )}
+      </span>
+      <span role="cell" class="w-room number">
+        {room(workload)}
+      </span>
+    </>
+  );
+}
+
+/** Return how many more replicas fit, in words. */
+function room(workload: AuditedWorkload): string {
+  if (workload.room === null) return "–";
+  const { pods, atMost } = workload.room;
+  return `${atMost ? "≤ " : ""}${number(pods)}`;
+}

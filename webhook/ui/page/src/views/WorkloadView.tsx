@@ -1,0 +1,367 @@
+/** One workload: how it is spread, every node, what if, its rollout and its manifest; all of them of one copy. */
+import { useCallback, useState } from "preact/hooks";
+import type { ExplainAnswer, FieldEdit, WorkloadDetail } from "../api-types";
+import type { Client, RequestError } from "../client";
+import type { Cluster } from "../model/cluster";
+import { encode, MOST_EDITED, TABS, type PageState, type Tab, type WorkloadState } from "../model/fragment";
+import { comparedDomains, minimumOf } from "../model/compared";
+import { pictureOf } from "../model/picture";
+import { rebalanceCommand, whatIfBody } from "../model/whatif";
+import { shortKind } from "../model/words";
+import { announce } from "../parts/live";
+import { Menu } from "../parts/Menu";
+import { asRequestError, useRequest, useSend } from "../parts/request";
+import { fileName, savePng, saveText } from "../parts/save";
+import { Failure, Name, Notice, Waiting } from "../parts/text";
+import { useTheme } from "../parts/theme";
+import { ManifestPanel } from "./ManifestPanel";
+import { NodesPanel } from "./NodesPanel";
+import { RolloutPanel } from "./RolloutPanel";
+import { SpreadPanel } from "./SpreadPanel";
+import { WhatIfPanel } from "./WhatIfPanel";
+
+interface Props {
+  client: Client;
+  cluster: Cluster;
+  state: WorkloadState;
+  go: (state: PageState, replace?: boolean) => void;
+}
+
+const LABELS: Record<Tab, string> = {
+  spread: "Spread",
+  nodes: "Nodes",
+  "what-if": "What if",
+  rollout: "Rollout",
+  manifest: "Manifest",
+};
+
+export function WorkloadView(props: Props) {
+  const { client, state, go } = props;
+  const { data: detail, error } = useRequest("detail", (signal) => client.workload(state, signal));
+  return (
+    <>
+      <nav class="crumbs" aria-label="Breadcrumb">
+        <a
+          href="#/workloads"
+          onClick={(event) => {
+            event.preventDefault();
+            go({ view: "workloads", filter: "", risk: null });
+          }}
+        >
+          Workloads
+        </a>
+        <span aria-hidden="true"> / </span>
+        <Name>{state.namespace}</Name>
+      </nav>
+      <h1 data-testid="workload-title">
+        <span class="kind">{shortKind(state.kind)}</span> <Name>{state.name}</Name>
+      </h1>
+      {error && <Failure error={error} />}
+      {!detail && !error && <Waiting>Explaining where its next pod goes…</Waiting>}
+      {detail && <Loaded {...props} detail={detail} />}
+    </>
+  );
+}
+
+function Loaded({ client, cluster, state, go, detail }: Props & { detail: WorkloadDetail }) {
+  const manifest = state.edited ?? detail.manifest;
+  const edited = state.edited !== null;
+  // While it is typed it may be no manifest at all: the check says so, at the line.
+  const typing = state.tab === "manifest";
+  const explained = useRequest(edited && !typing ? manifest : null, (signal) => client.explain(manifest, signal));
+  const explain = edited ? (explained.data ?? detail.explain) : detail.explain;
+  const [failed, setFailed] = useState<RequestError | null>(null);
+  const send = useSend();
+  const change = useCallback(
+    (part: Partial<WorkloadState>, replace = true) => {
+      go({ ...state, ...part }, replace);
+    },
+    [go, state],
+  );
+  const onManifest = useCallback(
+    (text: string) => {
+      change({ edited: text === detail.manifest ? null : text, step: 0 });
+    },
+    [change, detail],
+  );
+  const onEdit = (edits: FieldEdit[]): void => {
+    send(async (signal) => {
+      try {
+        const answer = await client.suggest({ manifest, edits }, signal);
+        setFailed(null);
+        onManifest(answer.manifest);
+        announce("Applied to a copy. Nothing in the cluster has changed.");
+      } catch (error) {
+        if (!signal.aborted) setFailed(asRequestError(error));
+      }
+    });
+  };
+  const problem = edited ? explained.error : null;
+  return (
+    <>
+      <div class="toolbar workload-bar">
+        <Tabs
+          tab={state.tab}
+          onTab={(tab) => {
+            change({ tab }, false);
+          }}
+        />
+        <Saving {...{ client, cluster, state, detail, manifest, explain }} onFail={setFailed} />
+      </div>
+      {edited && (
+        <div class="copy-bar" role="status" data-testid="edited">
+          <span>
+            <strong>You are looking at an edited copy.</strong> Nothing in the cluster has changed.
+          </span>
+          <button
+            onClick={() => {
+              change({ tab: "manifest" }, false);
+            }}
+          >
+            Show the changes
+          </button>
+          <button
+            data-testid="discard"
+            onClick={() => {
+              change({ edited: null, step: 0 });
+            }}
+          >
+            Discard the copy
+          </button>
+        </div>
+      )}
+      {edited && state.edited !== null && state.edited.length > MOST_EDITED && (
+        <Notice tone="warning" title="This copy is too long for a link.">
+          Save the manifest to keep it.
+        </Notice>
+      )}
+      {failed && <Failure error={failed} />}
+      {problem && <Failure error={problem} />}
+      {!edited && detail.problems.length > 0 && (
+        <Notice tone="error" title="The API server would refuse this workload today.">
+          <ul>
+            {detail.problems.map((found, at) => (
+              <li key={at}>
+                <code>{found.field}</code>: <Name>{found.message}</Name>
+              </li>
+            ))}
+          </ul>
+        </Notice>
+      )}
+      <div
+        role="tabpanel"
+        id="panel"
+        aria-labelledby={`tab-${state.tab}`}
+        class={explained.loading && edited ? "stale" : ""}
+      >
+        <Panel {...{ client, cluster, state, detail, manifest, explain, change, onEdit, onManifest, edited }} />
+      </div>
+    </>
+  );
+}
+
+interface PanelProps {
+  client: Client;
+  cluster: Cluster;
+  state: WorkloadState;
+  detail: WorkloadDetail;
+  manifest: string;
+  explain: ExplainAnswer | null;
+  edited: boolean;
+  change: (part: Partial<WorkloadState>) => void;
+  onEdit: (edits: FieldEdit[]) => void;
+  onManifest: (manifest: string) => void;
+}
+
+function Panel({ client, cluster, state, detail, manifest, explain, edited, change, onEdit, onManifest }: PanelProps) {
+  const onStep = useCallback(
+    (step: number) => {
+      change({ step });
+    },
+    [change],
+  );
+  if (state.tab === "manifest") return <ManifestPanel {...{ client, detail, manifest, onManifest }} />;
+  if (!explain) return <p>Correct the manifest first: it is in the Manifest tab.</p>;
+  switch (state.tab) {
+    case "spread":
+      return (
+        <SpreadPanel
+          explain={explain}
+          {...(edited ? {} : { rebalance: rebalanceCommand(state, cluster.map.source) })}
+          onApply={(found) => {
+            onEdit(found.edits);
+          }}
+        />
+      );
+    case "nodes":
+      return <Scores client={client} manifest={manifest} />;
+    case "what-if":
+      return <WhatIfPanel {...{ client, cluster, detail, explain, manifest, state, change, onEdit }} />;
+    case "rollout":
+      return <RolloutPanel {...{ client, cluster, detail, manifest, edited, onStep, onEdit }} step={state.step} />;
+  }
+}
+
+function Scores({ client, manifest }: { client: Client; manifest: string }) {
+  const { data, error } = useRequest(manifest, (signal) => client.score(manifest, signal));
+  if (error) return <Failure error={error} />;
+  return data ? <NodesPanel score={data} /> : <Waiting>Scoring every node…</Waiting>;
+}
+
+function Tabs({ tab, onTab }: { tab: Tab; onTab: (tab: Tab) => void }) {
+  const move = (event: KeyboardEvent): void => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (step === 0) return;
+    event.preventDefault();
+    const next = TABS[(TABS.indexOf(tab) + step + TABS.length) % TABS.length] ?? tab;
+    onTab(next);
+    document.getElementById(`tab-${next}`)?.focus();
+  };
+  return (
+    <div class="tabs" role="tablist" aria-label="Parts of the workload" onKeyDown={move}>
+      {TABS.map((name) => (
+        <button
+          key={name}
+          id={`tab-${name}`}
+          role="tab"
+          aria-selected={name === tab}
+          aria-controls="panel"
+          tabIndex={name === tab ? 0 : -1}
+          data-testid={`tab-${name}`}
+          onClick={() => {
+            onTab(name);
+          }}
+        >
+          {LABELS[name]}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+interface SavingProps {
+  client: Client;
+  cluster: Cluster;
+  state: WorkloadState;
+  detail: WorkloadDetail;
+  manifest: string;
+  explain: ExplainAnswer | null;
+  onFail: (error: RequestError | null) => void;
+}
+
+function Saving({ client, state, detail, manifest, explain, onFail }: SavingProps) {
+  const theme = useTheme();
+  const send = useSend();
+  const [copied, setCopied] = useState(false);
+  const name = fileName(shortKind(state.kind).toLowerCase(), state.namespace, state.name);
+  const guarded = (act: (signal: AbortSignal) => Promise<void>): void => {
+    send(async (signal) => {
+      try {
+        await act(signal);
+        onFail(null);
+      } catch (error) {
+        if (!signal.aborted) onFail(asRequestError(error));
+      }
+    });
+  };
+  const picture = async (signal: AbortSignal): Promise<ReturnType<typeof pictureOf>> => {
+    const answer = await client.simulate(whatIfBody(manifest, state, explain?.replicas ?? null), signal);
+    const constraints = comparedDomains(answer, explain).map((found) => ({
+      title: `${found.topologyKey}, ${found.whenUnsatisfiable}, maxSkew ${found.maxSkew}`,
+      maxSkew: found.maxSkew,
+      minimum: minimumOf(found.after, found.minDomains),
+      domains: Object.keys({ ...found.before, ...found.after }).map((name) => ({
+        name,
+        pods: found.before[name] ?? 0,
+        after: found.after[name] ?? 0,
+      })),
+    }));
+    return pictureOf(`${shortKind(state.kind)} ${state.namespace}/${state.name}`, constraints, theme);
+  };
+  return (
+    <div class="saving">
+      <button
+        data-testid="copy-link"
+        title="The link opens this state on this machine as long as evenkeel ui runs"
+        onClick={() => {
+          guarded(async () => {
+            await navigator.clipboard.writeText(client.link(encode(state)));
+            setCopied(true);
+            announce("Link copied");
+            setTimeout(() => {
+              setCopied(false);
+            }, 2000);
+          });
+        }}
+      >
+        {copied ? "Copied" : "Copy link"}
+      </button>
+      <Menu
+        label="Save"
+        testId="save"
+        choices={[
+          {
+            label: "Manifest (YAML)",
+            act: () => {
+              saveText(`${name}.yaml`, "application/yaml", manifest);
+            },
+          },
+          {
+            label: "Patch for kubectl (YAML)",
+            disabled: manifest === detail.manifest,
+            testId: "save-patch",
+            act: () => {
+              guarded(async (signal) => {
+                const answer = await client.patch({ original: detail.manifest, manifest }, signal);
+                saveText(`${name}-patch.yaml`, "application/yaml", answer.mergePatch);
+              });
+            },
+          },
+          {
+            label: "JSON patch",
+            disabled: manifest === detail.manifest,
+            act: () => {
+              guarded(async (signal) => {
+                const answer = await client.patch({ original: detail.manifest, manifest }, signal);
+                saveText(`${name}-patch.json`, "application/json", JSON.stringify(answer.jsonPatch, null, 2));
+              });
+            },
+          },
+          {
+            label: "Explanation (JSON)",
+            disabled: !explain,
+            act: () => {
+              saveText(`${name}-explain.json`, "application/json", JSON.stringify(explain, null, 2));
+            },
+          },
+          {
+            label: "What if (JSON)",
+            act: () => {
+              guarded(async (signal) => {
+                const answer = await client.simulate(whatIfBody(manifest, state, explain?.replicas ?? null), signal);
+                saveText(`${name}-simulate.json`, "application/json", JSON.stringify(answer, null, 2));
+              });
+            },
+          },
+          {
+            label: "Domains (PNG)",
+            act: () => {
+              guarded(async (signal) => {
+                const { svg, width, height } = await picture(signal);
+                await savePng(`${name}.png`, svg, width, height);
+              });
+            },
+          },
+          {
+            label: "Domains (SVG)",
+            act: () => {
+              guarded(async (signal) => {
+                saveText(`${name}.svg`, "image/svg+xml", (await picture(signal)).svg);
+              });
+            },
+          },
+        ]}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,49 @@
+/** All workloads by risk, while the audit runs and after. */
+import { workloadState, type ListState, type PageState } from "../model/fragment";
+import { number } from "../model/words";
+import { Failure, Notice, Waiting } from "../parts/text";
+import type { Audit } from "./audit";
+import { WorkloadList } from "./WorkloadList";
+
+interface Props {
+  audit: Audit;
+  state: ListState;
+  go: (state: PageState, replace?: boolean) => void;
+}
+
+export function WorkloadsView({ audit, state, go }: Props) {
+  return (
+    <>
+      {audit.failed !== null &&
+        (typeof audit.failed === "string" ? (
+          <Notice tone="error" title="The audit ended early.">
+            {audit.failed}
+          </Notice>
+        ) : (
+          <Failure error={audit.failed} />
+        ))}
+      {!audit.done && (
+        <div class="progress" data-testid="audit-progress">
+          <Waiting>
+            Auditing: {number(audit.audited)} of {audit.total ? number(audit.total) : "all"} objects
+          </Waiting>
+          <progress max={Math.max(1, audit.total)} value={audit.audited} aria-label="Audited workloads" />
+        </div>
+      )}
+      {(audit.workloads.length > 0 || audit.done) && (
+        <WorkloadList
+          workloads={audit.workloads}
+          filter={state.filter}
+          risk={state.risk}
+          onFilter={(filter, risk) => {
+            go({ ...state, filter, risk }, true);
+          }}
+          onOpen={(workload) => {
+            go(workloadState(workload));
+          }}
+          none="This cluster has no workload that the audit looks at."
+        />
+      )}
+    </>
+  );
+}

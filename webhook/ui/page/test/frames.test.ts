@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import type { RolloutFields, SimulatedDomains, TracedStep } from "../src/api-types";
+import { framesOf } from "../src/model/frames";
+
+const DOMAINS: Record<string, string> = { n1: "a", n2: "b" };
+const around = {
+  domainOf: (node: string) => DOMAINS[node] ?? null,
+  running: [
+    { name: "old-1", node: "n1" },
+    { name: "old-2", node: "n2" },
+  ],
+};
+const TRACE: TracedStep[] = [
+  { step: 1, action: "created", pod: "new-1", new: true, node: "n1" },
+  { step: 2, action: "deleted", pod: "old-1", new: false, node: "n1" },
+  { step: 3, action: "created", pod: "new-2", new: true, node: null },
+  { step: 4, action: "deleted", pod: "old-2", new: false, node: "n2" },
+  { step: 5, action: "scheduled", pod: "new-2", new: true, node: "n2" },
+];
+
+function course(after: Record<string, number>, steps = TRACE.length): RolloutFields["likely"] {
+  return {
+    outcome: "complete",
+    trace: TRACE,
+    steps,
+    pending: [],
+    condition: "",
+    oldPods: 0,
+    after: [after],
+    skews: [0],
+  };
+}
+
+function constraint(before: Record<string, number>): SimulatedDomains {
+  return { before } as SimulatedDomains;
+}
+
+test("counts both revisions where the selector does: 1,1 -> 2,1 -> 1,1 -> 1,0 -> 1,1", () => {
+  const { frames, exact } = framesOf(course({ a: 1, b: 1 }), constraint({ a: 1, b: 1 }), 0, around);
+  expect(frames.map((frame) => frame.skew)).toEqual([0, 1, 0, 0, 1, 0]);
+  expect(frames.map((frame) => frame.pending)).toEqual([0, 0, 0, 1, 1, 0]);
+  expect(frames[2]?.old).toEqual({ a: 0, b: 1 });
+  expect(exact).toBe(true);
+});
+
+test("counts the new revision only under matchLabelKeys: 0,0 -> 1,0 … -> 1,1", () => {
+  const { frames, exact } = framesOf(course({ a: 1, b: 1 }), constraint({ a: 0, b: 0 }), 0, around);
+  expect(frames.map((frame) => frame.skew)).toEqual([0, 1, 1, 1, 1, 0]);
+  expect(exact).toBe(true);
+});
+
+test("says when the counts do not end where the answer ends, or steps are missing", () => {
+  expect(framesOf(course({ a: 5, b: 1 }), constraint({ a: 1, b: 1 }), 0, around).exact).toBe(false);
+  expect(framesOf(course({ a: 1, b: 1 }, 2_000), constraint({ a: 1, b: 1 }), 0, around).exact).toBe(false);
+});

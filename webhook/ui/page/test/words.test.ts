@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+import { quoted } from "../src/model/actions";
+import { escaped } from "../src/model/draw";
+import { skewScale } from "../src/model/skew";
+import { checkWords } from "../src/model/verdicts";
+import { whatIfBody, whatIfCommand } from "../src/model/whatif";
+import { workloadState } from "../src/model/fragment";
+import { age } from "../src/model/words";
+import { labelsOf } from "../src/model/selectors";
+
+const NOW = { wanted: 6, placed: 4 };
+const STATE = workloadState({ kind: "Deployment.apps", namespace: "shop", name: "web" }, "what-if");
+
+test.each([
+  [null, [], {}],
+  [9, [], { replicas: 5 }],
+  [4, [], { replicas: 0 }],
+  [2, [], { scale: 2 }],
+  [2, [{ drain: "n1" }], { replicas: 0, actions: [{ drain: "n1" }] }],
+])("a what-if of %s replicas with 4 placed and %j", (replicas, actions, expected) => {
+  expect(whatIfBody("m", { replicas, actions }, NOW)).toEqual({ manifest: "m", ...expected });
+});
+
+test("the command is the one that answers the same", () => {
+  const state = {
+    ...STATE,
+    replicas: 9,
+    actions: [{ lose: { topologyKey: "topology.kubernetes.io/zone", value: "a" } }],
+  };
+  const body = whatIfBody("m", state, NOW);
+  expect(whatIfCommand(state, body, { kind: "file", name: "my cluster.json" })).toBe(
+    "evenkeel simulate deployment/web -n shop --cluster 'my cluster.json' --lose topology.kubernetes.io/zone=a --replicas 5",
+  );
+});
+
+test("a shell takes every word as one", () => {
+  expect(quoted("it's $(rm)")).toBe(`'it'\\''s $(rm)'`);
+});
+
+test("markup of names stays text in pictures", () => {
+  expect(escaped(`<script>"&\u0000\ud800`)).toBe("&lt;script&gt;&quot;&amp;\ufffd\ufffd");
+});
+
+test("the operands of the filter are those of kube-scheduler: 2 + 1 - 0 = 3 > 1", () => {
+  const check = {
+    constraint: 0,
+    domain: "a",
+    matching: 2,
+    selfMatch: 1 as const,
+    globalMinimum: 0,
+    skew: 3,
+    maxSkew: 1,
+    satisfied: false,
+  };
+  const constraints = [{ topologyKey: "topology.kubernetes.io/zone" }];
+  expect(checkWords(check, constraints)).toBe("zone: 2 matching + 1 self − 0 minimum = 3 > maxSkew 1");
+});
+
+test("a huge maxSkew does not make bars invisible", () => {
+  const scale = skewScale([3, 1], 1, 1_000_000);
+  expect(scale.at(3)).toBeGreaterThan(40);
+  expect(scale.limit).toBe(1_000_001);
+});
+
+test.each([
+  [1, "1 second ago"],
+  [119, "119 seconds ago"],
+  [121, "2 minutes ago"],
+  [3 * 86_400, "3 days ago"],
+])("%i seconds are %s", (seconds, expected) => {
+  expect(age("2026-01-01T00:00:00Z", Date.parse("2026-01-01T00:00:00Z") + seconds * 1000)).toBe(expected);
+});
+
+test.each([
+  ["app=web,tier=front", { app: "web", tier: "front" }],
+  ["app=web,pod-template-hash in (5d9)", { app: "web" }],
+  ["app in (a,b)", null],
+  ["app!=web", null],
+  ["", null],
+  [null, null],
+])("the labels of selector %s", (selector, labels) => {
+  expect(labelsOf(selector)).toEqual(labels);
+});
