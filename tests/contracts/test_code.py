@@ -15,6 +15,7 @@ MODULES = sorted(
     path.relative_to(ROOT)
     for package in ("certs", "policies", "webhook")
     for path in (ROOT / package).rglob("*.py")
+    if "node_modules" not in path.parts
 )
 
 
