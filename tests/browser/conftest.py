@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-from tests.browser.chromium import find_chromium, missing_chromium
+from tests.browser.chromium import launched, missing_chromium, served_page
 
 ROOT = Path(__file__).parents[2]
 #: The cluster of the demo, with a workload of every kind of trouble.
 DEMO = ROOT / "webhook" / "demo" / "cluster.yaml"
 #: Milliseconds within which anything appears, on a busy machine.
 PATIENCE_MS = 20_000
-_RUN = "from webhook.cli.start import run; run()"
 #: Whether tests were left out because there is no browser.
 _UNTESTED = pytest.StashKey[bool]()
 
@@ -27,11 +25,8 @@ _UNTESTED = pytest.StashKey[bool]()
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """A headless chromium, while these tests run: Playwright's event loop is in the way of other tests."""
-    with sync_playwright() as playwright:
-        # Containers rarely let chromium make its own sandbox; it shows our own pages alone.
-        started = playwright.chromium.launch(executable_path=find_chromium(os.environ), args=["--no-sandbox"])
+    with launched() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture
@@ -41,7 +36,12 @@ def page(browser: Browser) -> Iterator[Page]:
     tab = context.new_page()
     tab.set_default_timeout(PATIENCE_MS)
     wrong: list[str] = []
-    tab.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    tab.on(
+        "console",
+        lambda message: (
+            wrong.append(f"{message.text} {message.location}") if message.type == "error" else None
+        ),
+    )
     tab.on("pageerror", lambda error: wrong.append(str(error)))
     tab.on("request", lambda request: None if _is_local(request.url) else wrong.append(request.url))
     yield tab
@@ -54,25 +54,10 @@ def _is_local(url: str) -> bool:
 
 
 @pytest.fixture(scope="package")
-def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], str]]:
-    """Return what starts ``evenkeel ui`` on a snapshot and returns the page's address."""
+def serve() -> Iterator[Callable[[Path], str]]:
+    """Return what serves the page of a snapshot and returns its address."""
     with ExitStack() as running:
-        started: dict[Path, str] = {}
-
-        def start(cluster: Path) -> str:
-            if cluster not in started:
-                command = [sys.executable, "-c", _RUN, "ui", "--no-open", "--cluster", str(cluster)]
-                process = running.enter_context(
-                    subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-                )
-                running.callback(process.terminate)
-                assert process.stdout is not None
-                started[cluster] = next(
-                    word for line in process.stdout for word in line.split() if word.startswith("http://")
-                )
-            return started[cluster]
-
-        yield start
+        yield cache(lambda cluster: running.enter_context(served_page(cluster)))
 
 
 @pytest.fixture

@@ -1,0 +1,213 @@
+"""The page shows what the commands say, and reacts to what a person does."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+ROOT = Path(__file__).parents[2]
+#: Three zones with trouble of each kind.
+SHOP = ROOT / "docs" / "examples" / "shop.json"
+_RUN = "from webhook.cli.start import run; run()"
+
+
+def answer(*words: str, cluster: Path = SHOP) -> Any:
+    """Return what a command answers in JSON."""
+    command = [sys.executable, "-c", _RUN, *words, "--cluster", str(cluster), "-o", "json"]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT).stdout)
+
+
+def open_workload(page: Page, address: str, target: str, tab: str = "spread") -> None:
+    """Open the page of a workload as a person does: by the list of workloads."""
+    page.goto(address)
+    page.get_by_test_id("nav-workloads").click()
+    page.locator(f"[data-testid=workload][data-name$='/{target}']").click()
+    page.get_by_test_id(f"tab-{tab}").click()
+
+
+def counts(table: Locator, column: int) -> dict[str, int]:
+    """Return a column of numbers of a table of domains, by domain."""
+    return {
+        str(row.get_attribute("data-domain")): int(row.locator("td").nth(column).inner_text().split()[0])
+        for row in table.get_by_test_id("domain").all()
+    }
+
+
+@pytest.fixture
+def shop(serve: Callable[[Path], str]) -> str:
+    """The address of the page of the example cluster."""
+    return serve(SHOP)
+
+
+def test_the_demo_cluster_is_shown_and_the_token_leaves_the_address(page: Page, address: str) -> None:
+    """What a person copies from the address bar or sends as a screenshot opens nothing."""
+    page.goto(address)
+
+    expect(page.get_by_test_id("size")).to_contain_text("6 nodes")
+    expect(page.get_by_test_id("cluster-map")).to_be_visible()
+    assert "token" not in page.url
+
+
+def test_workloads_come_by_risk(page: Page, shop: str) -> None:
+    """They are those of the audit, in its order."""
+    audited = answer("audit")["workloads"]
+    page.goto(shop)
+    page.get_by_test_id("nav-workloads").click()
+    expect(page.get_by_test_id("workload")).to_have_count(len(audited))
+
+    shown = [str(entry.get_attribute("data-name")) for entry in page.get_by_test_id("workload").all()]
+    assert [entry["name"] for entry in audited] == [name.rpartition("/")[2] for name in shown]
+
+
+def test_domains_of_a_workload_are_those_of_explain(page: Page, shop: str) -> None:
+    """The numbers of pods agree with the command, constraint by constraint."""
+    explained = answer("explain", "deploy/web", "-n", "shop")
+    open_workload(page, shop, "web")
+
+    for at, constraint in enumerate(explained["constraints"]):
+        shown = counts(page.get_by_test_id(f"constraint-{at}"), 0)
+        assert {domain["value"]: domain["matching"] for domain in constraint["domains"]} == shown
+
+
+def test_more_replicas(page: Page, shop: str) -> None:
+    """The slider, moved by keys, gives what simulate gives."""
+    simulated = answer("simulate", "deploy/web", "-n", "shop", "--replicas", "3")
+    open_workload(page, shop, "web", "what-if")
+    slider = page.get_by_test_id("replicas")
+    for _ in range(3):
+        slider.press("ArrowRight")
+
+    expect(page.get_by_test_id("replicas-number")).to_have_value("12")
+    expect(page.get_by_test_id("fact-running")).to_contain_text("12")
+    for at, domains in enumerate(simulated["domains"]):
+        assert domains["after"] == counts(page.get_by_test_id(f"outcome-{at}").last, 1)
+
+
+def test_a_lost_zone(page: Page, shop: str) -> None:
+    """What remains and what pends is what simulate --lose says."""
+    simulated = answer("simulate", "deploy/web", "-n", "shop", "--lose", "topology.kubernetes.io/zone=a")
+    open_workload(page, shop, "web", "what-if")
+    page.get_by_test_id("verb").select_option("lose")
+    page.get_by_test_id("action-key").select_option("topology.kubernetes.io/zone")
+    page.get_by_test_id("target").fill("a")
+    page.get_by_test_id("add-action").click()
+
+    expect(page.get_by_test_id("outcome-facts").last).to_contain_text("Nodes lost")
+    (zones, _hosts) = simulated["whatIf"]["domains"]
+    shown = counts(page.get_by_test_id("outcome-0").last, 1)
+    assert zones["recovered"] == {zone: shown[zone] for zone in zones["recovered"]}
+
+
+def test_a_suggestion_is_applied_to_a_copy(page: Page, shop: str) -> None:
+    """The pod that was pending fits then, at as many nodes as explain promises."""
+    promised = answer("explain", "deploy/indexer", "-n", "search")["changes"][0]
+    open_workload(page, shop, "indexer")
+    expect(page.get_by_test_id("fact-feasible")).to_contain_text("0 of 12")
+    page.get_by_test_id("apply-0").click()
+
+    expect(page.get_by_test_id("fact-feasible")).to_contain_text(f"{promised['feasibleNodes']} of 12")
+    expect(page.get_by_test_id("edited")).to_be_visible()
+    page.get_by_test_id("tab-manifest").click()
+    expect(page.get_by_test_id("changes")).to_contain_text("nodeTaintsPolicy")
+
+
+def test_pending_pods_have_a_reason(page: Page, shop: str) -> None:
+    """The scheduler's message stands there, and the workload is a click away."""
+    page.goto(shop)
+    page.get_by_test_id("nav-pending").click()
+    group = page.get_by_test_id("pending-group")
+
+    expect(group).to_contain_text("didn't match pod topology spread constraints")
+    group.get_by_role("button", name="indexer").first.click()
+    expect(page.get_by_test_id("workload-title")).to_contain_text("indexer")
+
+
+def test_a_rollout_is_played(page: Page, shop: str) -> None:
+    """At the last step every pod is of the new revision."""
+    open_workload(page, shop, "web", "rollout")
+    step = page.get_by_test_id("step")
+    step.focus()
+    step.press("End")
+
+    frame = page.get_by_test_id("frame")
+    rows = [
+        [cell.inner_text() for cell in row.locator("td").all()] for row in frame.locator("tbody tr").all()
+    ]
+    assert ["0"] * len(rows) == [old for old, *_ in rows]
+    assert sum(int(new) for _, new, *_ in rows) == 9
+
+
+def test_a_link_restores_the_state(page: Page, browser: Browser, shop: str) -> None:
+    """Another tab shows the same what-if."""
+    open_workload(page, shop, "web", "what-if")
+    page.get_by_test_id("replicas-number").fill("15")
+    page.get_by_test_id("replicas-number").press("Enter")
+    expect(page.get_by_test_id("fact-running")).to_contain_text("15")
+    other = browser.new_page()
+    other.goto(f"{shop}#{page.url.partition('#')[2]}")
+
+    expect(other.get_by_test_id("replicas-number")).to_have_value("15")
+    expect(other.get_by_test_id("fact-running")).to_contain_text("15")
+    other.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_narrow_screen(page: Page, shop: str, scheme: str) -> None:
+    """At 360 pixels nothing is wider than the screen, in light and in dark."""
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.set_viewport_size({"width": 360, "height": 740})
+    for tab in ("spread", "what-if", "rollout", "manifest"):
+        open_workload(page, shop, "cart", tab)
+        page.wait_for_load_state("networkidle")
+        assert 360 >= page.evaluate("document.documentElement.scrollWidth"), tab
+
+
+def test_all_is_reached_by_keyboard(page: Page, shop: str) -> None:
+    """From the top, Tab and Enter lead to a workload, and the focus can be seen."""
+    page.goto(shop)
+    expect(page.get_by_test_id("cluster-map")).to_be_visible()
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.dataset.testid") == "nav-workloads":
+            break
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_test_id("workload").first).to_be_visible()
+    assert "none" != outline
+
+
+def test_hostile_names_stay_text(page: Page, serve: Callable[[Path], str], tmp_path: Path) -> None:
+    """Names with markup, directions and every length are shown as they are, and run nothing."""
+    name = "<img src=x onerror=window.hacked=1>"
+    turned, long = "a\u202eb</script><script>window.hacked=1</script>", "n" * 253
+    text = SHOP.read_text()
+    for plain, hostile in (("node-a1", name), ("shop", turned), ("web-07f9c4d7f9", long)):
+        text = text.replace(f'"{plain}"', json.dumps(hostile))
+    cluster = tmp_path / "hostile.json"
+    cluster.write_text(text)
+    page.goto(serve(cluster))
+    page.get_by_test_id("as-table").click()
+    page.get_by_test_id("nav-workloads").click()
+    page.get_by_test_id("workload").first.click()
+    expect(page.get_by_test_id("workload-title")).to_be_visible()
+
+    assert page.evaluate("window.hacked") is None
+
+
+def test_pictures_are_saved(page: Page, shop: str) -> None:
+    """SVG and PNG are what they are called."""
+    open_workload(page, shop, "web")
+    begins = {"SVG": b"<svg", "PNG": b"\x89PNG"}
+    for kind, start in begins.items():
+        page.get_by_test_id("save").click()
+        with page.expect_download() as download:
+            page.get_by_role("menuitem", name=kind).click()
+        assert Path(download.value.path()).read_bytes().startswith(start)
