@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks import (
     advise,
     audit,
+    browser,
     crowd,
     engine,
     following,
@@ -29,6 +30,7 @@ if __name__ == "__main__":
     audit.run()
     advise.run()
     page.run()
+    browser.run()
     snapshot.run()
     following.run()
     skew.run()
