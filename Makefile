@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e check docs bench generate corpus constraints sbom clean
+.PHONY: help demo test e2e check docs bench generate corpus pictures constraints sbom clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ corpus: ## Pack the conformance corpus as a file in dist/
 	tar --create --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --exclude='*.py' --exclude=__pycache__ \
 		--transform "s,^conformance,evenkeel-conformance-$$version," conformance \
 		| gzip --no-name >"dist/evenkeel-conformance-$$version.tar.gz"
+
+pictures: $(SETUP) ## Take the pictures of the page anew (needs chromium)
+	$(BIN)/python -m docs.generator.pictures
 
 constraints: $(SETUP) ## Pin what is installed, with hashes (UPGRADE=1: the newest releases)
 	echo setuptools | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
