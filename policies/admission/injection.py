@@ -96,15 +96,18 @@ def missing_for_injection(workload: Workload, context: AdmissionContext) -> Cach
     snapshot = context.snapshot
     if not context.live or snapshot is None or reason_of_object(workload):
         return None
-    kinds = workload.all_kinds
-    if not any(
-        policy.defaults
-        and applies_to(policy.defaults.at, workload)
-        and policy.scope.may_match(workload.namespace, workload.labels, kinds)
-        for policy in context.policies
-    ):
-        return None
     namespace = snapshot.namespaces.get(workload.namespace)
+    if namespace is None:
+        kinds = workload.all_kinds
+        policies = [
+            policy
+            for policy in context.policies
+            if policy.scope.may_match(workload.namespace, workload.labels, kinds)
+        ]
+    else:
+        policies = context.policies_for(workload)
+    if not any(policy.defaults and applies_to(policy.defaults.at, workload) for policy in policies):
+        return None
     if namespace is None:
         return CacheMiss(workload.namespace)
     owner = workload.owner if workload.kind.is_pod and not opts_out(namespace.annotations) else None

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from policies.config.policy_set import PolicySet
 from policies.config.spread_policy import SpreadPolicy
 from policies.model.constraint import ReleaseFields
 from policies.model.repository import Repository
@@ -75,7 +76,7 @@ class AdmissionContext:
     """Everything a decision looks at, gathered once.
 
     Attributes:
-        policies: In the order they were given.
+        policies: In their order; a ``PolicySet``, whatever it was made of.
         scheduler: kube-scheduler's configuration; None if it was not given.
         cluster: The cluster; None if none is connected, or its cache cannot be used.
         live: Whether that cluster is followed, so that what is missing there may come.
@@ -100,11 +101,17 @@ class AdmissionContext:
     _derived: _Derived = field(default_factory=_Derived, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.policies, PolicySet):
+            object.__setattr__(self, "policies", PolicySet(self.policies))
         fields = release_fields(self.kubernetes_version)
         if self.judged_as is not None:
             fields = fields._replace(dropped=frozenset(self.judged_as.dropped))
         object.__setattr__(self, "release", fields)
         object.__setattr__(self, "snapshot", None if self.cluster is None else self.cluster.snapshot)
+
+    def with_policies(self, policies: PolicySet) -> AdmissionContext:
+        """Return the same with other policies in force."""
+        return replace(self, policies=policies)
 
     def without_cluster(self, why: str) -> AdmissionContext:
         """Return the same without the cache of the cluster, for a reason that is reported."""
@@ -130,12 +137,8 @@ class AdmissionContext:
         """Return the policies whose scope matches an object, in order."""
         namespace = self.snapshot.namespaces.get(workload.namespace) if self.snapshot else None
         labels = None if namespace is None else namespace.labels
-        kinds = workload.all_kinds
-        return [
-            policy
-            for policy in self.policies
-            if policy.scope.matches(workload.namespace, labels, workload.labels, kinds)
-        ]
+        policies: PolicySet = self.policies  # type: ignore[assignment]  # see __post_init__
+        return policies.selecting(workload.namespace, labels, workload.labels, workload.all_kinds)
 
     def made_by_controller(self, workload: Workload) -> bool:
         """Return whether a controller made an object of a template that was reviewed before.

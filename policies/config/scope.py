@@ -95,19 +95,31 @@ class Scope:
         >>> scope.matches("kube-system", None, {}, frozenset({"Deployment"}))
         False
         """
-        if not self.may_match(namespace, object_labels, kinds):
+        labels = with_name_label(namespace, namespace_labels)
+        return self.covers(namespace, labels, kinds) and self._selects(object_labels)
+
+    def covers(self, namespace: str, namespace_labels: Mapping[str, str], kinds: frozenset[str]) -> bool:
+        """Return whether an object is in scope but for its own labels, see ``matches``.
+
+        Args:
+            namespace: The object's namespace.
+            namespace_labels: The namespace's labels, with the one that has its name.
+            kinds: Every kind the object belongs to.
+        """
+        if not self._may_cover(namespace, kinds):
             return False
-        if self.namespace_selector is None:
-            return True
-        # The API server stamps the label since 1.21; older clusters and snapshots made by hand lack it.
-        return self.namespace_selector.matches({NAMESPACE_NAME_LABEL: namespace, **(namespace_labels or {})})
+        return self.namespace_selector is None or self.namespace_selector.matches(namespace_labels)
 
     def may_match(self, namespace: str, object_labels: Mapping[str, str], kinds: frozenset[str]) -> bool:
         """Return whether an object is in scope but for the labels of its namespace, see ``matches``."""
+        return self._may_cover(namespace, kinds) and self._selects(object_labels)
+
+    def _may_cover(self, namespace: str, kinds: frozenset[str]) -> bool:
         if self._kinds and self._kinds.isdisjoint(kinds):
             return False
-        if namespace in self._excluded or (self.namespaces and namespace not in self._included):
-            return False
+        return namespace not in self._excluded and (not self.namespaces or namespace in self._included)
+
+    def _selects(self, object_labels: Mapping[str, str]) -> bool:
         return self.object_selector is None or self.object_selector.matches(object_labels)
 
     @property
@@ -115,3 +127,11 @@ class Scope:
         """Whether labels of a namespace decide that are not known by its name."""
         selector = self.namespace_selector
         return selector is not None and not selector.keys <= {NAMESPACE_NAME_LABEL}
+
+
+def with_name_label(namespace: str, labels: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the labels of a namespace with the one that has its name.
+
+    The API server sets it since 1.21; older clusters and snapshots made by hand lack it.
+    """
+    return {NAMESPACE_NAME_LABEL: namespace, **(labels or {})}
