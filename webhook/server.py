@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ from policies.config.context import AdmissionContext
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
 from policies.placement.cluster_workloads import ClusterWorkloads
-from webhook.admission.context import build_context
+from webhook.admission.context import build_context, load_policy_files
 from webhook.gunicorn.application import Application, Served
 from webhook.gunicorn.listener import open_listener, parse_bind, shown_address
 from webhook.http.application import HttpApplication
@@ -28,6 +29,7 @@ from webhook.http.authorization.mode import access_mode
 from webhook.http.problems import problem
 from webhook.http.state import ServerState
 from webhook.kube.api_server import ClusterError, known_version
+from webhook.policy_controller.files import PolicyFiles
 from webhook.settings import Settings
 from webhook.telemetry import logs
 from webhook.telemetry.logs import LOGGER, EventLog, Value, without_waiting
@@ -39,10 +41,14 @@ if TYPE_CHECKING:
     from webhook.kube.election import Elect
     from webhook.kube.informer import ClusterCache
     from webhook.skew.controller import SkewController
+    from webhook.policy_controller.resources import PolicyResources
+    from webhook.policy_controller.status_writer import PolicyStatusWriter
 
 
 #: The folder with the certificates that this server made or fetched, in its private folder.
 CERTIFICATES: Final = "certificates"
+#: Seconds in which policies of the cluster are noticed once their definition is installed.
+_DEFINED_WITHIN_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +95,7 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
         access=_guard(settings, telemetry),
         skew=_skew(settings, live, telemetry),
     )
+    _follow_policies(state)
     _tell_validity(certificates.pair, state.now())
     listener = open_listener(settings.bind)
     app = HttpApplication(state)
@@ -132,6 +139,43 @@ def _context(settings: Settings, live: ClusterCache | None, workloads: ClusterWo
     if live is None:
         return build_context(settings, _warn, seen=workloads)
     return build_context(settings, _warn, live=live.index, live_version=_live_version(settings))
+
+
+def _follow_policies(state: ServerState) -> None:
+    """Have changes of policies put into force: of files, and of the cluster if it is followed."""
+    from webhook.policy_controller.controller import PolicyController  # noqa: PLC0415
+
+    settings = state.settings
+    default = () if settings.policy else tuple(state.context.policies)
+    given = tuple(state.context.policies) if settings.policy else ()
+    files = PolicyFiles(settings.policy, given, lambda: load_policy_files(settings, state.context))
+    state.policies = controller = PolicyController(files, default=default, enforce=state.enforce)
+    if not settings.live:
+        return
+    from webhook.kube.backoff import Backoff  # noqa: PLC0415
+    from webhook.kube.list import SPREAD_POLICIES  # noqa: PLC0415
+    from webhook.kube.reflector import Reflector  # noqa: PLC0415
+    from webhook.policy_controller.resources import PolicyResources  # noqa: PLC0415
+
+    has_scheduler_config = state.context.scheduler is not None
+    resources = PolicyResources(controller.changed, has_scheduler_config=has_scheduler_config)
+    # The definition may be installed at any time.
+    backoff = Backoff(longest_refused_s=_DEFINED_WITHIN_S)
+    api = _connect(settings)
+    controller.watch(
+        resources, Reflector(api, SPREAD_POLICIES, resources, clock=time.monotonic, backoff=backoff)
+    )
+    if settings.policy_status:
+        state.status_writer = _status_writer(state, api, resources)
+
+
+def _status_writer(
+    state: ServerState, api: KubernetesApiServer, resources: PolicyResources
+) -> PolicyStatusWriter:
+    from webhook.policy_controller.status_writer import PolicyStatusWriter  # noqa: PLC0415
+
+    lease = f"{state.settings.lease}-status"
+    return PolicyStatusWriter(api, resources, context=state.usable_context, elect=_candidate(api, lease))
 
 
 def _serving_context(settings: Settings, files: _Files, telemetry: Telemetry) -> ServingContext:

@@ -104,12 +104,12 @@ class Settings:
         default="evenkeel",
         metadata=_help("Webhook configurations whose caBundle is kept up to date; for --cert-secret."),
     )
-    #: Name of a Lease in the pod's namespace.
+    #: Name of Leases in the pod's namespace.
     lease: str = field(
         default="evenkeel",
         metadata=_help(
-            "Lease of the replica that rotates certificates, for --cert-secret; that of the replica that "
-            "measures skew has the suffix -skew."
+            "Lease of the replica that rotates certificates, for --cert-secret; those of the replicas that "
+            "measure skew and write the status of policies have the suffixes -skew and -status."
         ),
     )
     #: File name; PEM. The API server sends no certificate unless its --admission-control-config-file says so.
@@ -136,6 +136,11 @@ class Settings:
     #: Each worker follows the cluster by itself, so that one worker and more replicas save memory.
     live: bool = field(
         default=False, metadata=_help("Watch the live cluster: the pod's own, or that of the kubeconfig.")
+    )
+    #: Needs the right to patch the status of SpreadPolicy objects, and to write a Lease.
+    policy_status: bool = field(
+        default=False,
+        metadata=_help("Write the status of the cluster's SpreadPolicies; requires --live."),
     )
     #: Name of a context of the kubeconfig.
     context: str = field(
@@ -279,6 +284,8 @@ def _check_certificate_source(settings: Settings) -> None:
 def _check_cluster(settings: Settings) -> None:
     if settings.live and settings.cluster:
         raise UsageError("--live and --cluster are mutually exclusive")
+    if settings.policy_status and not settings.live:
+        raise UsageError("--policy-status requires --live")
     if settings.context and not (settings.live or settings.cert_secret):
         raise UsageError("--context may only be set with --live or --cert-secret")
     if settings.skew_metrics and not settings.live:

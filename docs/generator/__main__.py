@@ -11,6 +11,7 @@ from pathlib import Path
 
 from docs.generator import (
     commands,
+    crd,
     documents,
     http,
     installation,
@@ -62,6 +63,7 @@ def _files() -> Mapping[Path, str]:
         DOCS / "examples" / "shop.json": shop.cluster(),
         **roles.roles(),
         **typescript.files(),
+        **crd.definitions(),
     }
 
 

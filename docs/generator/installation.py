@@ -34,6 +34,7 @@ def metric_families() -> list[Any]:
     registry = CollectorRegistry()
     telemetry = Telemetry("1", registry=registry)
     telemetry.cluster_followed([], age_s=0, stale=False)
+    telemetry.policies_followed({"file": (0, 0)})
     telemetry.certificates_kept(
         authority_expires_at=0, current=True, leading=True, skew_s=0, registered={"mutate": True}
     )

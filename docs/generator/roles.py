@@ -1,4 +1,4 @@
-"""The rights to follow the cluster, which the roles of the chart and of the kustomization have alike."""
+"""The rights to follow a cluster and its policies, which the roles of chart and kustomization have alike."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from webhook.kube.list import WATCHED_RESOURCES
+from webhook.kube.list import SPREAD_POLICIES, WATCHED_RESOURCES
 
 DEPLOY: Final = Path(__file__).parents[2] / "deploy"
 FILES: Final = (DEPLOY / "helm/evenkeel/templates/rbac.yaml", DEPLOY / "kustomize/base/rbac.yaml")
@@ -23,7 +23,7 @@ def roles() -> Mapping[Path, str]:
 
 def _rules() -> str:
     """Return a rule for each group of watched resources."""
-    named = sorted((resource.group, resource.plural) for resource in WATCHED_RESOURCES)
+    named = sorted((resource.group, resource.plural) for resource in (*WATCHED_RESOURCES, SPREAD_POLICIES))
     return "".join(
         f"- apiGroups: [{group or chr(34) * 2}]\n  resources: [{', '.join(plural for _, plural in found)}]\n"
         "  verbs: [list, watch]\n"

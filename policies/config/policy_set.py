@@ -7,8 +7,7 @@ the end. What the index finds for a namespace is kept until the labels of the na
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from policies.config.scope import with_name_label
 from policies.config.spread_policy import SpreadPolicy
@@ -21,8 +20,16 @@ MAX_KEPT: Final = 100_000
 _Pair = tuple[str, str]
 
 
-class PolicySet(tuple[SpreadPolicy, ...]):
+class PolicySet(tuple[SpreadPolicy, ...]):  # noqa: SLOT001  # its index needs an attribute
     """Policies in order: those of files as they were given, then those of the cluster by name."""
+
+    _index: _ScopeIndex
+
+    def __new__(cls, policies: Iterable[SpreadPolicy] = ()) -> Self:
+        """Index the policies now, so that no review waits for it."""
+        made = super().__new__(cls, policies)
+        made._index = _ScopeIndex(made)
+        return made
 
     def selecting(
         self,
@@ -33,10 +40,6 @@ class PolicySet(tuple[SpreadPolicy, ...]):
     ) -> list[SpreadPolicy]:
         """Return the policies whose scope matches an object, in order; see ``Scope.matches``."""
         return self._index.find(namespace, namespace_labels, kinds).matching(object_labels)
-
-    @cached_property
-    def _index(self) -> _ScopeIndex:
-        return _ScopeIndex(self)
 
 
 class _Numbered(NamedTuple):
@@ -126,9 +129,7 @@ class _ScopeIndex:
         # Most namespaces are selected by the same policies as many others.
         self._shared: dict[tuple[int, ...], _Selected] = {}
 
-    def find(
-        self, namespace: str, labels: Mapping[str, str] | None, kinds: frozenset[str]
-    ) -> _Selected:
+    def find(self, namespace: str, labels: Mapping[str, str] | None, kinds: frozenset[str]) -> _Selected:
         """Return what selects objects of some kinds in a namespace."""
         key = (namespace, kinds)
         kept = self._kept.get(key)
@@ -140,9 +141,7 @@ class _ScopeIndex:
         self._kept[key] = _Kept(labels, selected)
         return selected
 
-    def _search(
-        self, namespace: str, labels: Mapping[str, str] | None, kinds: frozenset[str]
-    ) -> _Selected:
+    def _search(self, namespace: str, labels: Mapping[str, str] | None, kinds: frozenset[str]) -> _Selected:
         scope_labels = with_name_label(namespace, labels)
         candidates = [
             *self._by_name.get(namespace, ()),

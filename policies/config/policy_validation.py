@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
 
@@ -73,6 +73,15 @@ def policy_errors(value: object) -> list[FieldError]:
         if not any(_nested(error.path.segments, path) for path in paths)
     ]
     return [*by_schema, *by_model, *_defaults_errors(value)]
+
+
+def scheduler_errors(value: Mapping[str, Any]) -> list[FieldError]:
+    """Return why a policy without errors has no effect on a server without the scheduler's configuration."""
+    source = _at(value, "spec", "defaults", "source")
+    if source != DefaultsSource.SCHEDULER:
+        return []
+    detail = "the server was started without the scheduler's configuration (--scheduler-config)"
+    return [invalid_value(_SPEC.child("defaults", "source"), source, detail, VALUE_INVALID)]
 
 
 def repeated_name_errors(document: Document, first_places: dict[str, str]) -> list[FieldError]:

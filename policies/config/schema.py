@@ -106,17 +106,37 @@ class SelectorDocument(TypedDict):
 
 
 class DocumentMetadata(TypedDict):
-    """The policy's name, and what other tools write beside it.
+    """The policy's name, and what other tools and the API server write beside it.
 
     Attributes:
         name: The policy's name: a DNS subdomain.
         labels: Not used by Evenkeel.
         annotations: Not used by Evenkeel.
+        uid: Written by the API server.
+        generation: Written by the API server.
+        resourceVersion: Written by the API server.
+        creationTimestamp: Written by the API server.
+        deletionTimestamp: Written by the API server.
+        deletionGracePeriodSeconds: Written by the API server.
+        managedFields: Written by the API server.
+        selfLink: Written by the API server before Kubernetes 1.20.
+        ownerReferences: Not used by Evenkeel.
+        finalizers: Not used by Evenkeel.
     """
 
     name: Annotated[str, Keywords(**_TEXTS["name"])]
     labels: NotRequired[dict[str, str]]
     annotations: NotRequired[dict[str, str]]
+    uid: NotRequired[str]
+    generation: NotRequired[int]
+    resourceVersion: NotRequired[str]
+    creationTimestamp: NotRequired[str | None]
+    deletionTimestamp: NotRequired[str | None]
+    deletionGracePeriodSeconds: NotRequired[int | None]
+    managedFields: NotRequired[list[Any] | None]
+    selfLink: NotRequired[str]
+    ownerReferences: NotRequired[list[Any] | None]
+    finalizers: NotRequired[list[str] | None]
 
 
 #: Attributes that the document does not have: selectors of default constraints are deduced.
@@ -148,9 +168,18 @@ def build_schema() -> dict[str, Any]:
             "apiVersion": {"description": "The version of the document.", "const": API_VERSION},
             "kind": {"description": "The kind of the document.", "const": KIND},
             "metadata": class_schema(DocumentMetadata),
-            "spec": _object(SpreadPolicy),
+            "spec": spec_schema(),
+            "status": {
+                "description": "Written by Evenkeel in a cluster; ignored in files.",
+                "type": "object",
+            },
         },
     }
+
+
+def spec_schema() -> dict[str, Any]:
+    """Return the schema of the spec of a SpreadPolicy."""
+    return _object(SpreadPolicy)
 
 
 def build_lint_config_schema() -> dict[str, Any]:

@@ -16,6 +16,11 @@ from policies.model.constraint import Constraint
 API_VERSION = "evenkeel.dev/v1alpha1"
 #: The kind of the document.
 KIND = "SpreadPolicy"
+#: The API group of the document, and the name of the resource there.
+GROUP = API_VERSION.partition("/")[0]
+PLURAL = "spreadpolicies"
+#: The name of the CustomResourceDefinition.
+CRD_NAME = f"{PLURAL}.{GROUP}"
 
 
 class Enforcement(StrEnum):

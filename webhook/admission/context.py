@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from policies.config.context import AdmissionContext
 from policies.config.context_loader import load_context
-from policies.config.spread_policy import DefaultsSource, InjectAt
+from policies.config.loader import load_policies
+from policies.config.spread_policy import DefaultsSource, InjectAt, SpreadPolicy
 from policies.manifests.errors import UsageError
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 
@@ -75,11 +76,8 @@ def build_context(
         workload_kinds=settings.workload_kind,
         default_version=live_version,
     )
+    _check_sources(context.policies, context)
     for policy in context.policies:
-        if policy.defaults and policy.defaults.source is DefaultsSource.SCHEDULER and not context.scheduler:
-            raise UsageError(
-                f"policy {policy.name} takes its defaults from the scheduler: give --scheduler-config"
-            )
         knows_cluster = settings.cluster or live is not None
         if policy.defaults and policy.defaults.at is not InjectAt.WORKLOADS and not knows_cluster:
             text = "injects into pods, but none is: no cluster is given (--cluster or --live)"
@@ -93,6 +91,27 @@ def build_context(
             warn(problem)
         return replace(context, cluster=source.index)
     return replace(context, cluster=live, live=live is not None)
+
+
+def load_policy_files(settings: Sources, context: AdmissionContext) -> tuple[SpreadPolicy, ...]:
+    """Return what the policy files hold now.
+
+    Raises:
+        OSError: A file cannot be opened.
+        DocumentError: A file is not what it should be.
+        UsageError: A policy needs what the server does not have.
+    """
+    policies = load_policies(settings.policy, _read)
+    _check_sources(policies, context)
+    return policies
+
+
+def _check_sources(policies: Iterable[SpreadPolicy], context: AdmissionContext) -> None:
+    for policy in policies:
+        if policy.defaults and policy.defaults.source is DefaultsSource.SCHEDULER and not context.scheduler:
+            raise UsageError(
+                f"policy {policy.name} takes its defaults from the scheduler: give --scheduler-config"
+            )
 
 
 def _read(name: str) -> bytes:

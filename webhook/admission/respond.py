@@ -20,8 +20,10 @@ from policies.admission.decision import (
     Decision,
 )
 from policies.admission.injection import decide_mutation
+from policies.admission.policy_review import decide_policy
 from policies.admission.validation import decide_validation
 from policies.admission.warnings import MAX_WARNINGS, warning_texts
+from policies.config import spread_policy
 from policies.config.context import AdmissionContext
 from policies.config.enforcement import UNSCHEDULABLE
 from policies.manifests.fields import FieldError, is_cut, shown_name
@@ -37,6 +39,8 @@ from webhook.admission.review import API_VERSION, Review
 AUDIT_LENGTH = 4096
 #: Errors that a refusal tells. More than anybody fixes at once.
 MAX_TOLD = 100
+#: The group and the kind of policies.
+_SPREAD_POLICY = (spread_policy.GROUP, spread_policy.KIND)
 
 
 class Phase(StrEnum):
@@ -167,6 +171,8 @@ def decide(
     """Decide on one review; deletions, subresources and kinds without pods are let through at once."""
     if review.sub_resource or review.obj is None or review.operation not in ("CREATE", "UPDATE"):
         return IGNORED
+    if (review.group, review.kind) == _SPREAD_POLICY and phase is Phase.VALIDATE:
+        return decide_policy(review.obj, review.old_object, context)
     kind = context.kinds.get((review.group, review.kind))
     if kind is None or (phase is Phase.MUTATE and review.operation != "CREATE"):
         return IGNORED
@@ -234,9 +240,12 @@ def _denial(review: Review, decision: Decision, name: str) -> dict[str, Any]:
 
 def _headline(review: Review, decision: Decision, name: str) -> str:
     """Return which object is refused: of a List, kubectl names the file alone."""
-    count = len({error.rule for error in decision.errors})
     whole = f"{review.namespace}/{name}" if review.namespace else name
     title = f"{_full_kind(review)} {shown_name(whole)}".rstrip()
+    if (review.group, review.kind) == _SPREAD_POLICY:
+        count = len(decision.errors)
+        return f"{title} has {count} error{'s' if count > 1 else ''}:"
+    count = len({error.rule for error in decision.errors})
     return f"{title} breaks {count} rule{'s' if count > 1 else ''}:"
 
 

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from certs import store
 from certs.clocks import clock_problem
@@ -26,6 +26,9 @@ from webhook.cert_rotation.reconcile import ClockError, ObservedState, Reconcile
 from webhook.kube.api_server import ApiError, ClusterError, UnreachableError
 from webhook.telemetry.logs import LOGGER
 
+if TYPE_CHECKING:
+    from webhook.kube.election import Elect
+
 #: Seconds between two looks. A caBundle that was overwritten is restored within them.
 LOOK_EVERY_S: Final = 5.0
 #: Seconds between two looks while something is not as it should be yet.
@@ -33,10 +36,6 @@ LOOK_AGAIN_S: Final = 1.0
 #: Seconds for which an API server that does not answer is waited for at the start. Then the process ends, and
 #: its kubelet restarts it with a back-off.
 _TIMEOUT_S: Final = 60.0
-
-#: Stands for election until the returned function is called: the first argument is called when this replica
-#: begins to lead, the second when it ends.
-Elect = Callable[[Callable[[], None], Callable[[], None]], Callable[[], None]]
 
 
 class CertificateController:

@@ -19,9 +19,12 @@ from webhook.telemetry.logs import LOGGER, EventLog
 if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
     from policies.placement.cluster_workloads import ClusterWorkloads
+    from policies.config.policy_set import PolicySet
     from webhook.cert_rotation.controller import CertificateController
     from webhook.kube.informer import ClusterCache
     from webhook.skew.controller import SkewController
+    from webhook.policy_controller.controller import PolicyController
+    from webhook.policy_controller.status_writer import PolicyStatusWriter
     from webhook.telemetry.metrics import Telemetry
 
 #: Seconds for which what was found about the age of a picture counts: every review asks. Little
@@ -69,6 +72,8 @@ class ServerState:
         live: Follows the cluster; None if its picture is a file, or there is none.
         keeper: Keeps the certificate of --cert-secret; None where somebody else does.
         skew: Measures how workloads are spread; None where that is not wanted.
+        policies: Puts changes of policies into force; None where they never change.
+        status_writer: Writes the status of the cluster's policies; None where that was not asked for.
         monotonic: The clock that measures ages, in seconds.
         access: Decides who may use the routes that show what runs in a cluster; nobody, if nothing is said.
     """
@@ -86,6 +91,8 @@ class ServerState:
     live: ClusterCache | None = None
     keeper: CertificateController | None = None
     skew: SkewController | None = None
+    policies: PolicyController | None = None
+    status_writer: PolicyStatusWriter | None = None
     monotonic: Callable[[], float] = time.monotonic
     access: Authorizer = field(default_factory=ClosedAuthorizer)
     _usable: AdmissionContext = field(init=False)
@@ -114,10 +121,14 @@ class ServerState:
             self.live.start()
         if self.skew is not None:
             self.skew.start(self.usable_context)
+        if self.policies is not None:
+            self.policies.start()
+        if self.status_writer is not None:
+            self.status_writer.start()
 
     def prepared(self) -> bool:
         """Tell whether reviews can be decided by the cluster, or there is none to wait for."""
-        return self.live is None or self.live.synced
+        return not self._unsynced_reason()
 
     def end(self) -> None:
         """Stop what ``begin`` started, and what requests did."""
@@ -128,8 +139,18 @@ class ServerState:
             self.keeper.stop()
         if self.skew is not None:
             self.skew.stop()
+        if self.status_writer is not None:
+            self.status_writer.stop()
+        if self.policies is not None:
+            self.policies.stop()
         if self.live is not None:
             self.live.stop()
+
+    def enforce(self, policies: PolicySet) -> None:
+        """Put policies into force: a review that has begun is decided by those of its beginning."""
+        with self._looking:
+            self.context = self.context.with_policies(policies)
+            self._usable = self._judged_context()
 
     def observe(self) -> None:
         """Tell the metrics what was not logged, how the cluster is followed and certificates are kept."""
@@ -139,6 +160,8 @@ class ServerState:
             self.telemetry.cluster_followed(
                 self.live.kinds(), age_s=self.live.age_s(), stale=bool(self._stale_reason())
             )
+        if self.policies is not None:
+            self.telemetry.policies_followed(self.policies.counts())
         if self.keeper is not None:
             expiry = self.keeper.authority_expiry
             self.telemetry.certificates_kept(
@@ -177,16 +200,18 @@ class ServerState:
 
     def _unsynced_reason(self) -> str:
         """Return which kinds of the live cluster were never listed, empty if all were or none is followed."""
-        if self.live is None or self.live.synced:
-            return ""
-        return f"the cluster is not listed yet: {', '.join(self.live.unsynced())}"
+        if self.live is not None and not self.live.synced:
+            return f"the cluster is not listed yet: {', '.join(self.live.unsynced())}"
+        if self.policies is not None and self.policies.unsynced:
+            return "the policies of the cluster are not listed yet"
+        return ""
 
     def _stale_reason(self) -> str:
         """Return why the picture of the live cluster cannot be used, empty if it can."""
         if self.live is None:
             return ""
-        if unsynced := self._unsynced_reason():
-            return unsynced
+        if not self.live.synced:
+            return self._unsynced_reason()
         if refused := self.live.refused(longer_s=_REFUSED_S):
             return f"the API server refuses to list or watch {', '.join(refused)}"
         age_s = self.live.age_s()
@@ -214,6 +239,8 @@ class ServerState:
         stale = "" if self._unsynced_reason() else self._stale_reason()
         if stale:
             found.append(f"{stale}: nothing that depends on the cluster is reported or injected")
+        if self.policies is not None:
+            found += self.policies.warnings()
         return found
 
     def _validity_problem(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import orjson
 
+from policies.config import spread_policy
 from webhook.kube.api_server import ApiError, ApiServer, UnreachableError
 
 #: Objects of one page. Reading 250 pods, some megabyte, takes some 6 ms, during which no other thread of the
@@ -71,6 +72,12 @@ WATCHED_RESOURCES: Final = (
 WITH_PENDING_PODS: Final = tuple(
     replace(resource, field_selector=resource.field_selector and _UNFINISHED)
     for resource in WATCHED_RESOURCES
+)
+#: The policies of a cluster, which a server follows besides what the cluster is made of.
+SPREAD_POLICIES: Final = ListedResource(
+    spread_policy.API_VERSION,
+    spread_policy.KIND,
+    f"/apis/{spread_policy.API_VERSION}/{spread_policy.PLURAL}",
 )
 #: What a rule of the linter looks at in a cluster.
 NODES: Final = tuple(resource for resource in WATCHED_RESOURCES if resource.kind == "Node")

@@ -55,6 +55,7 @@ class Reflector:
     Attributes:
         synced: Whether all objects were seen once.
         alive_at: When what is known was last known to be current, by the clock.
+        refused_status: With which HTTP status the API server refuses lists and watches; 0 if it does not.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Reflector:
     ) -> None:
         self.synced = False
         self.alive_at = clock()
+        self.refused_status = 0
         self._api = api
         self._resource = resource
         self._index = index
@@ -204,7 +206,7 @@ class Reflector:
     def _read(self, watch: Watch) -> None:
         before, opened_at = self.alive_at, self._clock()
         self.alive_at = self._opened_at = opened_at
-        self._refused_at = math.inf
+        self._refused_at, self.refused_status = math.inf, 0
         self._record.watching()
         try:
             for line in watch:
@@ -276,7 +278,7 @@ class Reflector:
             self._forget()
             LOGGER.info("cluster_version_expired", extra={"fields": {"kind": self.kind}})
             return
-        self._refused_at = min(self._refused_at, self._clock())
+        self._refused_at, self.refused_status = min(self._refused_at, self._clock()), error.status
         if error.status not in _PASSING and (
             error.status < HTTPStatus.INTERNAL_SERVER_ERROR or self._backoff.exhausted
         ):

@@ -77,6 +77,28 @@ class ClusterMetrics:
         self._stale.set(stale)
 
 
+class PolicyMetrics:
+    """Which policies a replica has."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._in_force = _gauge(
+            registry, "evenkeel_policies", "Policies in force, by source (file, cluster).", ("source",)
+        )
+        self._invalid = _gauge(
+            registry,
+            "evenkeel_policies_invalid",
+            "Policies with errors, whose last good version stays in force, by source (file, cluster).",
+            ("source",),
+            mode="livemax",
+        )
+
+    def update(self, counts: Mapping[str, tuple[int, int]]) -> None:
+        """Take over how many are in force and how many have errors, by source."""
+        for source, (in_force, invalid) in counts.items():
+            self._in_force.labels(source).set(in_force)
+            self._invalid.labels(source).set(invalid)
+
+
 class KeptCertificates:
     """How the certificates of a cluster stand."""
 

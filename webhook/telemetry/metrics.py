@@ -24,7 +24,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from prometheus_client.values import MultiProcessValue
 
 from policies.admission.decision import AdmissionVerdict
-from webhook.telemetry.cluster_metrics import ClusterMetrics, KeptCertificates
+from webhook.telemetry.cluster_metrics import ClusterMetrics, KeptCertificates, PolicyMetrics
 from webhook.telemetry.metric_files import MetricFile
 from webhook.telemetry.skew_series import SkewSeries
 
@@ -93,6 +93,7 @@ class Telemetry:
         self._kept: KeptCertificates | None = None
         shared = os.environ.get(_SHARED_FOLDER)
         self._skew = SkewSeries(Path(shared) if shared else None)
+        self._policies: PolicyMetrics | None = None
         self._set_up_process_metrics(version)
 
     def _set_up_rare_counters(self) -> None:
@@ -243,6 +244,17 @@ class Telemetry:
             if self._cluster is None:
                 self._cluster = ClusterMetrics(self._registry)
             self._cluster.update(kinds, age_s=age_s, stale=stale)
+
+    def policies_followed(self, counts: Mapping[str, tuple[int, int]]) -> None:
+        """Note how many policies this process has.
+
+        Args:
+            counts: How many are in force and how many have errors, by source (file, cluster).
+        """
+        with self._taking_over:
+            if self._policies is None:
+                self._policies = PolicyMetrics(self._registry)
+            self._policies.update(counts)
 
     def certificates_kept(
         self,

@@ -50,14 +50,19 @@ matchExpressions:
 {{- end }}
 {{- end }}
 
-{{/* What both webhooks have in common. The caBundle is written by the manager of the certificates. */}}
-{{- define "evenkeel.webhook" -}}
+{{/* What all webhooks have in common. The caBundle is written by the manager of the certificates. */}}
+{{- define "evenkeel.webhookClient" -}}
 clientConfig:
   service: {name: {{ .root.Values.name }}, namespace: {{ .root.Release.Namespace }}, path: /{{ .path }}, port: 443}
 admissionReviewVersions: [v1]
 sideEffects: None
 matchPolicy: Equivalent
 timeoutSeconds: {{ .root.Values.webhooks.timeoutSeconds }}
+{{- end }}
+
+{{/* What both webhooks of workloads have in common. */}}
+{{- define "evenkeel.webhook" -}}
+{{ include "evenkeel.webhookClient" . }}
 namespaceSelector:
   {{- include "evenkeel.namespaceSelector" .root | trim | nindent 2 }}
 {{- with .root.Values.webhooks.objectSelector }}

@@ -1,0 +1,183 @@
+"""Puts the policies of files and of the cluster into force, all at once, whenever either changes.
+
+Each worker process has a controller of its own, so a change is in force everywhere once the API server has
+told all of them. Changes that come together make one set: 1,000 policies that change at once are put into
+force a few times, not 1,000 times.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from typing import Final
+
+from policies.config.policy_resource import PolicyResource
+from policies.config.policy_set import PolicySet
+from policies.config.policy_status import summary_of
+from policies.config.spread_policy import CRD_NAME, SpreadPolicy
+from webhook.kube.reflector import Reflector
+from webhook.policy_controller.files import PolicyFiles
+from webhook.policy_controller.resources import PolicyResources, policies_of
+from webhook.telemetry.logs import LOGGER
+
+#: Seconds between two looks at the files: a mounted ConfigMap changes a minute late anyway.
+LOOK_EVERY_S: Final = 0.5
+#: Seconds for which further changes are waited for. Much less than a change may take to be in force.
+COALESCE_S: Final = 0.1
+#: Seconds for which the API server may refuse to list the policies before reviews are decided without them.
+#: Authorizers know their rules a second or two after a start.
+_REFUSED_S: Final = 5.0
+#: Names that a log line lists.
+_LISTED: Final = 20
+
+
+class PolicyController:
+    """The policies of one server process, from ``start`` to ``stop``, once.
+
+    Attributes:
+        files: The policies of files.
+        resources: Those of the cluster; None if none is followed.
+    """
+
+    def __init__(
+        self,
+        files: PolicyFiles,
+        *,
+        default: tuple[SpreadPolicy, ...],
+        enforce: Callable[[PolicySet], None],
+    ) -> None:
+        """Nothing is read and no thread is started yet.
+
+        Args:
+            files: The policies of files.
+            default: What is in force while files and cluster have no policy.
+            enforce: Puts policies into force.
+        """
+        self.files = files
+        self.resources: PolicyResources | None = None
+        self._default = default
+        self._enforce = enforce
+        self._reflector: Reflector | None = None
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._in_force: PolicySet | None = None
+        self._reported: dict[str, str] = {}
+
+    def watch(self, resources: PolicyResources, reflector: Reflector) -> None:
+        """Have the policies of a cluster followed, too; before ``start``."""
+        self.resources, self._reflector = resources, reflector
+
+    def start(self) -> None:
+        """Begin to follow files and cluster; after a fork, for threads are not inherited."""
+        self._threads = [threading.Thread(target=self._run, name="policies", daemon=True)]
+        if self._reflector is not None:
+            self._threads.append(
+                threading.Thread(target=self._reflector.run, name="watch-SpreadPolicy", daemon=True)
+            )
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """End the threads; the policies stay in force."""
+        self._stopping.set()
+        self._wake.set()
+        if self._reflector is not None:
+            self._reflector.stop()
+        for thread in self._threads:
+            thread.join(1.0)
+
+    def changed(self) -> None:
+        """Note that a policy of the cluster has changed."""
+        self._wake.set()
+
+    @property
+    def unsynced(self) -> bool:
+        """Whether the policies of the cluster are not in force yet, but may be soon."""
+        return self._reflector is not None and (self._listing or self._in_force is None)
+
+    @property
+    def _listing(self) -> bool:
+        """Whether the policies of the cluster are not listed yet, but may be soon."""
+        reflector = self._reflector
+        if reflector is None or reflector.synced:
+            return False
+        return not self._missing and reflector.refused_s() <= _REFUSED_S
+
+    @property
+    def _missing(self) -> bool:
+        """Whether the API server does not know SpreadPolicy objects."""
+        return self._reflector is not None and self._reflector.refused_status == HTTPStatus.NOT_FOUND
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Return how many policies are in force and how many have errors, by where they come from."""
+        found = {"file": (len(self.files.policies), int(bool(self.files.problem)))}
+        if self.resources is not None:
+            listed = self.resources.listed()
+            found["cluster"] = (len(policies_of(listed)), sum(bool(entry.errors) for entry in listed))
+        return found
+
+    def warnings(self) -> list[str]:
+        """Return which policies are not in force as they are written, and why."""
+        return [*self._file_warnings(), *self._cluster_warnings()]
+
+    def _file_warnings(self) -> Iterator[str]:
+        if self.files.problem:
+            yield f"policy files have errors, the last good version stays in force: {self.files.problem}"
+
+    def _cluster_warnings(self) -> Iterator[str]:
+        if self._reflector is None or self.resources is None:
+            return
+        if self._missing:
+            yield f"CustomResourceDefinition {CRD_NAME} is not installed: only policies of files are in force"
+        elif self._reflector.refused_s() > _REFUSED_S:
+            refusal = f"the API server refuses to list or watch {self._reflector.title}"
+            yield f"policies of the cluster are not current: {refusal}"
+        for entry in self.resources.listed():
+            if entry.errors:
+                yield f"SpreadPolicy {entry.name}: {_problem(entry)}"
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            if self._wake.wait(LOOK_EVERY_S):
+                self._stopping.wait(COALESCE_S)
+            self._wake.clear()
+            try:
+                self.refresh()
+            except Exception as error:  # noqa: BLE001  # nothing would start this thread again
+                LOGGER.error("policies_failed", exc_info=error)
+
+    def refresh(self) -> None:
+        """Put the policies into force if they are not those that already are."""
+        self.files.refresh()
+        listed = self.resources.listed() if self.resources is not None else []
+        self._report_problems(listed)
+        if self._listing and self._in_force is None:
+            # Half a list is no set of policies; what was there at the start stays.
+            return
+        policies = PolicySet((*self.files.policies, *policies_of(listed)) or self._default)
+        if policies == self._in_force:
+            return
+        self._enforce(policies)
+        first, self._in_force = self._in_force is None, policies
+        if not first or listed:
+            names = [policy.name for policy in policies]
+            fields = {"count": len(names), "policies": ",".join(names[:_LISTED])}
+            LOGGER.info("policies_in_force", extra={"fields": fields})
+
+    def _report_problems(self, listed: list[PolicyResource]) -> None:
+        """Log what keeps policies from being in force, when it begins, changes and ends."""
+        found = {f"SpreadPolicy {entry.name}": _problem(entry) for entry in listed if entry.errors}
+        if self.files.problem:
+            found["files"] = self.files.problem
+        for source, problem in found.items():
+            if self._reported.get(source) != problem:
+                LOGGER.warning("policy_invalid", extra={"fields": {"policy": source, "problem": problem}})
+        for source in self._reported.keys() - found.keys():
+            LOGGER.info("policy_invalid_resolved", extra={"fields": {"policy": source}})
+        self._reported = found
+
+
+def _problem(resource: PolicyResource) -> str:
+    return f"{resource.fallback}: {summary_of(resource.errors)}"

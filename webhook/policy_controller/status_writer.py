@@ -1,0 +1,172 @@
+"""Writes the status of the cluster's policies, in one replica: whether each is accepted, and what it does.
+
+The last version without errors goes into the status at once, since a replica that starts later knows it from
+there alone. Workloads are counted afterwards, and now and then again.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from policies.admission.policy_effect import PolicyEffect, PolicyEffects
+from policies.config.context import AdmissionContext
+from policies.config.policy_resource import PolicyResource
+from policies.config.policy_set import PolicySet
+from policies.config.policy_status import PolicyWorkloads, policy_status
+from webhook.kube.api_server import JSON_PATCH, ApiError, ApiServer, ClusterError
+from webhook.kube.list import SPREAD_POLICIES, WATCHED_RESOURCES, read_objects
+from webhook.policy_controller.resources import PolicyResources, policies_of
+from webhook.telemetry.logs import LOGGER
+
+if TYPE_CHECKING:
+    from webhook.kube.election import Elect
+
+#: Seconds between two looks at what has changed.
+_LOOK_EVERY_S: Final = 0.5
+#: Seconds after which workloads are counted again though no policy has changed. Counting reads them all.
+COUNT_EVERY_S: Final = 600.0
+#: Seconds between two counts at least, whatever changes.
+_COUNT_PAUSE_S: Final = 10.0
+#: How many times as long as a workload took to judge is waited after it: reviews come first.
+_YIELD: Final = 4.0
+#: The kinds that are counted: those with a pod template that a server may list.
+_COUNTED: Final = tuple(
+    resource
+    for resource in WATCHED_RESOURCES
+    if resource.kind in {"ReplicationController", "ReplicaSet", "StatefulSet"}
+)
+
+
+class PolicyStatusWriter:
+    """Writes while this process leads, from ``start`` to ``stop``."""
+
+    def __init__(
+        self,
+        api: ApiServer,
+        resources: PolicyResources,
+        *,
+        context: Callable[[], AdmissionContext],
+        elect: Elect,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Nothing is sent yet.
+
+        Args:
+            api: The cluster.
+            resources: Its policies.
+            context: Returns what reviews are decided by now.
+            elect: Stands for election.
+            clock: Seconds that never go back.
+        """
+        self._api = api
+        self._resources = resources
+        self._context = context
+        self._elect = elect
+        self._clock = clock
+        self._leading = threading.Event()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="policy-status", daemon=True)
+        self._resign: Callable[[], None] | None = None
+        self._counted: dict[str, PolicyWorkloads] = {}
+        self._counted_for: PolicySet | None = None
+        self._count_at = 0.0
+        self._problem = ""
+
+    def start(self) -> None:
+        """Stand for election, and write while leading."""
+        self._resign = self._elect(self._leading.set, self._leading.clear)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Let another replica lead."""
+        self._stopping.set()
+        self._leading.clear()
+        if self._resign is not None:
+            self._resign()
+        if self._thread.is_alive():
+            self._thread.join(1.0)
+
+    def _run(self) -> None:
+        while not self._stopping.wait(_LOOK_EVERY_S):
+            if self._leading.is_set():
+                self.reconcile()
+
+    def reconcile(self) -> None:
+        """Write every status that is not as it should be, then count workloads if that is due."""
+        try:
+            self._write_all()
+            if self._resources.listed() and self._count():
+                self._write_all()
+        except ClusterError as error:
+            self._report(str(error))
+        except Exception as error:  # noqa: BLE001  # nothing would start this thread again
+            self._report(f"{type(error).__name__}: {error}", trace=error)
+        else:
+            self._report("")
+
+    def _write_all(self) -> None:
+        for resource in self._resources.listed():
+            if not self._leading.is_set():
+                return
+            status = policy_status(resource, self._counted.get(resource.name), now=datetime.now(UTC))
+            if status != resource.status:
+                self._write(resource, status)
+
+    def _write(self, resource: PolicyResource, status: Mapping[str, Any]) -> None:
+        patch = [
+            # Written, a resourceVersion is compared: a policy that has changed is a conflict.
+            {"op": "replace", "path": "/metadata/resourceVersion", "value": resource.version},
+            # Whole: a merge would keep fields of a spec that are gone.
+            {"op": "add", "path": "/status", "value": status},
+        ]
+        path = f"{SPREAD_POLICIES.path}/{resource.name}/status"
+        try:
+            self._api.call("PATCH", path, body=patch, content_type=JSON_PATCH)
+        except ApiError as error:
+            # Another change is on its way here, or the policy is gone.
+            if not error.conflict and not error.not_found:
+                raise
+
+    def _count(self) -> bool:
+        """Count what policies do to workloads if that is due; return whether it was."""
+        policies = PolicySet(self._context().policies)
+        now = self._clock()
+        changed = policies != self._counted_for
+        if now < self._count_at and not (changed and now >= self._count_at - COUNT_EVERY_S + _COUNT_PAUSE_S):
+            return False
+        effects = self._effects(policies)
+        if effects is None:
+            return False
+        # Of those of the cluster alone: a policy of a file may have the same name.
+        own = set(map(id, policies_of(self._resources.listed())))
+        self._counted = {
+            policy.name: {"selected": effect.selected, "denied": effect.denied}
+            for policy, effect in zip(policies, effects, strict=True)
+            if id(policy) in own
+        }
+        self._counted_for, self._count_at = policies, self._clock() + COUNT_EVERY_S
+        return True
+
+    def _effects(self, policies: PolicySet) -> list[PolicyEffect] | None:
+        """Return what each policy does; None if this process leads no more."""
+        found = PolicyEffects(policies, today=datetime.now(UTC).date())
+        for obj in read_objects(self._api, _COUNTED):
+            began = time.thread_time()
+            found.add(obj, self._context())
+            if self._stopping.wait(_YIELD * (time.thread_time() - began)) or not self._leading.is_set():
+                return None
+        return found.effects()
+
+    def _report(self, problem: str, *, trace: Exception | None = None) -> None:
+        """Log why no status is written, when that begins, changes and ends."""
+        if problem == self._problem:
+            return
+        self._problem = problem
+        if problem:
+            LOGGER.warning("policy_status_failed", extra={"fields": {"error": problem}}, exc_info=trace)
+        else:
+            LOGGER.info("policy_status_failed_resolved")
