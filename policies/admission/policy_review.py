@@ -11,7 +11,8 @@ from policies.config.context import AdmissionContext
 from policies.config.loader import build
 from policies.config.policy_advice import PolicyEnvironment, policy_advice
 from policies.config.policy_resource import resource_errors
-from policies.manifests.documents import Document
+from policies.manifests.documents import Document, ManifestObject
+from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
 
 
@@ -37,9 +38,10 @@ def decide_policy(
         )
     has_cluster = context.live or context.snapshot is not None
     around = PolicyEnvironment(scheduler=context.scheduler, has_cluster=has_cluster)
+    manifest = ManifestObject(dict(obj), FieldPath(), Document(obj, "", 0))
     warnings = tuple(
         AdmissionWarning(found.message, paths=(found.path,))
-        for found in policy_advice(Document(obj, "", 0), build(obj), around)
+        for found in policy_advice(manifest, build(obj), around)
         if found.severity is Severity.WARNING
     )
     return Decision(verdict=AdmissionVerdict.WARNED, warnings=warnings) if warnings else ALLOWED

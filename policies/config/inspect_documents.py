@@ -8,21 +8,25 @@ from policies.config import spread_policy
 from policies.config.loader import build
 from policies.config.policy_advice import PolicyEnvironment, config_advice, policy_advice
 from policies.config.policy_validation import policy_errors, repeated_name_errors
-from policies.manifests.documents import Document
+from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import FieldError
 from policies.manifests.findings import Finding, Severity
 from policies.scheduler import configuration
 from policies.scheduler.configuration import SchedulerConfig
 
 
-def is_known(document: Document) -> bool:
+def is_known(document: ManifestObject) -> bool:
     """Return whether a document is of a kind that is inspected here."""
-    kind = document.value.get("kind") if isinstance(document.value, dict) else None
+    value: object = document.value
+    kind = value.get("kind") if isinstance(value, dict) else None
     return kind in (spread_policy.KIND, configuration.KIND)
 
 
 def inspect(
-    documents: Iterable[Document], *, scheduler: SchedulerConfig | None = None, has_cluster: bool = False
+    documents: Iterable[ManifestObject],
+    *,
+    scheduler: SchedulerConfig | None = None,
+    has_cluster: bool = False,
 ) -> list[Finding]:
     """Return everything worth telling about documents, each of which ``is_known``.
 
@@ -31,8 +35,8 @@ def inspect(
         scheduler: kube-scheduler's configuration; without it, the one among the documents counts.
         has_cluster: Whether a cluster will be connected.
     """
-    policies: list[Document] = []
-    configs: list[Document] = []
+    policies: list[ManifestObject] = []
+    configs: list[ManifestObject] = []
     for document in documents:
         (configs if document.value["kind"] == configuration.KIND else policies).append(document)
     found: list[Finding] = []
@@ -47,7 +51,7 @@ def inspect(
     return [*found, *_inspect_policies(policies, around)]
 
 
-def _inspect_policies(documents: Iterable[Document], around: PolicyEnvironment) -> Iterator[Finding]:
+def _inspect_policies(documents: Iterable[ManifestObject], around: PolicyEnvironment) -> Iterator[Finding]:
     first_places: dict[str, str] = {}
     for document in documents:
         errors = policy_errors(document.value)
@@ -57,7 +61,7 @@ def _inspect_policies(documents: Iterable[Document], around: PolicyEnvironment) 
         yield from _errors(document, errors)
 
 
-def _errors(document: Document, errors: Iterable[FieldError]) -> Iterator[Finding]:
+def _errors(document: ManifestObject, errors: Iterable[FieldError]) -> Iterator[Finding]:
     for error in errors:
         location = document.location(error.path)
-        yield Finding(Severity.ERROR, location, error.path, error.problem, error.rule)
+        yield Finding(Severity.ERROR, location, document.path + error.path, error.problem, error.rule)

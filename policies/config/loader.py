@@ -11,7 +11,7 @@ from typing import Any
 from policies.config.build_document import build_document
 from policies.config.policy_validation import policy_errors, repeated_name_errors
 from policies.config.spread_policy import SpreadPolicy
-from policies.manifests.documents import load_strictly
+from policies.manifests.documents import load_strictly, objects_or_itself
 from policies.manifests.errors import DocumentError
 from policies.rules.base import RENAMED
 
@@ -40,13 +40,14 @@ def load_policies(names: Iterable[str], read: Callable[[str], bytes]) -> tuple[S
         except DocumentError as error:
             problems += (with_builtin_names(name, problem) for problem in error.problems)
             continue
-        if not documents:
+        found = [manifest for document in documents for manifest in objects_or_itself(document)]
+        if not found:
             problems.append(f"{name}: holds no document")
-        for document in documents:
-            errors = policy_errors(document.value) or repeated_name_errors(document, first_places)
-            problems += document.problems(errors)
+        for manifest in found:
+            errors = policy_errors(manifest.value) or repeated_name_errors(manifest, first_places)
+            problems += manifest.problems(errors)
             if not errors:
-                policies.append(build(document.value))
+                policies.append(build(manifest.value))
     if problems:
         raise DocumentError(problems)
     return tuple(policies)

@@ -9,7 +9,7 @@ from typing import Any
 
 from policies.config.scope import NAMESPACE_NAME_LABEL
 from policies.config.spread_policy import Defaults, DefaultsSource, InjectAt, SpreadPolicy
-from policies.manifests.documents import Document
+from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Finding, Severity
 from policies.model.constraint import Constraint, WhenUnsatisfiable
@@ -40,7 +40,7 @@ class PolicyEnvironment:
     has_cluster: bool = False
 
 
-def policy_advice(document: Document, policy: SpreadPolicy, around: PolicyEnvironment) -> list[Finding]:
+def policy_advice(document: ManifestObject, policy: SpreadPolicy, around: PolicyEnvironment) -> list[Finding]:
     """Return the warnings and notes on a policy without errors."""
     found = [*_unknown_rules(policy), *_scope(policy, around)]
     if policy.defaults is not None:
@@ -49,7 +49,7 @@ def policy_advice(document: Document, policy: SpreadPolicy, around: PolicyEnviro
     return _located(document, found)
 
 
-def config_advice(document: Document, config: SchedulerConfig) -> list[Finding]:
+def config_advice(document: ManifestObject, config: SchedulerConfig) -> list[Finding]:
     """Return the warnings and notes on a KubeSchedulerConfiguration without errors."""
     profiles = document.value.get("profiles") or []
     path = FieldPath().child("profiles")
@@ -71,9 +71,15 @@ class _Advice:
     rule: str
 
 
-def _located(document: Document, found: Iterable[_Advice]) -> list[Finding]:
+def _located(document: ManifestObject, found: Iterable[_Advice]) -> list[Finding]:
     return [
-        Finding(entry.severity, document.location(entry.path), entry.path, entry.message, entry.rule)
+        Finding(
+            entry.severity,
+            document.location(entry.path),
+            document.path + entry.path,
+            entry.message,
+            entry.rule,
+        )
         for entry in found
     ]
 

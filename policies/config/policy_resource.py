@@ -112,10 +112,7 @@ def read_policy_resource(
 
 def resource_errors(obj: Mapping[str, Any], *, has_scheduler_config: bool) -> tuple[FieldError, ...]:
     """Return everything that keeps a policy of a cluster from taking effect."""
-    errors = policy_errors(obj)
-    if not errors and not has_scheduler_config:
-        errors = scheduler_errors(obj)
-    return tuple(errors)
+    return (*policy_errors(obj), *(() if has_scheduler_config else scheduler_errors(obj)))
 
 
 def _kept(name: str, status: Mapping[str, Any], *, has_scheduler_config: bool) -> AcceptedSpec | None:

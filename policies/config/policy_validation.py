@@ -10,7 +10,7 @@ from typing import Any
 from policies.config.schema import validator
 from policies.config.schema_errors import FIELD_MISSING, VALUE_INVALID, schema_errors
 from policies.config.spread_policy import API_VERSION, KIND, DefaultsSource
-from policies.manifests.documents import Document
+from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import (
     ErrorKind,
     FieldError,
@@ -84,7 +84,7 @@ def scheduler_errors(value: Mapping[str, Any]) -> list[FieldError]:
     return [invalid_value(_SPEC.child("defaults", "source"), source, detail, VALUE_INVALID)]
 
 
-def repeated_name_errors(document: Document, first_places: dict[str, str]) -> list[FieldError]:
+def repeated_name_errors(document: ManifestObject, first_places: dict[str, str]) -> list[FieldError]:
     """Return the error of a policy whose name stands before; remembers where each name stood first."""
     name = document.value["metadata"]["name"]
     if name in first_places:

@@ -54,6 +54,8 @@ def schema_errors(validator: jsonschema.Draft202012Validator, value: object) -> 
 def _translated(error: Any) -> Iterator[FieldError]:
     """Yield our errors for one of jsonschema's, whose type declares every member as possibly unset."""
     path = _path(error.absolute_path)
+    if "propertyNames" in error.absolute_schema_path:
+        path = path.key(shown_name(error.instance))
     match error.validator:
         case "type":
             yield wrong_type(path, _TYPES[str(error.validator_value)], error.instance)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -156,6 +156,10 @@ class ManifestObject:
         """Return the place of one of the object's fields; ``path`` starts at the object."""
         return self.document.location(self.path + path)
 
+    def problems(self, errors: Iterable[FieldError]) -> list[str]:
+        """Return errors of the object as ``file:line: field: problem``, in the order of the lines."""
+        return self.document.problems(replace(error, path=self.path + error.path) for error in errors)
+
 
 def load(source: str | bytes, file: str, *, lines_before: int = 0) -> list[Document]:
     r"""Read every document of a YAML or JSON text; documents without content are left out.
@@ -231,6 +235,15 @@ def objects(document: Document) -> Iterator[ManifestObject]:
     no object is left out.
     """
     yield from _flattened(document.value, FieldPath(), document)
+
+
+def objects_or_itself(document: Document) -> list[ManifestObject]:
+    """Return the objects of a document: the items of a List, else what it is, object or not."""
+    value = document.value
+    items = value.get("items") if isinstance(value, dict) else None
+    if isinstance(items, list):
+        return list(objects(document))
+    return [ManifestObject(value, FieldPath(), document)]
 
 
 def _flattened(value: object, path: FieldPath, document: Document) -> Iterator[ManifestObject]:

@@ -12,7 +12,7 @@ import yaml
 from policies.config import loader, schema
 from policies.config.inspect_documents import inspect, is_known
 from policies.config.policy_document import policy_document
-from policies.manifests.documents import Document, load_strictly
+from policies.manifests.documents import ManifestObject, load_strictly, objects_or_itself
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath, unsupported_value
 from policies.manifests.findings import Finding, Severity
@@ -115,20 +115,21 @@ def _scheduler(name: str) -> SchedulerConfig:
     return load_scheduler_config(_read(name), shown_file(name))
 
 
-def _read_all(names: tuple[str, ...]) -> tuple[list[Document], list[Finding]]:
+def _read_all(names: tuple[str, ...]) -> tuple[list[ManifestObject], list[Finding]]:
     """Return the documents of all files and folders, and a finding for everything that is none."""
-    documents: list[Document] = []
+    documents: list[ManifestObject] = []
     unreadable: list[Finding] = []
     for name in dict.fromkeys(names):
         folder = name != STDIN and _is_folder(name)
         before = len(documents), len(unreadable)
         for file in _files_below(name) if folder else [name]:
             try:
-                loaded = load_strictly(_read(file), shown_file(file))
+                read = load_strictly(_read(file), shown_file(file))
             except DocumentError as error:
                 told = (loader.with_builtin_names(file, problem) for problem in error.problems)
                 unreadable += (unreadable_finding(shown_file(file), problem) for problem in told)
                 continue
+            loaded = [found for document in read for found in objects_or_itself(document)]
             documents += filter(is_known, loaded)
             if not folder:
                 unreadable += _strangers(loaded)
@@ -158,16 +159,16 @@ def _is_hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
 
 
-def _strangers(documents: list[Document]) -> Iterator[Finding]:
+def _strangers(documents: list[ManifestObject]) -> Iterator[Finding]:
     """Yield a finding for each document of another kind, which a file given by name should not hold."""
     for document in documents:
         if not is_known(document):
-            value = document.value
+            value: object = document.value
             kind = value.get("kind") if isinstance(value, dict) else value
             path = FieldPath().child("kind")
             kinds = ("SpreadPolicy", "KubeSchedulerConfiguration")
             problem = unsupported_value(path, kind, kinds, UNREADABLE).problem
-            yield Finding(Severity.ERROR, document.location(path), path, problem, UNREADABLE)
+            yield Finding(Severity.ERROR, document.location(path), document.path + path, problem, UNREADABLE)
 
 
 def _print(findings: list[Finding], report: str, count: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from policies.config.loader import BUILTIN_PREFIX, build, load_policies
 from policies.config.spread_policy import SpreadPolicy
-from policies.manifests.documents import Document, load
+from policies.manifests.documents import ManifestObject, load, objects_or_itself
 from tests.builders import a_policy
 
 #: A valid default constraint.
@@ -21,10 +21,11 @@ def policy_of(**spec: Any) -> SpreadPolicy:
     return build(a_policy(**spec))
 
 
-def loaded(value: Any, file: str = "p.yaml") -> Document:
+def loaded(value: Any, file: str = "p.yaml") -> ManifestObject:
     """Return a value as a document, one line a field."""
     (document,) = load(json.dumps(value, indent=1), file)
-    return document
+    (found,) = objects_or_itself(document)
+    return found
 
 
 def builtin_policy(name: str) -> SpreadPolicy:

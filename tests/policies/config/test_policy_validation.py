@@ -194,7 +194,7 @@ def test_valid(spec: dict[str, Any]) -> None:
             ErrorKind.INVALID,
             id="an unknown field of a constraint",
         ),
-        pytest.param({"rules": {"A": {}}}, "spec.rules", ErrorKind.INVALID, id="a rule id"),
+        pytest.param({"rules": {"A": {}}}, "spec.rules[A]", ErrorKind.INVALID, id="a rule id"),
         pytest.param(
             {"topology": {"domains": {"zone": ["a b"]}}},
             "spec.topology.domains[zone][0]",
