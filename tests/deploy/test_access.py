@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.deploy.manifests import Manifests, base, render, rendered
-from webhook.kube.list import WATCHED_RESOURCES
+from webhook.kube.list import SPREAD_POLICIES, WATCHED_RESOURCES
 from webhook.kube.service_proxy import DEFAULT_SERVICE, account_of, proxied
 from webhook.rbac import GROUP
 
@@ -14,12 +14,18 @@ Right = tuple[str, str, str, str]
 
 FOLLOWED = {
     (resource.group, resource.plural, "", verb)
-    for resource in WATCHED_RESOURCES
+    for resource in (*WATCHED_RESOURCES, SPREAD_POLICIES)
     for verb in ("list", "watch")
 }
 ASKED = {
     ("authentication.k8s.io", "tokenreviews", "", "create"),
     ("authorization.k8s.io", "subjectaccessreviews", "", "create"),
+}
+#: What a replica reports on policies, whose names people choose.
+REPORTED = {("evenkeel.dev", "spreadpolicies/status", "", "patch")}
+#: The Lease of the replica that does.
+REPORTING = {
+    ("coordination.k8s.io", "leases", "evenkeel-status", verb) for verb in ("get", "patch", "update")
 }
 TRUSTED = {
     ("admissionregistration.k8s.io", f"{kind}webhookconfigurations", "evenkeel", verb)
@@ -62,8 +68,10 @@ def _rights(manifests: Manifests, kind: str, name: str) -> set[Right]:
 @pytest.mark.parametrize(
     ("kind", "name", "rights"),
     [
-        pytest.param("ClusterRole", "evenkeel", FOLLOWED | ASKED | TRUSTED, id="the server in the cluster"),
-        pytest.param("Role", "evenkeel", KEPT, id="the server in its namespace"),
+        pytest.param(
+            "ClusterRole", "evenkeel", FOLLOWED | ASKED | REPORTED | TRUSTED, id="the server in the cluster"
+        ),
+        pytest.param("Role", "evenkeel", KEPT | REPORTING, id="the server in its namespace"),
         pytest.param("Role", "evenkeel-client", CLIENT, id="people"),
         pytest.param("ClusterRole", "evenkeel-client", SHOWN, id="the account that people ask with"),
         pytest.param("ClusterRole", "evenkeel-metrics", {METRICS}, id="Prometheus"),
@@ -107,15 +115,15 @@ def test_what_is_written_is_named(kind: str) -> None:
         if right[3] not in {"get", "list", "watch"}
     }
 
-    assert {right for right in changing if not right[2]} <= ASKED | SHOWN
+    assert {right for right in changing if not right[2]} <= ASKED | SHOWN | REPORTED
 
 
-def test_with_cert_manager_the_server_writes_nothing() -> None:
+def test_with_cert_manager_the_server_writes_the_status_of_policies_alone() -> None:
     """Neither its own certificate nor the authority is its to change."""
     manifests = render(values={"certificates": {"source": "certManager"}})
 
-    assert FOLLOWED | ASKED == _rights(manifests, "ClusterRole", "evenkeel")
-    assert ("Role", "evenkeel") not in manifests
+    assert FOLLOWED | ASKED | REPORTED == _rights(manifests, "ClusterRole", "evenkeel")
+    assert _rights(manifests, "Role", "evenkeel") == REPORTING
     assert ("Secret", "evenkeel-tls") not in manifests
 
 

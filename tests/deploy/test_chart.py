@@ -41,9 +41,15 @@ def _without_namespace(manifests: Manifests) -> Manifests:
     return {key: manifest for key, manifest in manifests.items() if key[0] != "Namespace"}
 
 
+def _installed(**choices: Any) -> Manifests:
+    """Return what the chart makes, without what only Helm reads: which objects outlive the release."""
+    values = choices.pop("values", {}) | {"crds": {"keep": False}}
+    return render(values=values, **choices)
+
+
 def test_the_base_is_what_the_chart_installs() -> None:
     """Object for object and field for field; only the Namespace is not the chart's to make."""
-    assert rendered() == _without_namespace(base())
+    assert _installed() == _without_namespace(base())
 
 
 @pytest.mark.parametrize(
@@ -71,7 +77,7 @@ def test_an_overlay_is_the_chart_with_values(
     """Whoever prefers one tool misses nothing of the other."""
     built = build(KUSTOMIZE / "overlays" / overlay)
 
-    assert render(values=values, kubernetes=kubernetes) == _without_namespace(built)
+    assert _installed(values=values, kubernetes=kubernetes) == _without_namespace(built)
 
 
 @pytest.mark.parametrize("events", [False, True])
@@ -86,7 +92,7 @@ def test_components_are_the_chart_with_values(tmp_path: Path, *, events: bool) -
     (tmp_path / "kustomization.yaml").write_text(json.dumps(wanted))
     values = {"skew": {"metrics": 1000, "events": events}}
 
-    assert render(values=values) == _without_namespace(build(tmp_path))
+    assert _installed(values=values) == _without_namespace(build(tmp_path))
 
 
 def test_helm_lints_the_chart() -> None:
@@ -286,14 +292,16 @@ def test_its_own_spread_never_holds_up_its_rollout(kubernetes: str, *, hard: boo
     )
 
 
-def test_a_change_of_the_policies_restarts_the_pods() -> None:
-    """Documents are read once."""
+def test_only_a_change_of_the_scheduler_configuration_restarts_the_pods() -> None:
+    """It is read once; policies are taken while the pods run."""
     documents = yaml.safe_load((CHART / "examples/own-policies.yaml").read_text())
     first = render(values=documents)
     documents["policies"]["documents"][0]["spec"]["enforcement"] = "warn"
     second = render(values=documents)
+    documents["schedulerConfiguration"]["profiles"][0]["schedulerName"] = "other"
+    third = render(values=documents)
 
-    assert _annotations(first) != _annotations(second)
+    assert _annotations(first) == _annotations(second) != _annotations(third)
     assert 2 == len(list(yaml.safe_load_all(first["ConfigMap", "evenkeel"]["data"]["policies.yaml"])))
 
 
@@ -306,8 +314,27 @@ def test_what_the_server_fills_is_shipped_empty() -> None:
     manifests = rendered()
 
     assert {"apiVersion", "kind", "metadata", "type"} == set(manifests["Secret", "evenkeel-tls"])
-    assert {"apiVersion", "kind", "metadata"} == set(manifests["Lease", "evenkeel"])
+    for name in ("evenkeel", "evenkeel-status"):
+        assert {"apiVersion", "kind", "metadata"} == set(manifests["Lease", name])
     assert "caBundle" not in json.dumps(list(manifests.values()))
+
+
+def test_the_definition_outlives_the_release() -> None:
+    """With it all policies would go; who wants that says so, and who installs it otherwise leaves it out."""
+    key = ("CustomResourceDefinition", "spreadpolicies.evenkeel.dev")
+    kept, given_up = rendered()[key], render(values={"crds": {"keep": False}})[key]
+
+    assert {"helm.sh/resource-policy": "keep"} == kept["metadata"]["annotations"]
+    assert "annotations" not in given_up["metadata"]
+    assert key not in render(values={"crds": {"install": False}})
+
+
+@pytest.mark.parametrize(("kubernetes", "rules"), [("1.29.9", False), ("1.30.0", True)])
+def test_cel_rules_are_for_who_knows_them(kubernetes: str, *, rules: bool) -> None:
+    """kubectl rejects the keyword where the API server does not know it."""
+    definition = render(kubernetes=kubernetes)["CustomResourceDefinition", "spreadpolicies.evenkeel.dev"]
+
+    assert rules == ("x-kubernetes-validations" in json.dumps(definition))
 
 
 def test_the_notes_name_real_commands() -> None:

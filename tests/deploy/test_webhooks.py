@@ -29,7 +29,7 @@ WIDGET = {"group": "acme.io", "kind": "Widget", "resource": "widgets", "template
 
 
 def _webhook(manifests: Manifests, phase: Phase) -> dict[str, Any]:
-    (webhook,) = manifests[KINDS[phase], "evenkeel"]["webhooks"]
+    webhook, *_ = manifests[KINDS[phase], "evenkeel"]["webhooks"]
     assert isinstance(webhook, dict)
     return webhook
 
@@ -57,6 +57,29 @@ def test_the_example_registers_the_same() -> None:
     assert {each["kind"]: _without(each["webhooks"][0], left_out) for each in example} == {
         KINDS[phase]: _without(_webhook(base(), phase), left_out) for phase in Phase
     }
+
+    policies = example[1]["webhooks"][1]
+    assert _without(policies, left_out) == _without(_policies(base()), left_out)
+
+
+def _policies(manifests: Manifests) -> dict[str, Any]:
+    _, webhook = manifests[KINDS[Phase.VALIDATE], "evenkeel"]["webhooks"]
+    assert isinstance(webhook, dict)
+    return webhook
+
+
+@pytest.mark.parametrize("values", [{}, {"webhooks": {"validate": {"failurePolicy": "Fail"}}}])
+def test_policies_can_be_changed_during_an_outage(values: Mapping[str, Any]) -> None:
+    """Who repairs an installation is never locked out, and policies are not of a namespace."""
+    webhook = _policies(render(values=values))
+
+    assert ("Ignore", 3, "None") == (
+        webhook["failurePolicy"],
+        webhook["timeoutSeconds"],
+        webhook["sideEffects"],
+    )
+    assert {"namespaceSelector", "objectSelector", "matchConditions"}.isdisjoint(webhook)
+    assert [["spreadpolicies"]] == [rule["resources"] for rule in webhook["rules"]]
 
 
 def _without(webhook: Mapping[str, Any], names: set[str]) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from policies.config.spread_policy import CRD_NAME
 from webhook.doctor.check_result import CheckResult, joined, ok, problem, warning
 from webhook.doctor.observations import Observations
-from webhook.kube.list import WATCHED_RESOURCES
+from webhook.kube.list import SPREAD_POLICIES, WATCHED_RESOURCES
 from webhook.rbac import GROUP, Resource
 from webhook.settings import Access
 
@@ -24,11 +25,11 @@ EXCESSIVE: Final = (
     "create clusterrolebindings.rbac.authorization.k8s.io",
     "impersonate users",
 )
-#: What --live needs: to follow the cluster, and to authorize callers.
+#: What --live needs: to follow the cluster and its policies, and to authorize callers.
 LIVE: Final = (
     *(
         f"{verb} {resource.plural}{resource.group and '.'}{resource.group}"
-        for resource in WATCHED_RESOURCES
+        for resource in (*WATCHED_RESOURCES, SPREAD_POLICIES)
         for verb in ("list", "watch")
     ),
     "create tokenreviews.authentication.k8s.io",
@@ -52,6 +53,12 @@ SKEW: Final = (
 )
 #: What --skew-events needs: Events in the namespaces of all workloads.
 SKEW_EVENTS: Final = ("create events.events.k8s.io", "patch events.events.k8s.io")
+#: What --policy-status needs: the status of every policy, and the Lease of the replica that writes it.
+POLICY_STATUS: Final = (
+    f"patch {CRD_NAME} --subresource=status",
+    "get leases.coordination.k8s.io/{lease}-status in {namespace}",
+    "update leases.coordination.k8s.io/{lease}-status in {namespace}",
+)
 #: What callers need. No API server has these resources, so that the permissions are worth nothing there.
 CLIENT: Final = (
     f"create {Resource.PLACEMENTS}.{GROUP}",
@@ -69,6 +76,8 @@ def of_replicas(observed: Observations) -> tuple[str, ...]:
     values = {"secret": observed.secret, "lease": lease, "namespace": names.namespace}
     live = LIVE if "live" in settings else ()
     named: tuple[str, ...] = CERT_SECRET if "cert_secret" in settings else ()
+    if "policy_status" in settings:
+        named += POLICY_STATUS
     if settings.get("skew_metrics", "0") != "0" or "skew_events" in settings:
         named += SKEW
     needed = (permission.format(webhooks=names.webhooks, **values) for permission in named)
@@ -92,10 +101,18 @@ def review_attributes(permission: str) -> dict[str, dict[str, str]]:
     verb, _, what = permission.partition(" ")
     if what.startswith("/"):
         return {"nonResourceAttributes": {"verb": verb, "path": what}}
+    what, _, subresource = what.partition(" --subresource=")
     what, _, namespace = what.partition(" in ")
     what, _, name = what.partition("/")
     resource, _, group = what.partition(".")
-    found = {"verb": verb, "resource": resource, "group": group, "name": name, "namespace": namespace}
+    found = {
+        "verb": verb,
+        "resource": resource,
+        "subresource": subresource,
+        "group": group,
+        "name": name,
+        "namespace": namespace,
+    }
     return {"resourceAttributes": {key: value for key, value in found.items() if value}}
 
 

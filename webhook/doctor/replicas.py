@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from policies.config.spread_policy import CRD_NAME, KIND, PLURAL
 from policies.manifests.errors import UsageError
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.reports.lint_run import plural
@@ -66,9 +67,19 @@ def _report_ready(observed: Observations) -> Iterator[CheckResult]:
     for (kind, sentence), names in said.items():
         grave = problem if kind == "reasons" and none_ready else warning
         text = f"not ready: {sentence}" if kind == "reasons" else sentence
-        yield grave(f"{joined(names)}: {text}", f"{observed.kubectl} logs {names[0]}")
+        yield grave(f"{joined(names)}: {text}", _remedy(observed, sentence, names[0]))
     if answers and not said:
         yield ok(f"{plural(len(answers), 'replica')} answered: ready, without warnings")
+
+
+def _remedy(observed: Observations, sentence: str, replica: str) -> str:
+    """Return what to do about a reason or a warning of a replica."""
+    if CRD_NAME in sentence:
+        return f"{observed.install}, which brings it"
+    kind, _, rest = sentence.partition(" ")
+    if kind == KIND:
+        return f"kubectl describe {PLURAL} {rest.partition(':')[0]}"
+    return f"{observed.kubectl} logs {replica}"
 
 
 def _lost(observed: Observations, replica: ReplicaPod) -> CheckResult:

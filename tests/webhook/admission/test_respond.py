@@ -449,3 +449,31 @@ def test_contexts_are_not_changed() -> None:
 
     assert first == respond(body, Phase.MUTATE, INJECTING).body
     assert isinstance(INJECTING, AdmissionContext)
+
+
+def test_a_policy_with_errors(golden: Callable[[str, str], str]) -> None:
+    """kubectl prints every error with its field."""
+    broken = a_policy("broken", enforcement="x", scope={"namespaces": ["UPPER"]}, rules={"Bad": {}})
+    reply = respond(review(broken, namespace=""), Phase.VALIDATE, INJECTING)
+    status = response(reply)["status"]
+
+    assert AdmissionVerdict.DENIED is reply.verdict
+    assert ("SpreadPolicy.evenkeel.dev", "broken") == (reply.kind, reply.name)
+    assert 3 == len(status["details"]["causes"])
+    assert golden("policy_denied.txt", status["message"] + "\n") == status["message"] + "\n"
+
+
+@pytest.mark.parametrize(
+    ("request_fields", "phase"),
+    [
+        ({"operation": "DELETE"}, Phase.VALIDATE),
+        ({"subResource": "status", "operation": "UPDATE"}, Phase.VALIDATE),
+        ({}, Phase.MUTATE),
+    ],
+    ids=["a deletion", "its status", "the mutating webhook"],
+)
+def test_what_is_not_reviewed_of_a_policy(request_fields: dict[str, Any], phase: Phase) -> None:
+    """Nobody is kept from deleting one."""
+    reply = respond(review(a_policy(enforcement="x"), **request_fields), phase, INJECTING)
+
+    assert AdmissionVerdict.IGNORED is reply.verdict

@@ -19,7 +19,7 @@ from webhook.doctor.check_result import CheckResult, CheckStatus
 from webhook.doctor.collect import collect
 from webhook.doctor.diagnosis import Diagnosis, diagnose
 from webhook.doctor.observations import InstallationNames, Observations
-from webhook.doctor.permissions import CERT_SECRET, CLIENT, LIVE
+from webhook.doctor.permissions import CERT_SECRET, CLIENT, LIVE, POLICY_STATUS
 from webhook.kube.api_server import TIMEOUT_S, Answer, ApiServer, UnreachableError, Watch
 
 Object = dict[str, Any]
@@ -105,7 +105,8 @@ class Cluster(ApiServer):
         group = f".{attributes['group']}" if "group" in attributes else ""
         name = f"/{attributes['name']}" if "name" in attributes else ""
         space = f" in {attributes['namespace']}" if "namespace" in attributes else ""
-        what = attributes.get("path") or f"{attributes['resource']}{group}{name}{space}"
+        status = f" --subresource={attributes['subresource']}" if "subresource" in attributes else ""
+        what = attributes.get("path") or f"{attributes['resource']}{group}{name}{space}{status}"
         return (spec["user"].rpartition(":")[2], f"{attributes['verb']} {what}") in self.granted
 
     # What tests change.
@@ -182,7 +183,7 @@ def a_pod(name: str) -> Object:
     """Return a replica as the API server returns it, beside a sidecar."""
     serving = {
         "name": "evenkeel",
-        "args": ["serve", "--live", "--cert-secret=evenkeel-tls"],
+        "args": ["serve", "--live", "--policy-status", "--cert-secret=evenkeel-tls"],
         "ports": [{"name": "https", "containerPort": 8443}],
     }
     return {
@@ -217,7 +218,7 @@ def a_cluster(*changes: Change) -> Cluster:
         cluster.answer_replica(number, 200, {"status": "ok"})
     cluster.objects[SECRET] = {"data": {"tls.crt": encoded(SERVING.certificate_pem)}}
     values = {"secret": "evenkeel-tls", "lease": "evenkeel", "namespace": "evenkeel", "webhooks": "evenkeel"}
-    needed = (*LIVE, *(permission.format(**values) for permission in CERT_SECRET))
+    needed = (*LIVE, *(permission.format(**values) for permission in (*CERT_SECRET, *POLICY_STATUS)))
     cluster.granted = {("evenkeel", permission) for permission in needed}
     cluster.granted |= {("evenkeel-client", permission) for permission in CLIENT}
     for change in changes:

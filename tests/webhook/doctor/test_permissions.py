@@ -31,6 +31,11 @@ CASES = [
         id="the Secret is not granted",
     ),
     pytest.param(
+        revoked("evenkeel", "patch spreadpolicies.evenkeel.dev --subresource=status"),
+        {("permissions-needed", "problem")},
+        id="the status of policies is not granted",
+    ),
+    pytest.param(
         granted("evenkeel", *EXCESSIVE), {("permissions-excessive", "warning")}, id="everything is granted"
     ),
     pytest.param(
@@ -90,8 +95,9 @@ def test_each_is_too_much(account: str, permissions: str, check: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "count"),
     [
-        pytest.param(["--live"], 2 * len(WATCHED_RESOURCES) + 9, id="--live: to follow and to authorize"),
+        pytest.param(["--live"], 2 * len(WATCHED_RESOURCES) + 11, id="--live: to follow and to authorize"),
         pytest.param(["--cert-secret=evenkeel-tls"], 8 + 7, id="--cert-secret: what it renews"),
+        pytest.param(["--policy-status"], 3 + 7, id="--policy-status: what it writes"),
         pytest.param(["--cert-dir=/tls"], 7, id="neither: only what is too much"),
     ],
 )
@@ -122,6 +128,11 @@ def test_callers_need_what_no_api_server_has() -> None:
             "get secrets/tls in ops",
             {"resourceAttributes": {"verb": "get", "resource": "secrets", "name": "tls", "namespace": "ops"}},
             id="one object",
+        ),
+        pytest.param(
+            "patch pods --subresource=status",
+            {"resourceAttributes": {"verb": "patch", "resource": "pods", "subresource": "status"}},
+            id="a subresource",
         ),
         pytest.param(
             "get /metrics", {"nonResourceAttributes": {"verb": "get", "path": "/metrics"}}, id="a path"

@@ -111,6 +111,23 @@ CASES = [
         {SAYS},
         id="both warn of a stale cache, 1 of its clock",
     ),
+    pytest.param(
+        said(
+            {
+                "status": "ok",
+                "warnings": [
+                    "CustomResourceDefinition spreadpolicies.evenkeel.dev is not installed: only policies of "
+                    "files are in force"
+                ],
+            },
+            {
+                "status": "ok",
+                "warnings": ["SpreadPolicy shop: generation 2 has errors, generation 1 stays in force: …"],
+            },
+        ),
+        {SAYS},
+        id="1 lacks the definition of policies, 1 has a policy with errors",
+    ),
     pytest.param(said(REFUSED, status=503), {SAYS}, id="1 of 2 refuses: it was killed"),
     pytest.param(said(REFUSED, REFUSED, status=503), {NONE_SAYS}, id="both refuse"),
     pytest.param(said(SILENT, status=503), {SAYS}, id="1 of 2 is silent: its node"),

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from policies.config.policy_set import PolicySet
 from policies.scheduler.index import ClusterIndex
+from tests.policies.config.documents import policy_of
 from tests.webhook.http.client import a_client
 from webhook.http.state import ServerState
 
@@ -295,3 +297,67 @@ def test_no_metrics_of_what_is_not_there(state: ServerState) -> None:
 
     assert b"evenkeel_cluster" not in metrics
     assert b"evenkeel_ca_bundle" not in metrics
+
+
+@dataclass
+class Policies:
+    """Policies that are followed as a test says."""
+
+    unsynced: bool = False
+    said: list[str] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)
+
+    def warnings(self) -> list[str]:
+        return self.said
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        return {"file": (1, 0), "cluster": (1000, 2)}
+
+    def start(self) -> None:
+        self.done.append("started")
+
+    def stop(self) -> None:
+        self.done.append("stopped")
+
+
+def test_policies_that_are_not_listed_yet(state: ServerState) -> None:
+    """Decided without them, an object would be let through that they deny; the cluster itself is usable."""
+    server = following(state, Live())
+    server.policies = Policies(unsynced=True)  # type: ignore[assignment]
+
+    assert ["the policies of the cluster are not listed yet"] == server.unready_reasons()
+    assert not server.prepared()
+    assert server.usable_context().cluster is not None
+
+
+def test_policies_with_errors(state: ServerState) -> None:
+    """They are no reason to go elsewhere: every replica has them."""
+    state.policies = Policies(said=["SpreadPolicy p: has errors"])  # type: ignore[assignment]
+
+    assert ([], ["SpreadPolicy p: has errors"]) == (state.unready_reasons(), state.warnings())
+
+
+@pytest.mark.parametrize("age", [5.0, 999.0], ids=["with the cluster", "without the cluster"])
+def test_other_policies_in_force(state: ServerState, age: float) -> None:
+    """The next review is decided by them, one that has begun by what it began with."""
+    server = following(state, Live(age=age))
+    before = server.usable_context()
+    policies = PolicySet([policy_of(enforcement="audit")])
+    server.enforce(policies)
+
+    assert policies is server.usable_context().policies
+    assert before.policies != policies
+    assert bool(server.usable_context().withheld) == (age > 180)
+
+
+def test_work_on_policies_beside_the_requests(state: ServerState) -> None:
+    """It begins and ends with the worker, and the metrics say how many policies there are."""
+    policies, writer = Policies(), Policies()
+    state.policies, state.status_writer = policies, writer  # type: ignore[assignment]
+    state.begin()
+    state.observe()
+    state.end()
+
+    assert [["started", "stopped"]] * 2 == [policies.done, writer.done]
+    assert b'evenkeel_policies{source="cluster"} 1000.0' in state.telemetry.render()
+    assert b'evenkeel_policies_invalid{source="cluster"} 2.0' in state.telemetry.render()

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from tests.webhook.loopback import QuietHandler
-from webhook.kube.list import WATCHED_RESOURCES
+from webhook.kube.list import SPREAD_POLICIES, WATCHED_RESOURCES
 
 #: Seconds after which what should have happened is given up.
 PATIENCE_S = 20.0
@@ -24,7 +24,7 @@ Object = dict[str, Any]
 #: Answers one request in place of the server.
 Fault = Callable[["Handler"], None]
 
-_PATHS = {resource.path: resource for resource in WATCHED_RESOURCES}
+_PATHS = {resource.path: resource for resource in (*WATCHED_RESOURCES, SPREAD_POLICIES)}
 
 
 def eventually(condition: Callable[[], Any]) -> Any:
@@ -60,6 +60,8 @@ class FakeApiServer:
     #: Versions below are forgotten.
     compacted: int = 0
     asked: list[Asked] = field(default_factory=list)
+    #: Paths of resources that the server does not have.
+    undefined: set[str] = field(default_factory=set)
     #: What answers the next lists and watches.
     list_faults: deque[Fault | None] = field(default_factory=deque)
     watch_faults: deque[Fault | None] = field(default_factory=deque)
@@ -139,6 +141,8 @@ class Handler(QuietHandler):
         try:
             if fault is not None:
                 fault(self)
+            elif asked.path in self.state.undefined:
+                self.reply(404, {"kind": "Status", "code": 404, "reason": "NotFound", "message": "not found"})
             elif asked.watch:
                 self._watch(asked)
             elif asked.path == "/version":
@@ -147,6 +151,23 @@ class Handler(QuietHandler):
                 self._list(asked)
         except OSError:
             self.close_connection = True
+
+    def do_PATCH(self) -> None:  # noqa: N802  # as the standard library calls it
+        """Replace the status of a policy, if its version is still the one that the patch names."""
+        patch = {entry["path"]: entry["value"] for entry in json.loads(self.body())}
+        name = urlsplit(self.path).path.removeprefix(f"{SPREAD_POLICIES.path}/").removesuffix("/status")
+        with self.state.changed:
+            obj = self.state.objects.get((SPREAD_POLICIES.kind, "", name))
+        if obj is None or obj["metadata"]["resourceVersion"] != patch["/metadata/resourceVersion"]:
+            status = 404 if obj is None else 409
+            self.reply(status, {"kind": "Status", "code": status, "message": "not as it was"})
+            return
+        self.state.put(obj | {"status": patch["/status"]})
+        self.reply(200, obj)
+
+    def body(self) -> bytes:
+        """Return the body of the request."""
+        return self.rfile.read(int(self.headers["Content-Length"]))
 
     def reply(self, status: int, body: object, **headers: str) -> None:
         """Send a whole answer, of JSON unless it is bytes already."""

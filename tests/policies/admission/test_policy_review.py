@@ -1,0 +1,66 @@
+"""What becomes of a policy that is applied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from policies.admission.decision import AdmissionVerdict
+from policies.admission.policy_review import decide_policy
+from policies.scheduler.configuration import DEFAULT_CONFIG
+from tests.builders import a_policy
+from tests.policies.config.contexts import a_context
+from tests.policies.config.documents import HARD, SOFT
+
+LIVE = a_context(cluster=[], live=True)
+BROKEN = a_policy(enforcement="x", scope={"kinds": 3}, rules={"Bad": {}})
+
+
+def test_every_error_at_once() -> None:
+    """The policy is denied with all that is wrong."""
+    decision = decide_policy(BROKEN, None, LIVE)
+
+    assert AdmissionVerdict.DENIED is decision.verdict
+    assert ["spec.enforcement", "spec.rules[Bad]", "spec.scope.kinds"] == sorted(
+        str(error.path) for error in decision.errors
+    )
+
+
+@pytest.mark.parametrize(
+    ("obj", "old", "verdict"),
+    [
+        pytest.param(a_policy(), None, AdmissionVerdict.ALLOWED, id="in order"),
+        pytest.param(BROKEN, a_policy(), AdmissionVerdict.DENIED, id="an update that breaks it"),
+        pytest.param(BROKEN, BROKEN, AdmissionVerdict.ALLOWED, id="an update of something else"),
+        pytest.param(
+            a_policy(defaults={"constraints": [HARD]}), None, AdmissionVerdict.WARNED, id="a hard default"
+        ),
+        pytest.param(
+            a_policy(
+                defaults={"constraints": [SOFT]}, scope={"namespaceSelector": {"matchLabels": {"a": "b"}}}
+            ),
+            None,
+            AdmissionVerdict.ALLOWED,
+            id="what needs a cluster has one",
+        ),
+        pytest.param(
+            a_policy(rules={"no-such-rule": {}}), None, AdmissionVerdict.WARNED, id="an unknown rule"
+        ),
+    ],
+)
+def test_verdicts(obj: dict[str, Any], old: dict[str, Any] | None, verdict: AdmissionVerdict) -> None:
+    """Errors deny, advice warns, and what changes no spec is always allowed."""
+    assert verdict is decide_policy(obj, old, LIVE).verdict
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "verdict"),
+    [(None, AdmissionVerdict.DENIED), (DEFAULT_CONFIG, AdmissionVerdict.ALLOWED)],
+    ids=["the server has no configuration", "it has one"],
+)
+def test_defaults_of_the_scheduler(scheduler: Any, verdict: AdmissionVerdict) -> None:
+    """A policy that would have no effect is an error."""
+    context = a_context(cluster=[], live=True, scheduler=scheduler)
+
+    assert verdict is decide_policy(a_policy(defaults={"source": "scheduler"}), None, context).verdict

@@ -1,0 +1,158 @@
+"""One replica writes the status of the cluster's policies."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from policies.config.context import AdmissionContext
+from policies.config.policy_set import PolicySet
+from tests.builders import a_constraint, a_policy, a_replica_set, a_workload
+from tests.policies.config.contexts import a_context
+from tests.webhook.kube.api_server import FakeApiServer, eventually, serving
+from tests.webhook.loopback import write_kubeconfig
+from webhook.kube.backoff import Backoff
+from webhook.kube.client import connect
+from webhook.kube.list import SPREAD_POLICIES
+from webhook.kube.reflector import Reflector
+from webhook.policy_controller.resources import PolicyResources, policies_of
+from webhook.policy_controller.status_writer import COUNT_EVERY_S, PolicyStatusWriter
+
+BROKEN = a_replica_set(a_workload(spec={"topologySpreadConstraints": [a_constraint(maxSkew=0)]}), "abc")
+
+
+class Replica:
+    """A replica whose election a test decides."""
+
+    def __init__(self, server: FakeApiServer, folder: Path) -> None:
+        api = connect(kubeconfig=write_kubeconfig(folder, server.url))
+        self.resources = PolicyResources(lambda: None, has_scheduler_config=False)
+        backoff = Backoff(first_s=0.002, longest_s=0.02)
+        self.reflector = Reflector(
+            api, SPREAD_POLICIES, self.resources, clock=time.monotonic, backoff=backoff
+        )
+        self.begin: Callable[[], None] = lambda: None
+        self.end: Callable[[], None] = lambda: None
+        self.resigned = threading.Event()
+        self.now = 1000.0
+        self.context = a_context(cluster=[], live=True)
+        self.writer = PolicyStatusWriter(
+            api, self.resources, context=self.usable, elect=self._elect, clock=lambda: self.now
+        )
+        self.thread = threading.Thread(target=self.reflector.run, daemon=True)
+        self.thread.start()
+
+    def usable(self) -> AdmissionContext:
+        """Return what reviews are decided by: the same until the policies are others."""
+        policies = PolicySet(policies_of(self.resources.listed()))
+        if policies != self.context.policies:
+            self.context = replace(self.context, policies=policies)
+        return self.context
+
+    def _elect(self, started: Callable[[], None], stopped: Callable[[], None]) -> Callable[[], None]:
+        self.begin, self.end = started, stopped
+        return self.resigned.set
+
+
+@pytest.fixture
+def server() -> Iterator[FakeApiServer]:
+    with serving(FakeApiServer()) as state:
+        yield state
+
+
+@pytest.fixture
+def replica(server: FakeApiServer, tmp_path: Path) -> Iterator[Replica]:
+    made = Replica(server, tmp_path)
+    made.writer.start()
+    yield made
+    made.writer.stop()
+    made.reflector.stop()
+    made.thread.join()
+
+
+def status(server: FakeApiServer, name: str = "p") -> dict[str, Any]:
+    with server.changed:
+        found: dict[str, Any] = server.objects["SpreadPolicy", "", name].get("status", {})
+    return found
+
+
+def test_only_the_leader_writes(server: FakeApiServer, replica: Replica) -> None:
+    """Acceptance, the accepted spec, and what the policy does."""
+    server.put(a_policy("p", enforcement="deny"))
+    server.put(BROKEN)
+    eventually(lambda: replica.resources.listed())
+    time.sleep(0.7)
+    before = status(server)
+    replica.begin()
+    eventually(lambda: {"selected": 1, "denied": 1} == status(server).get("workloads"))
+
+    assert {} == before
+    assert "True" == status(server)["conditions"][0]["status"]
+    assert {"enforcement": "deny"} == status(server)["lastAccepted"]["spec"]
+
+
+def test_errors_are_written(server: FakeApiServer, replica: Replica) -> None:
+    """What is in force instead stays in the status, for replicas that start later."""
+    replica.begin()
+    server.put(a_policy("p", enforcement="deny"))
+    eventually(lambda: status(server).get("lastAccepted"))
+    server.put(a_policy("p", enforcement="x") | {"status": status(server)})
+    eventually(lambda: "False" == status(server)["conditions"][0]["status"])
+
+    assert {"enforcement": "deny"} == status(server)["lastAccepted"]["spec"]
+    assert "spec.enforcement" in status(server)["conditions"][0]["message"]
+
+
+def test_workloads_are_counted_now_and_then(server: FakeApiServer, replica: Replica) -> None:
+    """After a while, and after a change of policies, but not with every look."""
+    server.put(a_policy("p"))
+    replica.begin()
+    eventually(lambda: {"selected": 0, "denied": 0} == status(server).get("workloads"))
+    server.put(BROKEN)
+    lists = len(server.requests(watch=False, path="/apis/apps/v1/replicasets"))
+    time.sleep(1.2)
+    unchanged = len(server.requests(watch=False, path="/apis/apps/v1/replicasets"))
+    replica.now += COUNT_EVERY_S
+    eventually(lambda: {"selected": 1, "denied": 1} == status(server).get("workloads"))
+    replica.now += 20
+    server.put(a_policy("q", enforcement="warn"))
+    eventually(lambda: {"selected": 1, "denied": 0} == status(server, "q").get("workloads"))
+
+    assert lists == unchanged
+
+
+def test_a_replica_that_leads_no_more_writes_no_more(server: FakeApiServer, replica: Replica) -> None:
+    """Another one does."""
+    replica.begin()
+    replica.end()
+    server.put(a_policy("p"))
+    time.sleep(0.7)
+    replica.writer.stop()
+
+    assert {} == status(server)
+    assert replica.resigned.is_set()
+
+
+def test_what_cannot_be_written_is_logged_once(
+    server: FakeApiServer, replica: Replica, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is tried again until it succeeds."""
+    caplog.set_level(logging.INFO)
+    server.put(a_policy("p"))
+    server.undefined.add("/apis/apps/v1/replicasets")
+    replica.begin()
+    eventually(lambda: status(server).get("conditions"))
+    eventually(lambda: "policy_status_failed" in [record.message for record in caplog.records])
+    time.sleep(1.2)
+    server.undefined.clear()
+    eventually(lambda: status(server).get("workloads"))
+    eventually(lambda: "policy_status_failed_resolved" in [record.message for record in caplog.records])
+
+    assert 1 == [record.message for record in caplog.records].count("policy_status_failed")
