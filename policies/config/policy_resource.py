@@ -64,10 +64,9 @@ class PolicyResource:
     def fallback(self) -> str:
         """What is in force in place of a version with errors."""
         if self.accepted is None:
-            return f"generation {self.generation} is invalid and nothing is in force"
-        return (
-            f"generation {self.generation} is invalid; generation {self.accepted.generation} stays in force"
-        )
+            return f"generation {self.generation} has errors, and no version is in force"
+        accepted = self.accepted.generation
+        return f"generation {self.generation} has errors, generation {accepted} stays in force"
 
 
 def read_policy_resource(

@@ -137,4 +137,4 @@ def _accepted(resource: PolicyResource, now: datetime) -> PolicyCondition:
 def _message(resource: PolicyResource) -> str:
     if not resource.errors:
         return "the policy is in force"
-    return f"{resource.fallback}. {summary_of(resource.errors)}"
+    return f"{resource.fallback}: {summary_of(resource.errors)}"
