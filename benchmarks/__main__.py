@@ -13,6 +13,7 @@ from benchmarks import (
     lint,
     memory,
     page,
+    policies,
     review,
     rollout,
     serving,
@@ -37,6 +38,7 @@ if __name__ == "__main__":
     lint.run()
     crowd.run()
     review.run()
+    policies.run()
     shapes.run()
     serving.run()
     heavy.run()

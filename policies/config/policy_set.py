@@ -7,9 +7,10 @@ the end. What the index finds for a namespace is kept until the labels of the na
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, NamedTuple, Self
+from itertools import chain
+from typing import Final, Generic, NamedTuple, Self, TypeVar
 
-from policies.config.scope import with_name_label
+from policies.config.scope import Scope, with_name_label
 from policies.config.spread_policy import SpreadPolicy
 from policies.model.labels import LabelSelector, Operator
 
@@ -18,6 +19,7 @@ MAX_KEPT: Final = 100_000
 
 #: A label that an object has.
 _Pair = tuple[str, str]
+_Entry = TypeVar("_Entry")
 
 
 class PolicySet(tuple[SpreadPolicy, ...]):  # noqa: SLOT001  # its index needs an attribute
@@ -49,18 +51,32 @@ class _Numbered(NamedTuple):
     policy: SpreadPolicy
 
 
-class _ByLabel:
-    """Policies by a label that a selector of theirs requires, so that most are never looked at.
+class _Group(NamedTuple):
+    """Policies that select the same namespaces and kinds, which many do: they are compared once.
+
+    Attributes:
+        number: Its place among the groups.
+        scope: The scope of one of them.
+        members: The policies.
+    """
+
+    number: int
+    scope: Scope
+    members: list[_Numbered]
+
+
+class _ByLabel(Generic[_Entry]):
+    """Entries by a label that a selector of theirs requires, so that most are never looked at.
 
     Attributes:
         always: Those without the selector.
         others: Those whose selector requires no label with a certain value.
     """
 
-    def __init__(self, entries: Iterable[tuple[_Numbered, LabelSelector | None]]) -> None:
-        self.always: list[_Numbered] = []
-        self.others: list[_Numbered] = []
-        self._by_pair: dict[_Pair, list[_Numbered]] = {}
+    def __init__(self, entries: Iterable[tuple[_Entry, LabelSelector | None]]) -> None:
+        self.always: list[_Entry] = []
+        self.others: list[_Entry] = []
+        self._by_pair: dict[_Pair, list[_Entry]] = {}
         for entry, selector in entries:
             if selector is None or selector.empty:
                 self.always.append(entry)
@@ -73,10 +89,10 @@ class _ByLabel:
 
     @property
     def unconditional(self) -> bool:
-        """Whether every policy matches every object."""
+        """Whether no entry has the selector."""
         return not self._by_pair and not self.others
 
-    def candidates(self, labels: Mapping[str, str]) -> Iterator[_Numbered]:
+    def candidates(self, labels: Mapping[str, str]) -> Iterator[_Entry]:
         """Yield those whose selector may match labels, but for those without one."""
         for pair in labels.items():
             yield from self._by_pair.get(pair, ())
@@ -86,7 +102,8 @@ class _ByLabel:
 class _Selected:
     """The policies that select objects of some kinds in a namespace, but for their own labels."""
 
-    def __init__(self, entries: tuple[_Numbered, ...]) -> None:
+    def __init__(self, groups: Iterable[_Group]) -> None:
+        entries = sorted(chain.from_iterable(group.members for group in groups), key=_number)
         self._all = [entry.policy for entry in entries]
         self._by_label = _ByLabel((entry, entry.policy.scope.object_selector) for entry in entries)
 
@@ -114,19 +131,18 @@ class _ScopeIndex:
     """Finds the policies for a namespace. Any number of threads may use it."""
 
     def __init__(self, policies: PolicySet) -> None:
-        entries = list(map(_Numbered, range(len(policies)), policies))
-        self._by_name: dict[str, list[_Numbered]] = {}
-        rest: list[_Numbered] = []
-        for entry in entries:
-            names = entry.policy.scope.namespaces
+        self._by_name: dict[str, list[_Group]] = {}
+        rest: list[_Group] = []
+        for group in _groups(policies):
+            names = group.scope.namespaces
             if not names or any("*" in name for name in names):
-                rest.append(entry)
+                rest.append(group)
                 continue
             for name in dict.fromkeys(names):
-                self._by_name.setdefault(name, []).append(entry)
-        self._by_label = _ByLabel((entry, entry.policy.scope.namespace_selector) for entry in rest)
+                self._by_name.setdefault(name, []).append(group)
+        self._by_label = _ByLabel((group, group.scope.namespace_selector) for group in rest)
         self._kept: dict[tuple[str, frozenset[str]], _Kept] = {}
-        # Most namespaces are selected by the same policies as many others.
+        # Most namespaces are selected by the same groups as many others.
         self._shared: dict[tuple[int, ...], _Selected] = {}
 
     def find(self, namespace: str, labels: Mapping[str, str] | None, kinds: frozenset[str]) -> _Selected:
@@ -143,18 +159,30 @@ class _ScopeIndex:
 
     def _search(self, namespace: str, labels: Mapping[str, str] | None, kinds: frozenset[str]) -> _Selected:
         scope_labels = with_name_label(namespace, labels)
-        candidates = [
-            *self._by_name.get(namespace, ()),
-            *self._by_label.always,
-            *self._by_label.candidates(scope_labels),
-        ]
-        found = tuple(
-            sorted(
-                (entry for entry in candidates if entry.policy.scope.covers(namespace, scope_labels, kinds)),
-                key=_number,
-            )
+        candidates = chain(
+            self._by_name.get(namespace, ()),
+            self._by_label.always,
+            self._by_label.candidates(scope_labels),
         )
-        return self._shared.setdefault(tuple(entry.number for entry in found), _Selected(found))
+        groups = [group for group in candidates if group.scope.covers(namespace, scope_labels, kinds)]
+        key = tuple(group.number for group in groups)
+        selected = self._shared.get(key)
+        if selected is None:
+            if len(self._shared) >= MAX_KEPT:
+                self._shared.clear()
+            selected = self._shared[key] = _Selected(groups)
+        return selected
+
+
+def _groups(policies: PolicySet) -> Iterable[_Group]:
+    """Return policies in groups, each of which selects namespaces and kinds in a way of its own."""
+    groups: dict[tuple[object, ...], _Group] = {}
+    for number, policy in enumerate(policies):
+        scope = policy.scope
+        key = (scope.exclude_namespaces, scope.namespaces, scope.namespace_selector, scope.kinds)
+        group = groups.setdefault(key, _Group(len(groups), scope, []))
+        group.members.append(_Numbered(number, policy))
+    return groups.values()
 
 
 def _number(entry: _Numbered) -> int:

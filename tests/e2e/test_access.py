@@ -13,7 +13,7 @@ from tests.e2e.installation import CONFIGURATIONS, NAME, Installation
 from tests.e2e.kubectl import Manifest
 from tests.e2e.objects import deployment, pod
 from tests.e2e.readiness import asked
-from webhook.kube.list import WATCHED_RESOURCES
+from webhook.kube.list import SPREAD_POLICIES, WATCHED_RESOURCES
 from webhook.rbac import AUDIENCE
 
 pytestmark = pytest.mark.usefixtures("installed")
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("installed")
 ALLOWED = {
     *(
         (resource.group, resource.plural, "", verb)
-        for resource in WATCHED_RESOURCES
+        for resource in (*WATCHED_RESOURCES, SPREAD_POLICIES)
         for verb in ("list", "watch")
     ),
     ("authentication.k8s.io", "tokenreviews", "", "create"),
@@ -33,7 +33,12 @@ ALLOWED = {
         for verb in ("get", "patch")
     ),
     *(("", "secrets", "evenkeel-tls", verb) for verb in ("get", "update")),
-    *(("coordination.k8s.io", "leases", NAME, verb) for verb in ("get", "patch", "update")),
+    *(
+        ("coordination.k8s.io", "leases", lease, verb)
+        for lease in (NAME, f"{NAME}-status")
+        for verb in ("get", "patch", "update")
+    ),
+    ("evenkeel.dev", "spreadpolicies/status", "", "patch"),
 }
 #: What nobody who took over a replica shall be able to do.
 FORBIDDEN = [

@@ -15,7 +15,12 @@ from tests.e2e.readiness import asked
 
 NAME = "shop"
 #: A default constraint whose minDomains means nothing.
-SOFT = {"maxSkew": 1, "topologyKey": HOSTNAME_KEY, "whenUnsatisfiable": "ScheduleAnyway", "minDomains": 2}
+SOFT: Manifest = {
+    "maxSkew": 1,
+    "topologyKey": HOSTNAME_KEY,
+    "whenUnsatisfiable": "ScheduleAnyway",
+    "minDomains": 2,
+}
 
 
 def policy(space: str = "", name: str = NAME, **spec: Any) -> Manifest:
@@ -55,8 +60,8 @@ def denied_by(installed: Installation, space: str) -> list[int]:
 
 
 #: Denies what is a warning else.
-STRICT = {"rules": {"selector-misses-own-pod": {"enforcement": "deny"}}}
-LENIENT = {"rules": {"selector-misses-own-pod": {"enforcement": "audit"}}}
+STRICT: Manifest = {"rules": {"selector-misses-own-pod": {"enforcement": "deny"}}}
+LENIENT: Manifest = {"rules": {"selector-misses-own-pod": {"enforcement": "audit"}}}
 
 
 def accepted(kubectl: Kubectl, name: str = NAME) -> str:
