@@ -87,7 +87,8 @@ def _linear(policies: list[SpreadPolicy], asked: list[tuple[Namespace, dict[str,
 
 
 def _spread(taken: list[float]) -> str:
-    return f"median {statistics.median(taken):4.1f}, 99th percentile {statistics.quantiles(taken, n=100)[98]:4.1f}"
+    most = statistics.quantiles(taken, n=100)[98]
+    return f"median {statistics.median(taken):4.1f}, 99th percentile {most:4.1f}"
 
 
 def _asked(count: int) -> list[tuple[Namespace, dict[str, str]]]:
@@ -108,7 +109,8 @@ def _selection() -> None:
         again = _each(policies, asked)
         floor = _linear(list(policies), asked[:200])
         print(
-            f"  {title:<20} {_spread(again)}; first look at a namespace {_spread(first)}; every scope {floor:.0f}"
+            f"  {title:<20} {_spread(again)}; first look at a namespace {_spread(first)}; "
+            f"every scope {floor:.0f}"
         )
 
 

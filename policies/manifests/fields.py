@@ -81,6 +81,7 @@ class ErrorKind(StrEnum):
     DUPLICATE = "FieldValueDuplicate"
     FORBIDDEN = "FieldValueForbidden"
     TOO_MANY = "FieldValueTooMany"
+    TOO_LONG = "FieldValueTooLong"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +184,11 @@ def unsupported_value(path: FieldPath, value: object, supported: Iterable[str], 
     listed = ", ".join(f'"{name}"' for name in supported)
     text = f"Unsupported value: {shown(value)}: supported values: {listed}"
     return FieldError(path, text, ErrorKind.NOT_SUPPORTED, rule)
+
+
+def too_long(path: FieldPath, most: int, rule: str) -> FieldError:
+    """Return the error of a value of more than so many bytes."""
+    return FieldError(path, f"Too long: may not be more than {most} bytes", ErrorKind.TOO_LONG, rule)
 
 
 def duplicate_value(path: FieldPath, value: object, rule: str, *, detail: str = "") -> FieldError:

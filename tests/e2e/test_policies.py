@@ -126,7 +126,7 @@ def test_the_last_good_version_stays_in_force(installed: Installation, kubectl: 
     with installed.unregistered():
         eventually(lambda: 0 == kubectl("apply", "-f", "-", stdin=policy(space, rules={"Bad": {}})).code)
     eventually(lambda: "False" == accepted(kubectl))
-    port = list(installed.replicas)[0]
+    port = next(iter(installed.replicas))
     installed.stop(port)
     installed.wait_until_left_alone(port)
     installed.start(port)

@@ -127,9 +127,7 @@ def respond(
         NotCachedError: It has not yet, and the answer may come later.
     """
     review = Review.parse(body)
-    # Events wait meanwhile, but not while JSON is read and written, which takes longest with large objects.
-    with context.reading():
-        decision = decide(review, phase, context, budget=budget, rules_budget=rules_budget)
+    decision = decide(review, phase, context, budget=budget, rules_budget=rules_budget)
     if may_wait and decision.miss is not None:
         raise NotCachedError(decision.miss)
     name = review.name or _generated_name(review)
@@ -182,16 +180,18 @@ def decide(
     workload = Workload.read(
         review.obj, kind, namespace, release=release, user=review.user, stored=old is not None
     )
-    if phase is Phase.MUTATE:
-        return decide_mutation(workload, context)
-    return decide_validation(
-        workload,
-        old,
-        context,
-        within=budget.within if budget else None,
-        within_rules=rules_budget.within if rules_budget else None,
-        today=datetime.now(UTC).date(),
-    )
+    # Events wait meanwhile, but not while objects are read, which takes longest with large ones.
+    with context.reading():
+        if phase is Phase.MUTATE:
+            return decide_mutation(workload, context)
+        return decide_validation(
+            workload,
+            old,
+            context,
+            within=budget.within if budget else None,
+            within_rules=rules_budget.within if rules_budget else None,
+            today=datetime.now(UTC).date(),
+        )
 
 
 def _response(review: Review, phase: Phase, decision: Decision, name: str) -> ReviewResponse:

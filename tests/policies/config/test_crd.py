@@ -20,8 +20,8 @@ from tests.policies.config.documents import HARD, SOFT, builtin_policy, policy_o
 SCHEMA = VERSION["schema"]["openAPIV3Schema"]
 #: Every keyword of a JSONSchemaProps that is used here.
 KNOWN = {
-    "type", "description", "properties", "items", "additionalProperties", "required", "enum", "default", "format",
-    "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "x-kubernetes-list-type",
+    "type", "description", "properties", "items", "additionalProperties", "required", "enum", "default",
+    "format", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "x-kubernetes-list-type",
     "x-kubernetes-list-map-keys", "x-kubernetes-preserve-unknown-fields", CEL,
 }  # fmt: skip
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policies.config.policy_resource import PolicyResource, read_policy_resource
+from policies.config.policy_resource import MAX_SPEC_BYTES, PolicyResource, read_policy_resource
 from tests.builders import a_policy
 from tests.policies.config.documents import SOFT
 
@@ -93,6 +93,14 @@ def test_the_configuration_of_the_scheduler(paths: list[str], *, given: bool) ->
     found = read(stored({"defaults": {"source": "scheduler"}}), has_scheduler_config=given)
 
     assert paths == [str(error.path) for error in found.errors]
+
+
+def test_a_policy_that_is_too_large() -> None:
+    """It is not checked further: every replica would spend the time."""
+    many = [{"rules": ["a"], "reason": "x" * 100}] * (MAX_SPEC_BYTES // 100)
+    (error,) = read(stored({"exceptions": many, "enforcement": "x"})).errors
+
+    assert ("spec", "FieldValueTooLong") == (str(error.path), error.kind)
 
 
 def test_errors_come_all_at_once() -> None:

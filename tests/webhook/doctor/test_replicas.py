@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from policies.config.spread_policy import CRD_NAME
 from tests.webhook.doctor.installation import (
     CORE,
     DEPLOYMENT,
@@ -115,10 +116,7 @@ CASES = [
         said(
             {
                 "status": "ok",
-                "warnings": [
-                    "CustomResourceDefinition spreadpolicies.evenkeel.dev is not installed: only policies of "
-                    "files are in force"
-                ],
+                "warnings": [f"CustomResourceDefinition {CRD_NAME} is not installed: only policies of files"],
             },
             {
                 "status": "ok",

@@ -87,7 +87,7 @@ def test_only_the_leader_writes(server: FakeApiServer, replica: Replica) -> None
     """Acceptance, the accepted spec, and what the policy does."""
     server.put(a_policy("p", enforcement="deny"))
     server.put(BROKEN)
-    eventually(lambda: replica.resources.listed())
+    eventually(replica.resources.listed)
     time.sleep(0.7)
     before = status(server)
     replica.begin()
