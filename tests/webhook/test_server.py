@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from certs.provision import provision_self_signed
-from tests.builders import a_constraint, a_workload
+from tests.builders import a_constraint, a_policy, a_workload
 from tests.policies.placement.clusters import two_full_zones
 from tests.webhook.loopback import QuietHandler, listening, status_of, write_kubeconfig
 from tests.webhook.running import (
@@ -33,6 +33,7 @@ from tests.webhook.running import (
     serving,
 )
 
+BROKEN = {"topologySpreadConstraints": [a_constraint(maxSkew=0)]}
 HEAD = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 
 
@@ -132,6 +133,32 @@ def test_a_workload_that_fits_nowhere_is_allowed_with_a_warning(tmp_path: Path) 
     assert ["forecast=skipped" in line for line in in_log] == [False, True]
     assert "evenkeel_forecast_duration_seconds_count 1.0" in metrics
     assert "evenkeel_forecasts_skipped_total 1.0" in metrics
+
+
+def test_every_worker_takes_a_change_of_a_policy_file(tmp_path: Path) -> None:
+    """A mounted ConfigMap is exchanged under the server; with errors the last good version stays."""
+    file, body = tmp_path / "policy.yaml", review_of(a_workload(spec=BROKEN))
+    file.write_text(json.dumps(a_policy(enforcement="deny")))
+
+    def allowed() -> set[bool]:
+        # Each connection goes to either worker.
+        answers = [
+            server.ask("POST", "/validate", body=body, content_type="application/json") for _ in range(20)
+        ]
+        return {answer.json()["response"]["allowed"] for answer in answers}
+
+    with serving(tmp_path, "--workers=2", "--policy", str(file)) as server:
+        before = allowed()
+        file.write_text(json.dumps(a_policy(enforcement="warn")))
+        eventually(lambda: 2 == len(server.lines("policies_in_force")))
+        warned = allowed()
+        file.write_text(json.dumps(a_policy(enforcement="nonsense")))
+        eventually(lambda: 2 == len(server.lines("policy_invalid")))
+        still = allowed()
+        readyz = server.ask("GET", "/readyz").json()
+
+    assert ({False}, {True}, {True}) == (before, warned, still)
+    assert "spec.enforcement" in readyz["warnings"][0]
 
 
 def test_new_certificate_is_served_without_dropping_connections(tmp_path: Path) -> None:

@@ -15,11 +15,11 @@ from typing import Final
 from policies.config.policy_resource import PolicyResource
 from policies.config.policy_set import PolicySet
 from policies.config.policy_status import summary_of
-from policies.config.spread_policy import CRD_NAME, SpreadPolicy
+from policies.config.spread_policy import CRD_NAME, KIND, SpreadPolicy
 from webhook.kube.reflector import Reflector
 from webhook.policy_controller.files import PolicyFiles
 from webhook.policy_controller.resources import PolicyResources, policies_of
-from webhook.telemetry.logs import LOGGER
+from webhook.telemetry.logs import LOGGER, Value
 
 #: Seconds between two looks at the files: a mounted ConfigMap changes a minute late anyway.
 LOOK_EVERY_S: Final = 0.5
@@ -62,8 +62,11 @@ class PolicyController:
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
+        # Those that the server began with are in its first line.
+        self._at_start = files.policies or default
         self._in_force: PolicySet | None = None
         self._reported: dict[str, str] = {}
+        self._reported_missing = False
 
     def watch(self, resources: PolicyResources, reflector: Reflector) -> None:
         """Have the policies of a cluster followed, too; before ``start``."""
@@ -136,7 +139,7 @@ class PolicyController:
             yield f"policies of the cluster are not current: {refusal}"
         for entry in self.resources.listed():
             if entry.errors:
-                yield f"SpreadPolicy {entry.name}: {_problem(entry)}"
+                yield f"{KIND} {entry.name}: {_problem(entry)}"
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -160,15 +163,15 @@ class PolicyController:
         if policies == self._in_force:
             return
         self._enforce(policies)
-        first, self._in_force = self._in_force is None, policies
-        if not first or listed:
+        before, self._in_force = self._in_force, policies
+        if policies != (self._at_start if before is None else before):
             names = [policy.name for policy in policies]
             fields = {"count": len(names), "policies": ",".join(names[:_LISTED])}
             LOGGER.info("policies_in_force", extra={"fields": fields})
 
     def _report_problems(self, listed: list[PolicyResource]) -> None:
         """Log what keeps policies from being in force, when it begins, changes and ends."""
-        found = {f"SpreadPolicy {entry.name}": _problem(entry) for entry in listed if entry.errors}
+        found = {f"{KIND} {entry.name}": _problem(entry) for entry in listed if entry.errors}
         if self.files.problem:
             found["files"] = self.files.problem
         for source, problem in found.items():
@@ -177,6 +180,13 @@ class PolicyController:
         for source in self._reported.keys() - found.keys():
             LOGGER.info("policy_invalid_resolved", extra={"fields": {"policy": source}})
         self._reported = found
+        if self._missing != self._reported_missing:
+            self._reported_missing = self._missing
+            fields: dict[str, Value] = {"definition": CRD_NAME}
+            if self._missing:
+                LOGGER.warning("policy_definition_missing", extra={"fields": fields})
+            else:
+                LOGGER.info("policy_definition_missing_resolved", extra={"fields": fields})
 
 
 def _problem(resource: PolicyResource) -> str:

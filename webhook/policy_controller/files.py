@@ -59,8 +59,10 @@ class PolicyFiles:
         before = self.policies, self.problem
         try:
             policies = self._load()
-        except (EvenkeelError, OSError) as error:
+        except EvenkeelError as error:
             problem = str(error).replace("\n", "; ")
+        except OSError as error:
+            problem = f"{error.filename}: {error.strerror}"
         else:
             problem = ""
         if self._stamps() != stamps:

@@ -126,8 +126,11 @@ def test_errors_leave_the_last_good_version(
     assert 2 == [record.message for record in caplog.records].count("policy_invalid_resolved")
 
 
-def test_without_the_definition_files_are_in_force(server: FakeApiServer, process: Process) -> None:
+def test_without_the_definition_files_are_in_force(
+    server: FakeApiServer, process: Process, caplog: pytest.LogCaptureFixture
+) -> None:
     """The process is ready, says so, and takes policies once the definition is installed."""
+    caplog.set_level(logging.INFO)
     server.undefined.add(SPREAD_POLICIES.path)
     process.controller.start()
     eventually(lambda: not process.controller.unsynced)
@@ -138,6 +141,8 @@ def test_without_the_definition_files_are_in_force(server: FakeApiServer, proces
     server.undefined.clear()
     eventually(lambda: process.in_force == ["another", "p"])
 
+    events = [record.message for record in caplog.records if "definition" in record.message]
+    assert ["policy_definition_missing", "policy_definition_missing_resolved"] == events
     assert "spreadpolicies.evenkeel.dev is not installed" in warning
     assert [] == process.controller.warnings()
 
