@@ -13,7 +13,6 @@ from typing import Any, Final, NamedTuple
 
 from policies.admission.validation import decide_validation
 from policies.config.context import AdmissionContext
-from policies.config.policy_set import PolicySet
 from policies.config.spread_policy import Enforcement, SpreadPolicy
 from policies.manifests.fields import member, text_member
 from policies.model.snapshot import kind_of
@@ -54,7 +53,7 @@ class _Judged(NamedTuple):
 class PolicyEffects:
     """Counts what the policies of one set do, one object of the cluster after the other."""
 
-    def __init__(self, policies: PolicySet, *, today: date) -> None:
+    def __init__(self, policies: tuple[SpreadPolicy, ...], *, today: date) -> None:
         """Start with no workload.
 
         Args:
@@ -108,9 +107,7 @@ class PolicyEffects:
             denying = []
         if len(selecting) > 1:
             denying = [
-                policy
-                for policy in denying
-                if self._denies(workload, context.with_policies(PolicySet((policy,))))
+                policy for policy in denying if self._denies(workload, context.with_policies((policy,)))
             ]
         return _Judged(revision, self._places(selecting), self._places(denying))
 

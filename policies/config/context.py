@@ -109,7 +109,7 @@ class AdmissionContext:
         object.__setattr__(self, "release", fields)
         object.__setattr__(self, "snapshot", None if self.cluster is None else self.cluster.snapshot)
 
-    def with_policies(self, policies: PolicySet) -> AdmissionContext:
+    def with_policies(self, policies: tuple[SpreadPolicy, ...]) -> AdmissionContext:
         """Return the same with other policies in force."""
         return replace(self, policies=policies)
 

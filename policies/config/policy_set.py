@@ -14,8 +14,8 @@ from policies.config.scope import Scope, with_name_label
 from policies.config.spread_policy import SpreadPolicy
 from policies.model.labels import LabelSelector, Operator
 
-#: Namespaces, each with kinds, for which is kept what was found; a large cluster has 10,000 namespaces.
-MAX_KEPT: Final = 100_000
+#: Policies in all that is kept of namespaces: some 50 MB; 10,000 namespaces with 20 policies keep a tenth.
+MAX_KEPT: Final = 2_000_000
 
 #: A label that an object has.
 _Pair = tuple[str, str]
@@ -107,6 +107,11 @@ class _Selected:
         self._all = [entry.policy for entry in entries]
         self._by_label = _ByLabel((entry, entry.policy.scope.object_selector) for entry in entries)
 
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self._all)
+
     def matching(self, labels: Mapping[str, str]) -> list[SpreadPolicy]:
         """Return those that select an object with these labels, in order."""
         index = self._by_label
@@ -142,6 +147,7 @@ class _ScopeIndex:
                 self._by_name.setdefault(name, []).append(group)
         self._by_label = _ByLabel((group, group.scope.namespace_selector) for group in rest)
         self._kept: dict[tuple[str, frozenset[str]], _Kept] = {}
+        self._size = 0
         # Most namespaces are selected by the same groups as many others.
         self._shared: dict[tuple[int, ...], _Selected] = {}
 
@@ -152,10 +158,17 @@ class _ScopeIndex:
         if kept is not None and (kept.labels is labels or kept.labels == labels):
             return kept.selected
         selected = self._search(namespace, labels, kinds)
-        if len(self._kept) >= MAX_KEPT:
-            self._kept.clear()
+        self._make_room(1)
         self._kept[key] = _Kept(labels, selected)
         return selected
+
+    def _make_room(self, size: int) -> None:
+        """Forget what was found once it is too much."""
+        self._size += size
+        if self._size > MAX_KEPT:
+            self._kept.clear()
+            self._shared.clear()
+            self._size = size
 
     def _search(self, namespace: str, labels: Mapping[str, str] | None, kinds: frozenset[str]) -> _Selected:
         scope_labels = with_name_label(namespace, labels)
@@ -168,9 +181,9 @@ class _ScopeIndex:
         key = tuple(group.number for group in groups)
         selected = self._shared.get(key)
         if selected is None:
-            if len(self._shared) >= MAX_KEPT:
-                self._shared.clear()
-            selected = self._shared[key] = _Selected(groups)
+            selected = _Selected(groups)
+            self._make_room(1 + selected.size)
+            self._shared[key] = selected
         return selected
 
 

@@ -159,9 +159,10 @@ class PolicyController:
         if self._listing and self._in_force is None:
             # Half a list is no set of policies; what was there at the start stays.
             return
-        policies = PolicySet((*self.files.policies, *policies_of(listed)) or self._default)
-        if policies == self._in_force:
+        found = (*self.files.policies, *policies_of(listed)) or self._default
+        if found == self._in_force:
             return
+        policies = PolicySet(found)
         self._enforce(policies)
         before, self._in_force = self._in_force, policies
         if policies != (self._at_start if before is None else before):

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from policies.admission.policy_effect import PolicyEffect, PolicyEffects
 from policies.config.context import AdmissionContext
 from policies.config.policy_resource import PolicyResource
-from policies.config.policy_set import PolicySet
 from policies.config.policy_status import PolicyWorkloads, policy_status
+from policies.config.spread_policy import SpreadPolicy
 from webhook.kube.api_server import JSON_PATCH, ApiError, ApiServer, ClusterError
 from webhook.kube.list import SPREAD_POLICIES, WATCHED_RESOURCES, read_objects
 from webhook.policy_controller.resources import PolicyResources, policies_of
@@ -72,7 +72,7 @@ class PolicyStatusWriter:
         self._thread = threading.Thread(target=self._run, name="policy-status", daemon=True)
         self._resign: Callable[[], None] | None = None
         self._counted: dict[str, PolicyWorkloads] = {}
-        self._counted_for: PolicySet | None = None
+        self._counted_for: tuple[SpreadPolicy, ...] | None = None
         self._count_at = 0.0
         self._problem = ""
 
@@ -133,7 +133,7 @@ class PolicyStatusWriter:
 
     def _count(self) -> bool:
         """Count what policies do to workloads if that is due; return whether it was."""
-        policies = PolicySet(self._context().policies)
+        policies = self._context().policies
         now = self._clock()
         changed = policies != self._counted_for
         if now < self._count_at and not (changed and now >= self._count_at - COUNT_EVERY_S + _COUNT_PAUSE_S):
@@ -151,7 +151,7 @@ class PolicyStatusWriter:
         self._counted_for, self._count_at = policies, self._clock() + COUNT_EVERY_S
         return True
 
-    def _effects(self, policies: PolicySet) -> list[PolicyEffect] | None:
+    def _effects(self, policies: tuple[SpreadPolicy, ...]) -> list[PolicyEffect] | None:
         """Return what each policy does; None if this process leads no more."""
         found = PolicyEffects(policies, today=datetime.now(UTC).date())
         for obj in read_objects(self._api, _COUNTED):

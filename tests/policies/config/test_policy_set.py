@@ -92,12 +92,12 @@ def test_what_is_returned_is_the_callers() -> None:
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any number of namespaces is asked for."""
-    monkeypatch.setattr(policy_set, "MAX_KEPT", 2)
-    policies = PolicySet([scoped()])
-    for number in range(5):
-        assert 1 == len(policies.selecting(f"ns-{number}", None, {}, POD))
+    monkeypatch.setattr(policy_set, "MAX_KEPT", 5)
+    policies = PolicySet([scoped(), scoped(kinds=["Pod"])])
+    for number in range(20):
+        assert 2 == len(policies.selecting(f"ns-{number}", None, {}, POD))
 
-    assert 2 >= len(policies._index._kept)
+    assert 5 >= len(policies._index._kept) + 2 * len(policies._index._shared)
 
 
 def test_a_set_is_a_tuple_of_policies() -> None:
