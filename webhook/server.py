@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from webhook.kube.election import Elect
     from webhook.kube.informer import ClusterCache
     from webhook.skew.controller import SkewController
-    from webhook.policy_controller.resources import PolicyResources
-    from webhook.policy_controller.status_writer import PolicyStatusWriter
 
 
 #: The folder with the certificates that this server made or fetched, in its private folder.
@@ -165,17 +163,16 @@ def _follow_policies(state: ServerState) -> None:
     controller.watch(
         resources, Reflector(api, SPREAD_POLICIES, resources, clock=time.monotonic, backoff=backoff)
     )
-    if settings.policy_status:
-        state.status_writer = _status_writer(state, api, resources)
+    if settings.policy_status and state.live is not None and state.live.store is not None:
+        from webhook.policy_controller.status_writer import PolicyStatusWriter  # noqa: PLC0415
 
-
-def _status_writer(
-    state: ServerState, api: KubernetesApiServer, resources: PolicyResources
-) -> PolicyStatusWriter:
-    from webhook.policy_controller.status_writer import PolicyStatusWriter  # noqa: PLC0415
-
-    lease = f"{state.settings.lease}-status"
-    return PolicyStatusWriter(api, resources, context=state.usable_context, elect=_candidate(api, lease))
+        state.status_writer = PolicyStatusWriter(
+            api,
+            resources,
+            state.live.store.workloads,
+            context=state.usable_context,
+            elect=_candidate(api, f"{settings.lease}-status"),
+        )
 
 
 def _serving_context(settings: Settings, files: _Files, telemetry: Telemetry) -> ServingContext:

@@ -18,13 +18,13 @@ from webhook.telemetry.logs import LOGGER, EventLog
 
 if TYPE_CHECKING:
     from policies.config.context import AdmissionContext
-    from policies.placement.cluster_workloads import ClusterWorkloads
     from policies.config.policy_set import PolicySet
+    from policies.placement.cluster_workloads import ClusterWorkloads
     from webhook.cert_rotation.controller import CertificateController
     from webhook.kube.informer import ClusterCache
-    from webhook.skew.controller import SkewController
     from webhook.policy_controller.controller import PolicyController
     from webhook.policy_controller.status_writer import PolicyStatusWriter
+    from webhook.skew.controller import SkewController
     from webhook.telemetry.metrics import Telemetry
 
 #: Seconds for which what was found about the age of a picture counts: every review asks. Little

@@ -17,8 +17,9 @@ from policies.config.context import AdmissionContext
 from policies.config.policy_resource import PolicyResource
 from policies.config.policy_status import PolicyWorkloads, policy_status
 from policies.config.spread_policy import SpreadPolicy
+from policies.placement.cluster_workloads import ClusterWorkloads
 from webhook.kube.api_server import JSON_PATCH, ApiError, ApiServer, ClusterError
-from webhook.kube.list import SPREAD_POLICIES, WATCHED_RESOURCES, read_objects
+from webhook.kube.list import SPREAD_POLICIES
 from webhook.policy_controller.resources import PolicyResources, policies_of
 from webhook.telemetry.logs import LOGGER
 
@@ -27,18 +28,12 @@ if TYPE_CHECKING:
 
 #: Seconds between two looks at what has changed.
 _LOOK_EVERY_S: Final = 0.5
-#: Seconds after which workloads are counted again though no policy has changed. Counting reads them all.
-COUNT_EVERY_S: Final = 600.0
+#: Seconds after which workloads are counted again though no policy has changed. 10,000 take some seconds.
+COUNT_EVERY_S: Final = 300.0
 #: Seconds between two counts at least, whatever changes.
 _COUNT_PAUSE_S: Final = 10.0
 #: How many times as long as a workload took to judge is waited after it: reviews come first.
 _YIELD: Final = 4.0
-#: The kinds that are counted: those with a pod template that a server may list.
-_COUNTED: Final = tuple(
-    resource
-    for resource in WATCHED_RESOURCES
-    if resource.kind in {"ReplicationController", "ReplicaSet", "StatefulSet"}
-)
 
 
 class PolicyStatusWriter:
@@ -48,6 +43,7 @@ class PolicyStatusWriter:
         self,
         api: ApiServer,
         resources: PolicyResources,
+        workloads: Callable[[], ClusterWorkloads],
         *,
         context: Callable[[], AdmissionContext],
         elect: Elect,
@@ -58,12 +54,14 @@ class PolicyStatusWriter:
         Args:
             api: The cluster.
             resources: Its policies.
+            workloads: Returns its workloads as they are now.
             context: Returns what reviews are decided by now.
             elect: Stands for election.
             clock: Seconds that never go back.
         """
         self._api = api
         self._resources = resources
+        self._workloads = workloads
         self._context = context
         self._elect = elect
         self._clock = clock
@@ -133,7 +131,10 @@ class PolicyStatusWriter:
 
     def _count(self) -> bool:
         """Count what policies do to workloads if that is due; return whether it was."""
-        policies = self._context().policies
+        context = self._context()
+        if context.withheld:
+            return False
+        policies = context.policies
         now = self._clock()
         changed = policies != self._counted_for
         if now < self._count_at and not (changed and now >= self._count_at - COUNT_EVERY_S + _COUNT_PAUSE_S):
@@ -154,11 +155,13 @@ class PolicyStatusWriter:
     def _effects(self, policies: tuple[SpreadPolicy, ...]) -> list[PolicyEffect] | None:
         """Return what each policy does; None if this process leads no more."""
         found = PolicyEffects(policies, today=datetime.now(UTC).date())
-        for obj in read_objects(self._api, _COUNTED):
-            began = time.thread_time()
-            found.add(obj, self._context())
+        began = time.thread_time()
+        for entry in self._workloads().each():
+            if entry is not None:
+                found.add(entry.workload.obj, self._context())
             if self._stopping.wait(_YIELD * (time.thread_time() - began)) or not self._leading.is_set():
                 return None
+            began = time.thread_time()
         return found.effects()
 
     def _report(self, problem: str, *, trace: Exception | None = None) -> None:

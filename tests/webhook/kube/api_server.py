@@ -62,6 +62,8 @@ class FakeApiServer:
     asked: list[Asked] = field(default_factory=list)
     #: Paths of resources that the server does not have.
     undefined: set[str] = field(default_factory=set)
+    #: Whether nothing may be written.
+    read_only: bool = False
     #: What answers the next lists and watches.
     list_faults: deque[Fault | None] = field(default_factory=deque)
     watch_faults: deque[Fault | None] = field(default_factory=deque)
@@ -158,6 +160,9 @@ class Handler(QuietHandler):
         name = urlsplit(self.path).path.removeprefix(f"{SPREAD_POLICIES.path}/").removesuffix("/status")
         with self.state.changed:
             obj = self.state.objects.get((SPREAD_POLICIES.kind, "", name))
+        if self.state.read_only:
+            self.reply(403, {"kind": "Status", "code": 403, "reason": "Forbidden", "message": "forbidden"})
+            return
         if obj is None or obj["metadata"]["resourceVersion"] != patch["/metadata/resourceVersion"]:
             status = 404 if obj is None else 409
             self.reply(status, {"kind": "Status", "code": status, "message": "not as it was"})

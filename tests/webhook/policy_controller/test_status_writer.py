@@ -14,6 +14,7 @@ import pytest
 
 from policies.config.context import AdmissionContext
 from policies.config.policy_set import PolicySet
+from policies.placement.cluster_workloads import ClusterWorkloads
 from tests.builders import a_constraint, a_policy, a_replica_set, a_workload
 from tests.policies.config.contexts import a_context
 from tests.webhook.kube.api_server import FakeApiServer, eventually, serving
@@ -43,8 +44,14 @@ class Replica:
         self.resigned = threading.Event()
         self.now = 1000.0
         self.context = a_context(cluster=[], live=True)
+        self.workloads = ClusterWorkloads(self.context.kinds)
         self.writer = PolicyStatusWriter(
-            api, self.resources, context=self.usable, elect=self._elect, clock=lambda: self.now
+            api,
+            self.resources,
+            lambda: self.workloads,
+            context=self.usable,
+            elect=self._elect,
+            clock=lambda: self.now,
         )
         self.thread = threading.Thread(target=self.reflector.run, daemon=True)
         self.thread.start()
@@ -86,7 +93,7 @@ def status(server: FakeApiServer, name: str = "p") -> dict[str, Any]:
 def test_only_the_leader_writes(server: FakeApiServer, replica: Replica) -> None:
     """Acceptance, the accepted spec, and what the policy does."""
     server.put(a_policy("p", enforcement="deny"))
-    server.put(BROKEN)
+    replica.workloads(BROKEN)
     eventually(replica.resources.listed)
     time.sleep(0.7)
     before = status(server)
@@ -115,17 +122,30 @@ def test_workloads_are_counted_now_and_then(server: FakeApiServer, replica: Repl
     server.put(a_policy("p"))
     replica.begin()
     eventually(lambda: {"selected": 0, "denied": 0} == status(server).get("workloads"))
-    server.put(BROKEN)
-    lists = len(server.requests(watch=False, path="/apis/apps/v1/replicasets"))
+    replica.workloads(BROKEN)
     time.sleep(1.2)
-    unchanged = len(server.requests(watch=False, path="/apis/apps/v1/replicasets"))
+    unchanged = status(server)["workloads"]
     replica.now += COUNT_EVERY_S
     eventually(lambda: {"selected": 1, "denied": 1} == status(server).get("workloads"))
     replica.now += 20
     server.put(a_policy("q", enforcement="warn"))
     eventually(lambda: {"selected": 1, "denied": 0} == status(server, "q").get("workloads"))
 
-    assert lists == unchanged
+    assert {"selected": 0, "denied": 0} == unchanged
+
+
+def test_nothing_is_counted_of_a_cluster_that_is_not_known(server: FakeApiServer, replica: Replica) -> None:
+    """Before it is listed, no number would be right."""
+    replica.context = replica.context.without_cluster("not listed yet")
+    server.put(a_policy("p"))
+    replica.begin()
+    eventually(lambda: status(server).get("conditions"))
+    time.sleep(0.7)
+    before = status(server)
+    replica.context = a_context(cluster=[], live=True)
+    eventually(lambda: status(server).get("workloads"))
+
+    assert "workloads" not in before
 
 
 def test_a_replica_that_leads_no_more_writes_no_more(server: FakeApiServer, replica: Replica) -> None:
@@ -146,12 +166,11 @@ def test_what_cannot_be_written_is_logged_once(
     """It is tried again until it succeeds."""
     caplog.set_level(logging.INFO)
     server.put(a_policy("p"))
-    server.undefined.add("/apis/apps/v1/replicasets")
+    server.read_only = True
     replica.begin()
-    eventually(lambda: status(server).get("conditions"))
     eventually(lambda: "policy_status_failed" in [record.message for record in caplog.records])
     time.sleep(1.2)
-    server.undefined.clear()
+    server.read_only = False
     eventually(lambda: status(server).get("workloads"))
     eventually(lambda: "policy_status_failed_resolved" in [record.message for record in caplog.records])
 
