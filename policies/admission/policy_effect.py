@@ -73,14 +73,14 @@ class PolicyEffects:
             obj: The object as the API server has it.
             context: What objects are decided by; its policies do not matter.
         """
-        applied = _as_applied(obj)
+        applied = as_applied(obj)
         kind = None if applied is None else context.kind_of(applied)
         if applied is None or kind is None or kind.is_pod:
             return
         metadata = member(applied, "metadata")
         namespace = text_member(metadata, "namespace") or DEFAULT_NAMESPACE
         key = (kind.name, namespace, text_member(metadata, "name"))
-        revision = _revision(member(obj, "metadata"))
+        revision = revision_of(member(obj, "metadata"))
         before = self._judged.get(key)
         # While a Deployment is rolled out, it has two ReplicaSets.
         if before is not None and before.revision > revision:
@@ -126,7 +126,7 @@ def _may_deny(policy: SpreadPolicy) -> bool:
     )
 
 
-def _as_applied(obj: Mapping[str, Any]) -> dict[str, Any] | None:
+def as_applied(obj: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the workload that an object stands for, about as it was applied; None for an old revision."""
     metadata, spec = member(obj, "metadata"), member(obj, "spec")
     owner = controller_reference(metadata)
@@ -160,6 +160,7 @@ def _without_hash(labels: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in labels.items() if key != _HASH}
 
 
-def _revision(metadata: Mapping[str, Any]) -> int:
+def revision_of(metadata: Mapping[str, Any]) -> int:
+    """Return the number of the revision of a Deployment that a ReplicaSet holds; 0 if it says none."""
     text = text_member(member(metadata, "annotations"), _REVISION)
     return int(text[:18]) if text.isascii() and text.isdecimal() else 0

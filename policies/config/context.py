@@ -12,7 +12,7 @@ from policies.config.spread_policy import SpreadPolicy
 from policies.model.constraint import ReleaseFields
 from policies.model.repository import Repository
 from policies.model.scaling import KARPENTER_NODE_LABEL, Tool
-from policies.model.snapshot import Snapshot
+from policies.model.snapshot import Namespace, Snapshot
 from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.model.workload import Workload
@@ -112,6 +112,14 @@ class AdmissionContext:
     def with_policies(self, policies: tuple[SpreadPolicy, ...]) -> AdmissionContext:
         """Return the same with other policies in force."""
         return replace(self, policies=policies)
+
+    def with_namespace(self, name: str, namespace: Namespace) -> AdmissionContext:
+        """Return the same with a namespace as it would be."""
+        changed = replace(self)
+        if self.snapshot is not None:
+            namespaces = self.snapshot.namespaces | {name: namespace}
+            object.__setattr__(changed, "snapshot", replace(self.snapshot, namespaces=namespaces))
+        return changed
 
     def without_cluster(self, why: str) -> AdmissionContext:
         """Return the same without the cache of the cluster, for a reason that is reported."""

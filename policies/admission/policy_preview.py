@@ -1,0 +1,319 @@
+"""What other policies, or another namespace, would change for the workloads that a cluster has.
+
+Each workload is judged twice, as if it were created now: by what is in force and by what would be. Updates of
+stored workloads are judged more leniently, so nothing that runs stops; what changes is what happens when the
+workload is applied as new, or its pods are created again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from policies.admission.injection import injection_patch
+from policies.admission.policy_effect import as_applied, revision_of
+from policies.admission.policy_tests import patched
+from policies.admission.validation import decide_validation
+from policies.config.context import AdmissionContext, listed_domains
+from policies.config.default_constraints import Injection, plan_injection
+from policies.config.enforcement import known_rules
+from policies.config.spread_policy import InjectAt, SpreadPolicy
+from policies.manifests.fields import member, text_member
+from policies.model.next_pod import next_pod
+from policies.model.pod_template import INJECTED_ANNOTATION
+from policies.model.revisions import find_revision
+from policies.model.workload import DEFAULT_NAMESPACE, Workload
+from policies.model.workload_kinds import WorkloadKind
+from policies.placement.cluster_workloads import ClusterWorkloads
+
+_T = TypeVar("_T")
+
+
+class EffectChange(StrEnum):
+    """What changes for a workload, the gravest first."""
+
+    DENIED = "denied"
+    WARNED = "warned"
+    INJECTED = "injected"
+    INJECTED_DIFFERENTLY = "injectedDifferently"
+    NO_LONGER_INJECTED = "noLongerInjected"
+    NO_LONGER_DENIED = "noLongerDenied"
+    NO_LONGER_WARNED = "noLongerWarned"
+
+
+class AdmissionEffect(NamedTuple):
+    """What admission does to a workload that is created.
+
+    Attributes:
+        denied: The rules for which it is denied.
+        warned: The rules of which its author is warned.
+        injection: The default constraints that it or its pods get; None for none.
+    """
+
+    denied: frozenset[str] = frozenset()
+    warned: frozenset[str] = frozenset()
+    injection: Injection | None = None
+
+
+class WorkloadChange(NamedTuple):
+    """One thing that changes for a workload.
+
+    Attributes:
+        change: What.
+        details: The rules, or the policy that injects, sorted.
+    """
+
+    change: EffectChange
+    details: tuple[str, ...]
+
+
+class PreviewedWorkload(NamedTuple):
+    """A workload for which something changes.
+
+    Attributes:
+        kind: Its kind.
+        namespace: Its namespace.
+        name: Its name.
+        changes: What changes, the gravest first.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    changes: tuple[WorkloadChange, ...]
+
+
+#: The kind, namespace and name of a workload.
+WorkloadName: TypeAlias = tuple[str, str, str]
+
+
+class ComparedWorkload(NamedTuple):
+    """A workload that was looked at.
+
+    Attributes:
+        revision: Of a Deployment, the number of the revision that stood for it.
+        changes: What changes.
+    """
+
+    revision: int
+    changes: tuple[WorkloadChange, ...] = ()
+
+
+@dataclass(slots=True)
+class PolicyPreview:
+    """What would change, counted over the workloads that were looked at.
+
+    Attributes:
+        looked_at: How many workloads were looked at.
+        total: How many there are; more than were looked at if time ran out.
+        selected: Of how many of them other policies would decide than now.
+        compared: What was found of each.
+    """
+
+    looked_at: int = 0
+    total: int = 0
+    selected: int = 0
+    compared: dict[WorkloadName, ComparedWorkload] = field(default_factory=dict)
+
+    @property
+    def workloads(self) -> list[PreviewedWorkload]:
+        """Those for which something changes, in the order in which they were looked at."""
+        return [
+            PreviewedWorkload(*name, changes=entry.changes)
+            for name, entry in self.compared.items()
+            if entry.changes
+        ]
+
+    @property
+    def counts(self) -> Counter[EffectChange]:
+        """How many workloads have a change."""
+        return Counter(change.change for entry in self.compared.values() for change in entry.changes)
+
+    def is_old(self, candidate: Candidate) -> bool:
+        """Return whether a newer revision of a workload was looked at; while it rolls out, there are two."""
+        before = self.compared.get(candidate.name)
+        if before is not None:
+            self.looked_at -= 1
+            self.total -= 1
+        return before is not None and before.revision > candidate.revision
+
+    def add(self, candidate: Candidate, before: AdmissionEffect, after: AdmissionEffect) -> None:
+        """Compare what happens to a workload now and then."""
+        self.compared[candidate.name] = ComparedWorkload(candidate.revision, _changes(before, after))
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A workload as its author would create it.
+
+    Attributes:
+        obj: The object.
+        workload: The same, read.
+        revision: Of a Deployment, the number of the revision that stands for it.
+    """
+
+    obj: Mapping[str, Any]
+    workload: Workload
+    revision: int
+    _pod: Workload | None = None
+
+    @property
+    def name(self) -> WorkloadName:
+        """Which workload it is."""
+        workload = self.workload
+        return workload.kind.kind, workload.namespace, workload.name
+
+    def pod(self, context: AdmissionContext) -> Workload:
+        """Return the next pod of the workload; made once, for it does not depend on policies."""
+        if self._pod is None:
+            workload, revision = self.workload, None
+            if context.snapshot is not None:
+                revisions = context.snapshot.revisions(workload.kind.name, workload.namespace, workload.name)
+                revision = find_revision(workload, revisions)
+            self._pod = next_pod(workload, revision)
+        return self._pod
+
+
+def preview_workloads(
+    workloads: ClusterWorkloads,
+    before: AdmissionContext,
+    after: AdmissionContext,
+    *,
+    today: date,
+    in_time: Callable[[], bool] = lambda: True,
+) -> PolicyPreview:
+    """Find out what changes for workloads when policies or a namespace do.
+
+    Args:
+        workloads: The workloads.
+        before: What is in force.
+        after: What would be.
+        today: The day for the expiry of exemptions.
+        in_time: Whether another workload may be looked at.
+    """
+    preview = PolicyPreview(total=len(workloads))
+    now, then = _Admission.of(before), _Admission.of(after)
+    # Rules know the domains that any policy lists, and injection the annotations of the namespace.
+    same_cluster = before.snapshot is after.snapshot and (
+        listed_domains(before.policies) == listed_domains(after.policies)
+    )
+    for entry in workloads.each():
+        if not in_time():
+            break
+        candidate = None if entry is None else _as_created(entry.workload.obj, before)
+        if candidate is None:
+            preview.total -= 1
+            continue
+        preview.looked_at += 1
+        if preview.is_old(candidate):
+            continue
+        effects = AdmissionEffect(), AdmissionEffect()
+        if not same_cluster or now.selecting(candidate) != then.selecting(candidate):
+            preview.selected += 1
+            effects = now.effect(candidate, today), then.effect(candidate, today)
+        preview.add(candidate, *effects)
+    return preview
+
+
+@dataclass(frozen=True, slots=True)
+class _Admission:
+    """What decides on a workload.
+
+    Attributes:
+        context: The policies and the cluster.
+        into_pods: Whether some policy injects into pods.
+    """
+
+    context: AdmissionContext
+    into_pods: bool
+
+    @classmethod
+    def of(cls, context: AdmissionContext) -> _Admission:
+        """Look through the policies once."""
+        levels = (policy.defaults.at for policy in context.policies if policy.defaults is not None)
+        return cls(context, any(at is not InjectAt.WORKLOADS for at in levels))
+
+    def selecting(self, candidate: Candidate) -> tuple[list[SpreadPolicy], list[SpreadPolicy]]:
+        """Return the policies that select a workload, and those that may inject into its pods."""
+        of_pods = self.context.policies_for(candidate.pod(self.context)) if self.into_pods else []
+        return self.context.policies_for(candidate.workload), of_pods
+
+    def effect(self, candidate: Candidate, today: date) -> AdmissionEffect:
+        """Return what becomes of a workload that is created now."""
+        context, workload = self.context, candidate.workload
+        plan = plan_injection(workload, context.policies_for(workload), context)
+        if isinstance(plan, Injection):
+            where, annotated = workload.kind.constraints_path, bool(workload.annotations)
+            obj = patched(candidate.obj, injection_patch(plan, where, annotated=annotated))
+            workload = _read(obj, workload.kind, workload.namespace, context)
+        elif self.into_pods:
+            pod = candidate.pod(context)
+            plan = plan_injection(pod, context.policies_for(pod), context)
+        decision = decide_validation(workload, None, context, within_rules=_at_once, today=today)
+        denied = frozenset(error.rule for error in decision.errors)
+        warned = frozenset(warning.topic for warning in decision.warnings) & known_rules()
+        return AdmissionEffect(denied, warned - denied, plan if isinstance(plan, Injection) else None)
+
+
+def _as_created(obj: Mapping[str, Any], context: AdmissionContext) -> Candidate | None:
+    """Return a stored object as its author would create it; None for what is no workload of its own."""
+    applied = as_applied(obj)
+    kind = None if applied is None else context.kind_of(applied)
+    if applied is None or kind is None or kind.is_pod:
+        return None
+    applied = _without_injected(applied, kind)
+    namespace = text_member(member(applied, "metadata"), "namespace") or DEFAULT_NAMESPACE
+    read = _read(applied, kind, namespace, context)
+    return Candidate(applied, read, revision_of(member(obj, "metadata")))
+
+
+def _without_injected(obj: dict[str, Any], kind: WorkloadKind) -> dict[str, Any]:
+    """Return a workload without the constraints that were injected into it when it was created."""
+    metadata = member(obj, "metadata")
+    annotations = member(metadata, "annotations")
+    if INJECTED_ANNOTATION not in annotations:
+        return obj
+    kept = {key: value for key, value in annotations.items() if key != INJECTED_ANNOTATION}
+    found = obj | {"metadata": metadata | {"annotations": kept}}
+    parent = found
+    for name in (*kind.template, "spec"):
+        parent[name] = dict(member(parent, name))
+        parent = parent[name]
+    parent.pop("topologySpreadConstraints", None)
+    return found
+
+
+def _changes(before: AdmissionEffect, after: AdmissionEffect) -> tuple[WorkloadChange, ...]:
+    found = {
+        EffectChange.DENIED: after.denied - before.denied,
+        EffectChange.WARNED: after.warned - before.warned,
+        EffectChange.NO_LONGER_DENIED: before.denied - after.denied,
+        EffectChange.NO_LONGER_WARNED: before.warned - after.warned - after.denied,
+    }
+    changes = [WorkloadChange(change, tuple(sorted(rules))) for change, rules in found.items() if rules]
+    injected = _injection_change(before.injection, after.injection)
+    if injected is not None:
+        changes.append(injected)
+    return tuple(sorted(changes, key=lambda entry: list(EffectChange).index(entry.change)))
+
+
+def _injection_change(before: Injection | None, after: Injection | None) -> WorkloadChange | None:
+    if after is None:
+        return None if before is None else WorkloadChange(EffectChange.NO_LONGER_INJECTED, (before.policy,))
+    if before is None:
+        return WorkloadChange(EffectChange.INJECTED, (after.policy,))
+    if before.entries() != after.entries():
+        return WorkloadChange(EffectChange.INJECTED_DIFFERENTLY, (after.policy,))
+    return None
+
+
+def _read(obj: Mapping[str, Any], kind: WorkloadKind, namespace: str, context: AdmissionContext) -> Workload:
+    return Workload.read(obj, kind, namespace, release=context.release, stored=False)
+
+
+def _at_once(work: Callable[[], _T]) -> _T:
+    return work()
