@@ -21,6 +21,7 @@ from policies.reports.explain_answer import ExplainAnswer
 from policies.reports.lint_report import LintReport
 from policies.reports.policy_emit_json import EmitReport
 from policies.reports.policy_json import PolicyCheckReport
+from policies.reports.preview_json import PolicyPreviewReport
 from policies.reports.rebalance_answer import RebalanceAnswer
 from policies.reports.release_diff_answer import DiffAnswer
 from policies.reports.score_answer import ScoreAnswer
@@ -55,6 +56,11 @@ _FORMS: Final[Mapping[str, tuple[type, str, str]]] = MappingProxyType(
             "policy-check-v1.json",
         ),
         "policy_emit.schema.json": (EmitReport, "What evenkeel policy emit writes", "policy-emit-v1.json"),
+        "policy_preview.schema.json": (
+            PolicyPreviewReport,
+            "What evenkeel policy preview finds",
+            "policy-preview-v1.json",
+        ),
         "rebalance.schema.json": (
             RebalanceAnswer,
             "A plan of evenkeel rebalance",

@@ -186,5 +186,7 @@ TESTED_ELSEWHERE = {
     "policies/reports/conformance_wording.py": "tests/policies/reports/test_conformance_text.py",
     "policies/reports/conformance_json.py": "tests/policies/reports/test_conformance_text.py",
     "webhook/conformance/implementation.py": "tests/webhook/conformance/test_run_cases.py",
+    "policies/reports/preview_json.py": "tests/policies/reports/test_preview_text.py",
+    "policies/reports/preview_run.py": "tests/policies/reports/test_preview_text.py",
     "webhook/lint/kustomizations.py": "tests/webhook/lint/test_inputs.py",
 }

@@ -76,7 +76,7 @@ def build_context(
         workload_kinds=settings.workload_kind,
         default_version=live_version,
     )
-    _check_sources(context.policies, context)
+    check_sources(context.policies, context)
     for policy in context.policies:
         knows_cluster = settings.cluster or live is not None
         if policy.defaults and policy.defaults.at is not InjectAt.WORKLOADS and not knows_cluster:
@@ -102,11 +102,16 @@ def load_policy_files(settings: Sources, context: AdmissionContext) -> tuple[Spr
         UsageError: A policy needs what the server does not have.
     """
     policies = load_policies(settings.policy, _read)
-    _check_sources(policies, context)
+    check_sources(policies, context)
     return policies
 
 
-def _check_sources(policies: Iterable[SpreadPolicy], context: AdmissionContext) -> None:
+def check_sources(policies: Iterable[SpreadPolicy], context: AdmissionContext) -> None:
+    """Make sure that what policies take their defaults from is there.
+
+    Raises:
+        UsageError: It is not.
+    """
     for policy in policies:
         if policy.defaults and policy.defaults.source is DefaultsSource.SCHEDULER and not context.scheduler:
             raise UsageError(

@@ -19,7 +19,7 @@ from policies.manifests.findings import Finding, Severity
 from policies.reports import policy_json as json_report
 from policies.reports import policy_text as text_report
 from policies.scheduler.configuration import SchedulerConfig, load_scheduler_config
-from webhook.cli import policy_emit, policy_samples
+from webhook.cli import policy_emit, policy_preview, policy_samples
 from webhook.cli.completing import complete_builtin, complete_policies
 from webhook.kube.snapshot import SnapshotFile
 from webhook.lint.discovery import SUFFIXES
@@ -37,6 +37,7 @@ def command() -> None:
 
 command.add_command(policy_samples.command)
 command.add_command(policy_emit.command)
+command.add_command(policy_preview.command)
 
 
 @command.command(short_help="Check documents for mistakes.")

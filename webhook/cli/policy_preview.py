@@ -1,0 +1,199 @@
+"""``evenkeel policy preview``: what changed policies would do to the workloads that a cluster has."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import click
+
+from policies.admission.policy_preview import EffectChange, PolicyPreview, preview_workloads
+from policies.config.loader import load_policies
+from policies.config.policy_resource import read_policy_resource
+from policies.config.spread_policy import KIND, SpreadPolicy
+from policies.manifests.errors import UsageError
+from policies.manifests.fields import member, text_member
+from policies.placement.cluster_workloads import ClusterWorkloads
+from policies.reports import preview_json, preview_text
+from policies.reports.preview_run import PreviewRun
+from webhook.admission.context import check_sources
+from webhook.cli.completing import complete_policies
+from webhook.cli.live import api_server
+from webhook.cli.manifest import read_content
+from webhook.cli.placement import read_context
+from webhook.cli.placement_options import PlacementOptions, cluster_options, note
+from webhook.cli.progress import INTERRUPTED, interruptible
+from webhook.kube.api_server import ApiError
+from webhook.kube.list import SPREAD_POLICIES, ListedResource, list_objects
+
+#: Exit codes: nothing that --fail-on names, something of it.
+CLEAN, FINDINGS = 0, 1
+#: Workloads that a user may read, besides what a server reads: then no ReplicaSet stands for a Deployment.
+_OF_USER: Final = (
+    ListedResource("apps/v1", "Deployment", "/apis/apps/v1/deployments"),
+    ListedResource("apps/v1", "DaemonSet", "/apis/apps/v1/daemonsets"),
+    ListedResource("batch/v1", "CronJob", "/apis/batch/v1/cronjobs"),
+)
+#: Shown below the options as it stands: click wraps everything else.
+_EXAMPLES: Final = """\b
+evenkeel policy preview -f policy.yaml --live
+evenkeel policy preview -f policy.yaml --policy in-force.yaml --cluster cluster.json --top 50
+kubectl get spreadpolicies,nodes,pods,services,rc,rs,sts,deploy,ns -A -o json > cluster.json
+evenkeel policy preview -f policy.yaml --cluster cluster.json -o json | jq .counts
+"""
+#: The changes for which the command fails.
+_FAIL_ON: Final = {
+    "denied": frozenset({EffectChange.DENIED}),
+    "changed": frozenset(EffectChange),
+    "never": frozenset[EffectChange](),
+}
+_RENDERERS: Final = {"text": preview_text.render, "json": preview_json.render}
+
+
+@click.command(
+    name="preview",
+    epilog=_EXAMPLES,
+    short_help="Show what changed policies would do to a cluster's workloads.",
+)
+@click.option(
+    "-f",
+    "--file",
+    "files",
+    multiple=True,
+    required=True,
+    metavar="FILE",
+    shell_complete=complete_policies,
+    help="SpreadPolicy file to preview, - for stdin; may be repeated.",
+)
+@cluster_options
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Workloads that the text lists under each change.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(list(_FAIL_ON)),
+    default="denied",
+    show_default=True,
+    help="Exit 1 if a workload would be denied that is not now, or if anything changes.",
+)
+@click.option(
+    "-o", "--format", "form", type=click.Choice(list(_RENDERERS)), default="text", show_default=True,
+    help="Report for people or for programs.",
+)  # fmt: skip
+@click.pass_context
+def command(
+    context: click.Context, /, *, files: tuple[str, ...], top: int, fail_on: str, form: str, **values: Any
+) -> None:
+    """Show what changed policies would do to the workloads that a cluster has.
+
+    A policy of -f takes the place of the one of its name, or is added. The result is compared with what is in
+    force: the policies of --policy and the SpreadPolicy objects of the cluster, or builtin:default if there
+    are none. Each workload is judged as if it were created now.
+
+    Exit codes: 0 nothing that --fail-on names, 1 something of it, 2 bad usage or input, 3 could not run, 130
+    ended by Ctrl-C, after which the report has what was done until then.
+    """
+    options = PlacementOptions(**values)
+    options.check_cluster()
+    if not options.cluster and not options.live:
+        raise UsageError("either --live or --cluster FILE is required")
+    changed = load_policies(files, read_content)
+    cluster = _Cluster(options)
+    for policies in (changed, cluster.policies):
+        check_sources(policies, cluster.context)
+    before = cluster.context.with_policies(cluster.in_force({}))
+    after = cluster.context.with_policies(cluster.in_force({policy.name: policy for policy in changed}))
+    with interruptible() as stop:
+        preview = preview_workloads(
+            cluster.workloads, before, after, today=datetime.now(UTC).date(), in_time=lambda: not stop()
+        )
+    run = PreviewRun(
+        preview=preview,
+        policies=tuple(policy.name for policy in changed),
+        in_force=tuple(policy.name for policy in before.policies),
+        version=cluster.context.kubernetes_version,
+        unread=tuple(cluster.unread),
+        top=top,
+    )
+    click.echo(_RENDERERS[form](run), nl=False)
+    if preview.looked_at < preview.total:
+        context.exit(INTERRUPTED)
+    context.exit(FINDINGS if _fails(preview, _FAIL_ON[fail_on]) else CLEAN)
+
+
+def _fails(preview: PolicyPreview, changes: frozenset[EffectChange]) -> bool:
+    return any(preview.counts[change] for change in changes)
+
+
+class _Cluster:
+    """A cluster as it was read.
+
+    Attributes:
+        context: What is decided by.
+        workloads: Its workloads.
+        policies: Its SpreadPolicy objects that are in force.
+        unread: What could not be read, and why.
+    """
+
+    def __init__(self, options: PlacementOptions) -> None:
+        """Read it.
+
+        Raises:
+            OSError: A file cannot be opened.
+            DocumentError: A file is not what it should be.
+            UsageError: Options that do not go together.
+            ClusterError: The live cluster cannot be read.
+        """
+        self.workloads = ClusterWorkloads(options.kinds(), every_kind=True)
+        self.unread: list[str] = []
+        self._found: list[dict[str, Any]] = []
+        self.context = read_context(options, self._see, warn=self._warn)
+        self._files = tuple(self.context.policies) if options.policy else ()
+        self._default = () if options.policy else tuple(self.context.policies)
+        if options.live:
+            for resource in (SPREAD_POLICIES, *_OF_USER):
+                self._list(resource, options.context)
+        self.policies = tuple(self._policies())
+
+    def in_force(self, changed: dict[str, SpreadPolicy]) -> tuple[SpreadPolicy, ...]:
+        """Return the policies in force with some changed: of files in their order, then by name."""
+        files = [changed.get(policy.name, policy) for policy in self._files]
+        of_cluster = {policy.name: policy for policy in self.policies} | changed
+        for policy in self._files:
+            of_cluster.pop(policy.name, None)
+        rest = [policy for _, policy in sorted(of_cluster.items())]
+        return (*files, *rest) or self._default
+
+    def _warn(self, text: str) -> None:
+        note(text)
+        self.unread.append(text)
+
+    def _see(self, obj: dict[str, Any]) -> None:
+        self.workloads(obj)
+        if obj.get("kind") == KIND:
+            self._found.append(obj)
+
+    def _list(self, resource: ListedResource, context: str) -> None:
+        try:
+            for obj in list_objects(api_server(context), resource):
+                self._see(obj)
+        except ApiError as error:
+            self.unread.append(f"{resource.kind} objects: {error}")
+
+    def _policies(self) -> list[SpreadPolicy]:
+        found = []
+        for obj in self._found:
+            name = text_member(member(obj, "metadata"), "name")
+            if not name:
+                continue
+            read = read_policy_resource(obj, None, has_scheduler_config=self.context.scheduler is not None)
+            if read.errors:
+                self.unread.append(f"SpreadPolicy {name}: {read.fallback}")
+            if read.accepted is not None:
+                found.append(read.accepted.policy)
+        return found
