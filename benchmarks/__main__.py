@@ -14,6 +14,7 @@ from benchmarks import (
     memory,
     page,
     policies,
+    preview,
     review,
     rollout,
     serving,
@@ -39,6 +40,7 @@ if __name__ == "__main__":
     crowd.run()
     review.run()
     policies.run()
+    preview.run()
     shapes.run()
     serving.run()
     heavy.run()
