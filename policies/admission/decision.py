@@ -11,9 +11,10 @@ from typing import NamedTuple
 import orjson
 
 from policies.admission.warnings import AdmissionWarning
+from policies.config.spread_policy import SpreadPolicy
 from policies.manifests.fields import FieldError
 from policies.manifests.json_patch import AddOperation
-from policies.model.snapshot import Snapshot
+from policies.model.snapshot import Namespace, Snapshot
 from policies.model.workload import Owner
 
 
@@ -51,6 +52,18 @@ class CacheMiss(NamedTuple):
         if self.owner is None:
             return self.namespace in snapshot.namespaces
         return snapshot.controller(self.owner, self.namespace) is not None
+
+
+class NamespaceChange(NamedTuple):
+    """A namespace as it would be.
+
+    Attributes:
+        name: Its name.
+        namespace: Its labels and annotations.
+    """
+
+    name: str
+    namespace: Namespace
 
 
 class SkippedRules(NamedTuple):
@@ -92,6 +105,7 @@ class Decision:
         exempted: The ids of the rules that it breaks and is exempt from, each with who exempts it.
         notes: What else a person should know whose object is denied.
         miss: What should be known of the cluster and was not; None if all was.
+        change: What would change for other objects, of which the author should read; None if nothing would.
     """
 
     verdict: AdmissionVerdict
@@ -105,6 +119,7 @@ class Decision:
     exempted: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     miss: CacheMiss | None = None
+    change: SpreadPolicy | NamespaceChange | None = None
 
     @cached_property
     def patch_json(self) -> bytes:

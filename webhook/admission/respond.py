@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from operator import itemgetter
@@ -18,14 +19,16 @@ from policies.admission.decision import (
     AdmissionVerdict,
     CacheMiss,
     Decision,
+    NamespaceChange,
 )
 from policies.admission.injection import decide_mutation
-from policies.admission.policy_review import decide_policy
+from policies.admission.policy_review import decide_namespace, decide_policy
 from policies.admission.validation import decide_validation
 from policies.admission.warnings import MAX_WARNINGS, warning_texts
 from policies.config import spread_policy
 from policies.config.context import AdmissionContext
 from policies.config.enforcement import UNSCHEDULABLE
+from policies.config.spread_policy import SpreadPolicy
 from policies.manifests.fields import FieldError, is_cut, shown_name
 from policies.manifests.sanitize import cut, printable_lines
 from policies.model.api_rules import API_RULES
@@ -41,6 +44,8 @@ AUDIT_LENGTH = 4096
 MAX_TOLD = 100
 #: The group and the kind of policies.
 _SPREAD_POLICY = (spread_policy.GROUP, spread_policy.KIND)
+#: What is reviewed that makes no pods.
+_OTHER_KINDS = {_SPREAD_POLICY: decide_policy, ("", "Namespace"): decide_namespace}
 
 
 class Phase(StrEnum):
@@ -103,6 +108,14 @@ class NotCachedError(Exception):
         self.miss = miss
 
 
+class PreviewWantedError(Exception):
+    """The author of a review should read what it changes for existing workloads, which takes a while."""
+
+    def __init__(self, change: SpreadPolicy | NamespaceChange) -> None:
+        super().__init__("a preview is wanted")
+        self.change = change
+
+
 def respond(
     body: bytes,
     phase: Phase,
@@ -111,6 +124,7 @@ def respond(
     budget: Budget | None = None,
     rules_budget: Budget | None = None,
     may_wait: bool = False,
+    previewed: Sequence[str] | None = None,
 ) -> Reply:
     """Answer one review.
 
@@ -121,20 +135,26 @@ def respond(
         budget: The time that is left for a verdict on the next pod; None for no such verdict.
         rules_budget: The time that is left for rules that look at every node; None to leave them out.
         may_wait: Whether an answer may come later, when the cache of the cluster has what it needs.
+        previewed: What is told of existing workloads; None if it is not known.
 
     Raises:
         ReviewError: The body is no AdmissionReview.
         NotCachedError: It has not yet, and the answer may come later.
+        PreviewWantedError: So may it with a preview, which the author should have.
     """
     review = Review.parse(body)
     decision = decide(review, phase, context, budget=budget, rules_budget=rules_budget)
     if may_wait and decision.miss is not None:
         raise NotCachedError(decision.miss)
+    if may_wait and decision.change is not None and previewed is None:
+        raise PreviewWantedError(decision.change)
+    if previewed:
+        decision = replace(decision, verdict=AdmissionVerdict.WARNED)
     name = review.name or _generated_name(review)
     answer: ReviewAnswer = {
         "apiVersion": API_VERSION,
         "kind": "AdmissionReview",
-        "response": _response(review, phase, decision, name),
+        "response": _response(review, phase, decision, name, previewed or ()),
     }
     skipped = {rule for entry in decision.skipped for rule in entry.rules}
     return Reply(
@@ -169,8 +189,8 @@ def decide(
     """Decide on one review; deletions, subresources and kinds without pods are let through at once."""
     if review.sub_resource or review.obj is None or review.operation not in ("CREATE", "UPDATE"):
         return IGNORED
-    if (review.group, review.kind) == _SPREAD_POLICY and phase is Phase.VALIDATE:
-        return decide_policy(review.obj, review.old_object, context)
+    if phase is Phase.VALIDATE and (decide_other := _OTHER_KINDS.get((review.group, review.kind))):
+        return decide_other(review.obj, review.old_object, context)
     kind = context.kinds.get((review.group, review.kind))
     if kind is None or (phase is Phase.MUTATE and review.operation != "CREATE"):
         return IGNORED
@@ -194,7 +214,9 @@ def decide(
         )
 
 
-def _response(review: Review, phase: Phase, decision: Decision, name: str) -> ReviewResponse:
+def _response(
+    review: Review, phase: Phase, decision: Decision, name: str, previewed: Sequence[str]
+) -> ReviewResponse:
     response: ReviewResponse = {"uid": review.uid, "allowed": decision.verdict is not AdmissionVerdict.DENIED}
     if decision.errors:
         response["status"] = _denial(review, decision, name)
@@ -204,6 +226,8 @@ def _response(review: Review, phase: Phase, decision: Decision, name: str) -> Re
     if decision.warnings:
         shown_before = 1 if phase is Phase.VALIDATE and _was_injected(review) else 0
         response["warnings"] = warning_texts(decision.warnings, MAX_WARNINGS - shown_before)
+    if previewed:
+        response["warnings"] = [*response.get("warnings", ()), *previewed]
     if decision.audit:
         response["auditAnnotations"] = {key: _audited(text) for key, text in decision.audit.items()}
     return response

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -21,7 +21,7 @@ import orjson
 
 from policies.admission.admission_rules import rules_at_admission
 from webhook.admission.budget import Budget, Pace, usable_s
-from webhook.admission.respond import NotCachedError, Phase, Reply, respond
+from webhook.admission.respond import NotCachedError, Phase, PreviewWantedError, Reply, respond
 from webhook.admission.review import ReviewError
 from webhook.http.body import (
     BodyReader,
@@ -33,10 +33,13 @@ from webhook.http.body import (
     Send,
     check_headers,
 )
+from webhook.http.preview import not_looked_at, preview_change
 from webhook.http.problems import JSON, problem
 from webhook.telemetry.logs import LOGGER, Value
 
 if TYPE_CHECKING:
+    from policies.admission.decision import NamespaceChange
+    from policies.config.spread_policy import SpreadPolicy
     from webhook.http.state import ServerState
 
 #: The phase that each admission route asks for.
@@ -147,6 +150,8 @@ class AdmissionRoutes:
         may_wait = self._waiting < MOST_WAITING and time.monotonic() < request.deadline
         try:
             return self._review(request, may_wait=may_wait)
+        except PreviewWantedError as error:
+            return await self._with_preview(request, error.change)
         except NotCachedError as error:
             miss = error.miss
         self._waiting += 1
@@ -160,18 +165,46 @@ class AdmissionRoutes:
             self._waiting -= 1
         return self._review(request, waited=True)
 
-    def _review(self, request: _Request, *, may_wait: bool = False, waited: bool = False) -> Reply:
+    async def _with_preview(self, request: _Request, change: SpreadPolicy | NamespaceChange) -> Reply:
+        """Return the answer to a review, with what it would change for existing workloads.
+
+        Raises:
+            RefusalError: See ``_review``.
+        """
+        deadline = request.started + usable_s(request.query)
+        self._waiting += 1
+        try:
+            loop = asyncio.get_running_loop()
+            # In a thread: it waits for a child process.
+            work = partial(preview_change, change, self._state, deadline=deadline)
+            previewed = await loop.run_in_executor(None, work)
+        except Exception as error:  # noqa: BLE001  # the review itself can be answered all the same
+            LOGGER.error("preview_failed", exc_info=error)
+            previewed = [not_looked_at("internal error, see the log")]
+        finally:
+            self._waiting -= 1
+        return self._review(request, previewed=previewed, waited=True)
+
+    def _review(
+        self,
+        request: _Request,
+        *,
+        may_wait: bool = False,
+        waited: bool = False,
+        previewed: Sequence[str] | None = None,
+    ) -> Reply:
         """Return the answer to a review; the arguments are those of ``_decided``.
 
         Raises:
             NotCachedError: The answer may come later, and should.
+            PreviewWantedError: The same.
             RefusalError: The body is no AdmissionReview (400), or we failed on it (500). Never with
                 Retry-After: the API server would repeat the call until its timeout instead of applying
                 failurePolicy.
         """
         try:
-            return self._decided(request, may_wait=may_wait, waited=waited)
-        except NotCachedError:
+            return self._decided(request, may_wait=may_wait, waited=waited, previewed=previewed)
+        except (NotCachedError, PreviewWantedError):
             raise
         except ReviewError as error:
             raise RefusalError(HTTPStatus.BAD_REQUEST, error.message, errors=error.errors) from error
@@ -181,13 +214,21 @@ class AdmissionRoutes:
             LOGGER.exception("review_failed", extra={"fields": fields})
             raise RefusalError(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error, see the log") from error
 
-    def _decided(self, request: _Request, *, may_wait: bool, waited: bool = False) -> Reply:
+    def _decided(
+        self,
+        request: _Request,
+        *,
+        may_wait: bool,
+        waited: bool = False,
+        previewed: Sequence[str] | None = None,
+    ) -> Reply:
         """Return the answer to a review, and note it for ``settle``.
 
         Args:
             request: What is asked.
             may_wait: Whether the answer may come later.
             waited: Whether it does.
+            previewed: What is told of existing workloads; None if it is not known.
         """
         body, phase, query, started = request
         began = time.perf_counter()
@@ -196,7 +237,15 @@ class AdmissionRoutes:
         if phase is Phase.VALIDATE and context.cluster is not None:
             budget = Budget(self._pace, query=query, started=started)
             rules_budget = Budget(self._rules_pace, query=query, started=started)
-        reply = respond(body, phase, context, budget=budget, rules_budget=rules_budget, may_wait=may_wait)
+        reply = respond(
+            body,
+            phase,
+            context,
+            budget=budget,
+            rules_budget=rules_budget,
+            may_wait=may_wait,
+            previewed=previewed,
+        )
         seconds = time.perf_counter() - began
         if waited:
             reply = reply._replace(waited_s=time.monotonic() - started - seconds)

@@ -117,6 +117,7 @@ class ChildProcesses:
         frozen: Callable[[], AbstractContextManager[object]] = nullcontext,
         reserved: int = 0,
         client: int | None = None,
+        timeout_s: float | None = None,
     ) -> _Found:
         """Return what some work returns, or raise what it raises, both through a pipe.
 
@@ -125,14 +126,16 @@ class ChildProcesses:
             frozen: Keeps other threads from changing what the work reads while the child is forked.
             reserved: Bytes that the work asks the system for without using them.
             client: The descriptor of the socket of who waits for the result; the work ends with it.
+            timeout_s: Seconds for this work, if those are less than any work may take.
 
         Raises:
             LimitError: It was not run to its end.
             AbandonedError: The client is gone.
         """
-        deadline = time.monotonic() + self._budget.timeout_s
-        if not self._turn.acquire(timeout=self._budget.timeout_s):
-            text = f"others took the {self._budget.timeout_s:g} s that a request may take: try again"
+        limit_s = self._budget.timeout_s if timeout_s is None else min(timeout_s, self._budget.timeout_s)
+        deadline = time.monotonic() + limit_s
+        if not self._turn.acquire(timeout=max(0.0, limit_s)):
+            text = f"others took the {limit_s:.3g} s that a request may take: try again"
             raise LimitError(Limit.BUSY, text)
         try:
             if client is not None and _is_gone(client):

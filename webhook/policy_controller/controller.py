@@ -113,6 +113,12 @@ class PolicyController:
         """Whether the API server does not know SpreadPolicy objects."""
         return self._reflector is not None and self._reflector.refused_status == HTTPStatus.NOT_FOUND
 
+    def with_policy(self, policy: SpreadPolicy) -> tuple[SpreadPolicy, ...]:
+        """Return what would be in force with a policy of the cluster added or changed."""
+        listed = self.resources.listed() if self.resources is not None else []
+        of_cluster = {found.name: found for found in policies_of(listed)} | {policy.name: policy}
+        return (*self.files.policies, *(found for _, found in sorted(of_cluster.items())))
+
     def counts(self) -> dict[str, tuple[int, int]]:
         """Return how many policies are in force and how many have errors, by where they come from."""
         found = {"file": (len(self.files.policies), int(bool(self.files.problem)))}

@@ -42,6 +42,7 @@ ELSEWHERE = {
     "lint.schema.json",
     "policy_check.schema.json",
     "policy_emit.schema.json",
+    "policy_preview.schema.json",
     "conformance.schema.json",
 }
 #: Answers of each other form.

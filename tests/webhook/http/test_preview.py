@@ -1,0 +1,219 @@
+"""Reviews of policies and namespaces: the author reads what they change for existing workloads."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from policies.config.context import AdmissionContext
+from policies.config.loader import build
+from policies.model.workload_kinds import WorkloadKinds
+from policies.placement.cluster_workloads import ClusterWorkloads
+from policies.scheduler.index import ClusterIndex
+from tests.builders import a_constraint, a_policy, a_workload
+from tests.certs.builders import CA
+from webhook.http import preview
+from webhook.http.admission import AdmissionRoutes
+from webhook.http.child_processes import ChildProcesses, LimitError, ResourceLimits
+from webhook.http.state import ServerState
+from webhook.policy_controller.controller import PolicyController
+from webhook.policy_controller.files import PolicyFiles
+from webhook.settings import LogFormat, LogLevel, Settings
+from webhook.telemetry.logs import EventLog
+from webhook.telemetry.metrics import Telemetry
+
+DENY: dict[str, Any] = {"rules": {"selector-misses-own-pod": {"enforcement": "deny"}}}
+COUNT = "evenkeel: looked at 1 of 1 existing workloads; kubectl evenkeel policy preview lists all"
+#: Denies in the namespaces of a team.
+OF_TEAM = a_policy("of-team", scope={"namespaceSelector": {"matchLabels": {"team": "checkout"}}}, **DENY)
+MISSES = [a_constraint(labelSelector={"matchLabels": {"app": "other"}})]
+DENIED = "evenkeel: 1 existing workload would be denied: Deployment shop/web (selector-misses-own-pod)"
+
+
+class _Cache:
+    """A cluster that is followed, as far as a server asks."""
+
+    synced = True
+
+    def __init__(self, index: ClusterIndex) -> None:
+        self.index = index
+        self.age = 0.0
+
+    def age_s(self) -> float:
+        return self.age
+
+    def refused(self, *, longer_s: float) -> list[str]:
+        return []
+
+
+class Server:
+    """The routes of a server with a cluster."""
+
+    def __init__(self, *workloads: dict[str, Any], policies: tuple[dict[str, Any], ...] = ()) -> None:
+        index, existing = ClusterIndex(), ClusterWorkloads(WorkloadKinds())
+        index.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+        for workload in workloads:
+            existing(workload)
+        in_force = tuple(map(build, policies))
+        self.cache = _Cache(index)
+        self.state = ServerState(
+            settings=Settings(self_signed=True),
+            context=AdmissionContext(policies=in_force, cluster=index, live=True),
+            telemetry=Telemetry("1", registry=CollectorRegistry()),
+            events=EventLog(LogFormat.TEXT, LogLevel.ERROR, descriptor=2),
+            certificate=lambda: CA,
+            workloads=existing,
+            live=cast("Any", self.cache),
+        )
+        files = PolicyFiles((), in_force, lambda: in_force)
+        self.state.policies = PolicyController(files, default=(), enforce=self.state.enforce)
+        self.routes = AdmissionRoutes(self.state)
+
+    def warnings(
+        self, obj: dict[str, Any], old: dict[str, Any] | None = None, timeout: str = "10s"
+    ) -> list[str]:
+        """Review an object as the API server does; return what its author reads."""
+        group, _, version = obj["apiVersion"].rpartition("/")
+        request = {
+            "uid": "1",
+            "kind": {"group": group, "version": version, "kind": obj["kind"]},
+            "operation": "CREATE" if old is None else "UPDATE",
+            "name": obj["metadata"]["name"],
+            "object": obj,
+            "oldObject": old,
+        }
+        review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+        answer = asyncio.run(self._answer(json.dumps(review).encode(), timeout))
+        assert answer["response"]["allowed"]
+        found: list[str] = answer["response"].get("warnings", [])
+        return found
+
+    async def _answer(self, body: bytes, timeout: str) -> dict[str, Any]:
+        sent: list[dict[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        headers = {b"content-type": b"application/json", b"content-length": b"%d" % len(body)}
+        scope = {
+            "method": "POST", "path": "/validate", "query_string": f"timeout={timeout}".encode(),
+            "extensions": {}, "evenkeel.arrived": time.monotonic(), "headers": list(headers.items()),
+        }  # fmt: skip
+        await self.routes(scope, receive, send)
+        await asyncio.sleep(0)
+        found: dict[str, Any] = json.loads(sent[1]["body"])
+        return found
+
+
+WEB = a_workload(name="web", spec={"topologySpreadConstraints": MISSES})
+
+
+def _namespace(**labels: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": labels}}
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """A server whose policies deny nothing in the namespace shop, which has a workload."""
+    made = Server(WEB, policies=(OF_TEAM,))
+    yield made
+    made.state.children.end()
+
+
+def test_a_policy(server: Server) -> None:
+    """A new policy is previewed, an update of something else is not."""
+    policy = a_policy(**DENY)
+    warnings = server.warnings(policy)
+
+    assert [DENIED, COUNT] == warnings
+    assert [] == server.warnings(policy, policy)
+    assert [] == server.warnings(a_policy(scope={"namespaces": ["bank"]}, **DENY))
+
+
+def test_a_changed_policy(server: Server) -> None:
+    """It takes the place of the one of its name."""
+    wider = a_policy("of-team", **DENY)
+
+    assert DENIED == server.warnings(wider, OF_TEAM)[0]
+
+
+def test_labels_of_a_namespace(server: Server) -> None:
+    """Labels that bring the namespace into a policy are previewed; anything else is let through at once."""
+    assert DENIED == server.warnings(_namespace(team="checkout"), _namespace())[0]
+    assert [] == server.warnings(_namespace(team="other"), _namespace())
+    assert [] == server.warnings(_namespace(team="checkout"), _namespace(team="checkout"))
+    assert [] == server.warnings(_namespace(team="checkout"))
+
+
+@pytest.mark.parametrize("labels", [3, {"team": 3}, ["team"]], ids=str)
+def test_labels_that_are_none(server: Server, labels: object) -> None:
+    """A namespace is never held up."""
+    broken = _namespace() | {"metadata": {"name": "shop", "labels": labels}}
+
+    assert [] == server.warnings(broken, _namespace())
+
+
+def test_no_policy_that_looks_at_labels() -> None:
+    """Then nothing is computed for a namespace."""
+    made = Server(WEB, policies=(a_policy(**DENY),))
+
+    assert [] == made.warnings(_namespace(team="checkout"), _namespace())
+
+
+def test_a_stale_cluster(server: Server) -> None:
+    """That nothing was looked at is said."""
+    server.cache.age = 1e9
+    (warning,) = server.warnings(a_policy(**DENY))
+
+    assert warning.startswith("evenkeel: existing workloads were not looked at: ")
+
+
+def test_little_time() -> None:
+    """The answer comes in time, and says how many workloads were looked at."""
+    many = Server(*(a_workload(name=f"w{number}") for number in range(3000)))
+    began = time.monotonic()
+    last = many.warnings(a_policy(**DENY), timeout="400ms")[-1]
+    many.state.children.end()
+
+    assert " of 3000 existing workloads" in last or "were not looked at" in last
+    assert time.monotonic() - began < 2
+
+
+def test_no_process(server: Server) -> None:
+    """A server that can start no child answers all the same."""
+    server.state.children.end()
+    (warning,) = server.warnings(a_policy(**DENY))
+
+    assert "existing workloads were not looked at" in warning
+
+
+def test_a_bug_of_ours(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A preview that fails is no failure of the review."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError
+
+    monkeypatch.setattr(preview, "preview_workloads", fail)
+    (warning,) = server.warnings(a_policy(**DENY))
+
+    assert "internal error" in warning
+
+
+def test_children_of_their_own_limits() -> None:
+    """A preview waits no longer for others than its review may take."""
+    children = ChildProcesses(ResourceLimits(timeout_s=60, memory_bytes=1 << 26))
+    with children._turn:
+        began = time.monotonic()
+        with pytest.raises(LimitError):
+            children.run(lambda: None, timeout_s=0.1)
+
+    assert time.monotonic() - began < 5
