@@ -58,12 +58,18 @@ def test_the_example_registers_the_same() -> None:
         KINDS[phase]: _without(_webhook(base(), phase), left_out) for phase in Phase
     }
 
-    policies = example[1]["webhooks"][1]
-    assert _without(policies, left_out) == _without(_policies(base()), left_out)
+    others = [_without(webhook, left_out) for webhook in example[1]["webhooks"][1:]]
+    assert [_without(webhook(base()), left_out) for webhook in (_policies, _namespaces)] == others
 
 
 def _policies(manifests: Manifests) -> dict[str, Any]:
-    _, webhook = manifests[KINDS[Phase.VALIDATE], "evenkeel"]["webhooks"]
+    _, webhook, _ = manifests[KINDS[Phase.VALIDATE], "evenkeel"]["webhooks"]
+    assert isinstance(webhook, dict)
+    return webhook
+
+
+def _namespaces(manifests: Manifests) -> dict[str, Any]:
+    *_, webhook = manifests[KINDS[Phase.VALIDATE], "evenkeel"]["webhooks"]
     assert isinstance(webhook, dict)
     return webhook
 
@@ -80,6 +86,19 @@ def test_policies_can_be_changed_during_an_outage(values: Mapping[str, Any]) -> 
     )
     assert {"namespaceSelector", "objectSelector", "matchConditions"}.isdisjoint(webhook)
     assert [["spreadpolicies"]] == [rule["resources"] for rule in webhook["rules"]]
+
+
+@pytest.mark.parametrize("values", [{}, {"webhooks": {"validate": {"failurePolicy": "Fail"}}}])
+def test_namespaces_are_never_held_up(values: Mapping[str, Any]) -> None:
+    """Only updates of labels are sent, not of namespaces that a cluster needs; an outage lets them by."""
+    webhook = _namespaces(render(values=values))
+    (selected,) = webhook["namespaceSelector"]["matchExpressions"]
+    (rule,) = webhook["rules"]
+
+    assert ("Ignore", "NotIn") == (webhook["failurePolicy"], selected["operator"])
+    assert set(NEEDED) <= {*selected["values"], "evenkeel"}
+    assert (["UPDATE"], ["namespaces"]) == (rule["operations"], rule["resources"])
+    assert ["changes-labels"] == [condition["name"] for condition in webhook["matchConditions"]]
 
 
 def _without(webhook: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
