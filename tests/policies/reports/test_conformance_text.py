@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 
+import jsonschema
+
 from policies.conformance.run import CaseResult, ConformanceRun, judge_answer
 from policies.reports import conformance_json, conformance_text
+from policies.reports.generate_schemas import report_schemas
 from tests.policies.conformance.test_run import CASE
 
 ANSWERS = (
@@ -57,3 +61,4 @@ def test_the_json(golden: Callable[[str, str], str]) -> None:
     text = conformance_json.render(a_run())
 
     assert golden("conformance.json", text) == text
+    jsonschema.validate(json.loads(text), report_schemas()["conformance.schema.json"])
