@@ -4,7 +4,7 @@ import { framesOf } from "../src/model/frames";
 
 const DOMAINS: Record<string, string> = { n1: "a", n2: "b" };
 const around = {
-  domainOf: (node: string) => DOMAINS[node] ?? null,
+  domainOf: (node: string, key: string) => (key === "zone" ? (DOMAINS[node] ?? null) : null),
   running: [
     { name: "old-1", node: "n1" },
     { name: "old-2", node: "n2" },
@@ -32,7 +32,7 @@ function course(after: Record<string, number>, steps = TRACE.length): RolloutFie
 }
 
 function constraint(before: Record<string, number>): SimulatedDomains {
-  return { before } as SimulatedDomains;
+  return { before, topologyKey: "zone" } as SimulatedDomains;
 }
 
 test("counts both revisions where the selector does: 1,1 -> 2,1 -> 1,1 -> 1,0 -> 1,1", () => {

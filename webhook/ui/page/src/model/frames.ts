@@ -27,8 +27,8 @@ type Counts = Record<string, number>;
 
 /** What is known beside the trace. */
 export interface Surroundings {
-  /** The domain of a node; null where it is unknown or lacks the key. */
-  domainOf: (node: string) => string | null;
+  /** The domain of a node by a topology key; null where it is unknown or lacks the key. */
+  domainOf: (node: string, topologyKey: string) => string | null;
   /** The workload's pods that run now. */
   running: readonly { name: string; node: string | null }[];
 }
@@ -36,7 +36,9 @@ export interface Surroundings {
 /** Return the frames of a course for one constraint. */
 export function framesOf(course: Course, constraint: SimulatedDomains, at: number, around: Surroundings): Frames {
   const domains = Object.keys(constraint.before).sort(new Intl.Collator("en", { numeric: true }).compare);
-  const old = oldPods(course, around, domains);
+  const domainOf = (node: string | null): string | null =>
+    node === null ? null : around.domainOf(node, constraint.topologyKey);
+  const old = oldPods(course, around, domains, domainOf);
   // matchLabelKeys makes a constraint count the new revision only: then no old pod counts at the start.
   const countsOld = Object.values(constraint.before).some((pods) => pods > 0);
   const fresh = zeros(domains);
@@ -46,7 +48,7 @@ export function framesOf(course: Course, constraint: SimulatedDomains, at: numbe
     { step: 0, old: { ...old }, fresh: { ...fresh }, pending, skew: spread(Object.values(counted)) },
   ];
   for (const step of course.trace) {
-    const domain = step.node === null ? null : around.domainOf(step.node);
+    const domain = domainOf(step.node);
     const change = step.action === "deleted" ? -1 : 1;
     if (step.new) pending = Math.max(0, pending + pendingChange(step));
     if (domain !== null && domain in fresh) {
@@ -74,11 +76,16 @@ function pendingChange(step: TracedStep): number {
 }
 
 /** Return the old pods of each domain at the start: those that are deleted later, and those that run on. */
-function oldPods(course: Course, around: Surroundings, domains: readonly string[]): Counts {
+function oldPods(
+  course: Course,
+  around: Surroundings,
+  domains: readonly string[],
+  domainOf: (node: string | null) => string | null,
+): Counts {
   const counts = zeros(domains);
   const seen = new Set<string>();
   const add = (name: string, node: string | null): void => {
-    const domain = node === null ? null : around.domainOf(node);
+    const domain = domainOf(node);
     if (seen.has(name)) return;
     seen.add(name);
     if (domain !== null && domain in counts) counts[domain] = (counts[domain] ?? 0) + 1;

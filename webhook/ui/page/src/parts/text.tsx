@@ -80,11 +80,13 @@ export function Limits({ title, items }: { title: string; items: readonly string
 
 /** Why a request failed, and every field that is wrong. */
 export function Failure({ error }: { error: RequestError }) {
+  // A single problem is the error already.
+  const others = error.problems.filter((problem) => problem.line > 0 || !error.message.includes(problem.message));
   return (
     <Notice tone="error" title={error.message} testId="error">
-      {error.problems.length > 0 && (
+      {others.length > 0 && (
         <ul>
-          {error.problems.map((problem, at) => (
+          {others.map((problem, at) => (
             <li key={at}>
               {problem.line > 0 && <>Line {problem.line}: </>}
               {problem.field !== "" && (

@@ -13,29 +13,39 @@ interface Props {
   cluster: Cluster;
   detail: WorkloadDetail;
   manifest: string;
+  /** The kind of the manifest's object. */
+  kind: string;
   edited: boolean;
   step: number;
   onStep: (step: number) => void;
   onEdit: (edits: FieldEdit[]) => void;
 }
 
-export function RolloutPanel({ client, cluster, detail, manifest, edited, step, onStep, onEdit }: Props) {
-  const { data, error } = useRequest(manifest, (signal) => client.rollout({ manifest }, signal));
-  const key = data?.domains.map((domains) => domains.topologyKey).join() ?? "";
+/** Kinds whose controllers are modeled. */
+const ROLLED_OUT: ReadonlySet<string> = new Set(["Deployment", "StatefulSet"]);
+
+export function RolloutPanel({ client, cluster, detail, manifest, kind, edited, step, onStep, onEdit }: Props) {
+  const simulated = ROLLED_OUT.has(kind);
+  const { data, error } = useRequest(simulated ? manifest : null, (signal) => client.rollout({ manifest }, signal));
   const around = useMemo(() => {
     const nodes = new Map(cluster.names.map((name, node) => [name, node]));
-    const [first = ""] = key.split(",");
     return {
-      domainOf: (name: string): string | null => {
+      domainOf: (name: string, topologyKey: string): string | null => {
         const node = nodes.get(name);
-        return node === undefined ? null : cluster.domainOf(node, first);
+        return node === undefined ? null : cluster.domainOf(node, topologyKey);
       },
       running: detail.pods.map((pod) => ({ name: pod.name, node: pod.node })),
     };
-  }, [cluster, detail, key]);
+  }, [cluster, detail]);
+  if (!simulated)
+    return (
+      <Notice tone="note" title={`A ${kind} is not rolled out step by step here.`}>
+        Rollouts of Deployments and StatefulSets are simulated.
+      </Notice>
+    );
   if (error) return <Failure error={error} />;
   if (!data) return <Waiting>Rolling out…</Waiting>;
-  if (!data.rollout) return <Notice tone="note" title="This kind is not rolled out step by step." />;
+  if (!data.rollout) return null;
   return (
     <>
       {!edited && (

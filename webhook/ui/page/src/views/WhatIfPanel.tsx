@@ -133,6 +133,7 @@ export function WhatIfPanel({ client, cluster, detail, explain, manifest, state,
                         </div>
                       </dl>
                     )}
+                    {!now && <p class="quiet">The cluster as it is.</p>}
                     <div class="stack">
                       {comparedDomains(data, explain).map((domains) => (
                         <Domains key={domains.constraint} domains={domains} after={false} />

@@ -198,7 +198,13 @@ function Panel({ client, cluster, state, detail, manifest, explain, edited, chan
     case "what-if":
       return <WhatIfPanel {...{ client, cluster, detail, explain, manifest, state, change, onEdit }} />;
     case "rollout":
-      return <RolloutPanel {...{ client, cluster, detail, manifest, edited, onStep, onEdit }} step={state.step} />;
+      return (
+        <RolloutPanel
+          kind={shortKind(explain.object.kind)}
+          {...{ client, cluster, detail, manifest, edited, onStep, onEdit }}
+          step={state.step}
+        />
+      );
   }
 }
 
