@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import Callable
 
 import pytest
@@ -13,6 +14,10 @@ from hypothesis import settings
 # time: a red run must be about the change; new examples are found at every other run.
 settings.register_profile("evenkeel", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("evenkeel")
+
+
+# A shell starts background jobs with SIGINT ignored, and they start programs in the same way.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
