@@ -68,13 +68,15 @@ def test_followed(tmp_path: Path) -> None:
     with serving(FakeApiServer()) as server:
         server.put(a_workload("StatefulSet", name="listed"))
         cluster = a_cluster(tmp_path, server.url, workloads=workloads)
+        store = cluster.store
+        assert store is not None
         cluster.start()
-        eventually(lambda: ["listed"] == [name for _, name, _ in _names(workloads)])
+        eventually(lambda: ["listed"] == [name for _, name, _ in _names(store.workloads())])
         server.put(a_workload("StatefulSet", name="more"))
-        eventually(lambda: ["listed", "more"] == [name for _, name, _ in _names(workloads)])
+        eventually(lambda: ["listed", "more"] == [name for _, name, _ in _names(store.workloads())])
         server.put(a_workload("StatefulSet", name="more") | {"spec": 3})
         server.delete(a_workload("StatefulSet", name="listed"))
-        eventually(lambda: [] == _names(workloads))
+        eventually(lambda: [] == _names(store.workloads()))
         cluster.stop()
 
 
