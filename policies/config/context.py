@@ -143,6 +143,8 @@ class AdmissionContext:
 
     def policies_for(self, workload: Workload) -> list[SpreadPolicy]:
         """Return the policies whose scope matches an object, in order."""
+        if not self.policies:
+            return []
         namespace = self.snapshot.namespaces.get(workload.namespace) if self.snapshot else None
         labels = None if namespace is None else namespace.labels
         policies: PolicySet = self.policies  # type: ignore[assignment]  # see __post_init__
