@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import date
-from typing import Any
+from typing import Any, Final
 
 from policies.config.spread_policy import SpreadPolicy
 from policies.emit.emitted import Emitted, LeftOut, PolicyKind
@@ -14,6 +14,17 @@ from policies.model.version import KNOWN_VERSION, KubernetesVersion
 
 #: The release from which the API server evaluates policies of a version without being told to.
 _ON_BY_DEFAULT = "v1"
+#: What is otherwise where several policies select an object.
+_ALONE: Final = {
+    PolicyKind.VALIDATING: (
+        "each is evaluated alone: what the first says of a rule does not take precedence, and an exception "
+        "of one does not exempt from the others"
+    ),
+    PolicyKind.MUTATING: (
+        "the API server evaluates them in no certain order: if several select a workload, it gets the "
+        "constraints of any of them, not those of the first"
+    ),
+}
 
 
 def emit(
@@ -49,13 +60,10 @@ def emit(
 def _together(
     policies: Sequence[SpreadPolicy], kind: PolicyKind, version: KubernetesVersion
 ) -> Iterator[LeftOut]:
-    """Yield what is otherwise where several policies hold an object, and what the release needs."""
+    """Yield what is otherwise where several policies select an object, and what the release needs."""
     if len(policies) > 1:
         named = ", ".join(policy.name for policy in policies)
-        reason = (
-            "each is emitted alone: the settings of the first that holds an object do not take precedence"
-        )
-        yield LeftOut(named, "order", reason, partly=True)
+        yield LeftOut(named, "order", _ALONE[kind], partly=True)
     if kind is PolicyKind.MUTATING and (served := api_version(version)) != _ON_BY_DEFAULT:
         reason = (
             f"Kubernetes {version} serves {served} only with the feature gate MutatingAdmissionPolicy and "

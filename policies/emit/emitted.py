@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 #: The group of the API's policies.
 GROUP = "admissionregistration.k8s.io"
 #: Found by ``kubectl get -l`` with what Evenkeel emitted.
 LABELS = {"app.kubernetes.io/part-of": "evenkeel"}
+#: Characters of the name of an object of the API.
+_MAX_NAME: Final = 253
 
 
 class PolicyKind(StrEnum):
@@ -47,6 +50,19 @@ class Emitted:
 
     objects: tuple[dict[str, Any], ...]
     left_out: tuple[LeftOut, ...]
+
+
+def object_name(policy: str, suffix: str) -> str:
+    """Return the name of what is emitted for a SpreadPolicy; a digest stands for the end of a long one.
+
+    >>> object_name("production", "deny")
+    'evenkeel-production-deny'
+    """
+    name = f"evenkeel-{policy}-{suffix}"
+    if len(name) <= _MAX_NAME:
+        return name
+    end = f"-{hashlib.sha256(policy.encode()).hexdigest()[:16]}-{suffix}"
+    return name[: _MAX_NAME - len(end)].rstrip("-.") + end
 
 
 def with_binding(

@@ -12,7 +12,7 @@ from typing import Any
 from policies.cel.check import literal
 from policies.config.default_constraints import INJECT_ANNOTATION, MIRROR_ANNOTATION
 from policies.config.spread_policy import Defaults, DefaultsSource, InjectAt, SpreadPolicy
-from policies.emit.emitted import LeftOut, with_binding
+from policies.emit.emitted import LeftOut, object_name, with_binding
 from policies.emit.scope import kinds_in_scope, left_out_of_scope, match_conditions, match_constraints
 from policies.emit.variables import descent, is_kind, step, template_variables
 from policies.manifests.errors import UsageError
@@ -62,9 +62,11 @@ def mutating_policies(
     served, defaults = api_version(version), policy.defaults
     left_out = list(_left_out(policy))
     kinds = kinds_in_scope(policy.scope, _KINDS)
-    if defaults is None or not defaults.constraints or defaults.at is InjectAt.PODS or not kinds:
+    if defaults is None or not defaults.constraints or defaults.at is InjectAt.PODS:
         return [], left_out
     left_out += left_out_of_scope(policy, kinds)
+    if not kinds:
+        return [], left_out
     spec = {
         "failurePolicy": "Ignore",
         "reinvocationPolicy": "IfNeeded",
@@ -75,7 +77,7 @@ def mutating_policies(
         ],
         "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": _patch(policy.name)}}],
     }
-    return with_binding(KIND, served, f"evenkeel-{policy.name}-inject", spec, {}), left_out
+    return with_binding(KIND, served, object_name(policy.name, "inject"), spec, {}), left_out
 
 
 def _left_out(policy: SpreadPolicy) -> Iterator[LeftOut]:

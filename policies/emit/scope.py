@@ -79,10 +79,16 @@ def names_match(value: str, names: Iterable[str]) -> str:
 def left_out_of_scope(policy: SpreadPolicy, kinds: Sequence[WorkloadKind]) -> Iterator[LeftOut]:
     """Yield what of a scope is not matched, or not quite."""
     scope = policy.scope
-    known = {kind.kind for kind in kinds}
+    emitted, known = ({kind.kind for kind in found} for found in (kinds, KNOWN_KINDS))
     for name in scope.kinds:
-        if name not in known:
-            yield LeftOut(policy.name, "scope.kinds", f"{name} is not emitted: its resource is not known")
+        if name not in emitted:
+            why = (
+                "a mutating policy injects nothing into it" if name in known else "its resource is not known"
+            )
+            yield LeftOut(policy.name, "scope.kinds", f"{name} is not emitted: {why}")
+    if not scope.kinds:
+        reason = "kinds of --workload-kind are not emitted: their resources are not known"
+        yield LeftOut(policy.name, "scope.kinds", reason, partly=True)
     if scope.object_selector is not None and not scope.object_selector.empty:
         reason = "an update that takes an object out of the selection is still checked"
         yield LeftOut(policy.name, "scope.objectSelector", reason, partly=True)

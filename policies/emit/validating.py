@@ -11,7 +11,7 @@ from policies.cel.check import CelCheck, CelContext, NoCel, Over, literal
 from policies.config.enforcement import IGNORE_ANNOTATION, NO_SETTINGS, STRICTNESS, enforcement_of
 from policies.config.policy_exception import PolicyException
 from policies.config.spread_policy import AnnotationExemptions, Enforcement, SpreadPolicy
-from policies.emit.emitted import LeftOut, with_binding
+from policies.emit.emitted import LeftOut, object_name, with_binding
 from policies.emit.scope import (
     kinds_in_scope,
     left_out_of_scope,
@@ -85,7 +85,7 @@ def validating_policies(
             "variables": variables,
             "validations": [_validation(entry, policy, enforcement, today) for entry in found],
         }
-        name = f"evenkeel-{policy.name}-{enforcement}"
+        name = object_name(policy.name, enforcement)
         objects += with_binding(KIND, "v1", name, spec, {"validationActions": [ACTIONS[enforcement]]})
     return objects, left_out
 

@@ -186,6 +186,11 @@ def test_too_old_releases() -> None:
             {"rules", "defaults.source: scheduler"},
             id="of the scheduler",
         ),
+        pytest.param(
+            {"defaults": {"at": "workloads", "constraints": CONSTRAINTS}, "scope": {"kinds": ["DaemonSet"]}},
+            {"rules", "defaults", "scope.kinds"},
+            id="a kind without defaults",
+        ),
     ],
 )
 def test_nothing_to_inject(spec: dict[str, Any], subjects: set[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import date
 from functools import cache
@@ -27,6 +28,8 @@ from tests.recorded import phase_of, recorded_reviews
 from webhook.admission.respond import Phase
 
 TODAY = date(2026, 11, 22)
+#: What the API takes as the name of an object.
+SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
 def policy(**spec: Any) -> SpreadPolicy:
@@ -272,6 +275,19 @@ def test_releases() -> None:
     newer = emit([policy()], PolicyKind.VALIDATING, today=TODAY, version=KubernetesVersion(1, 99))
 
     assert "unknown-field" in {entry.subject for entry in newer.left_out if not entry.partly}
+
+
+@pytest.mark.parametrize("middle", ["b", "-", "b."])
+@pytest.mark.parametrize("kind", PolicyKind)
+def test_long_names(kind: PolicyKind, middle: str) -> None:
+    """Policies of the longest names have objects with names that the API takes, each its own."""
+    defaults = {"at": "workloads", "constraints": [a_constraint(labelSelector=None)]}
+    given = [f"{'a' * 200}{(middle * 52)[:52]}{last}" for last in "bc"]
+    found = emit([build(a_policy(name, defaults=defaults)) for name in given], kind, today=TODAY).objects
+    names = [entry["metadata"]["name"] for entry in found if entry["kind"].endswith("Policy")]
+
+    assert len(set(names)) == len(names) >= len(given)
+    assert [] == [name for name in names if len(name) > 253 or not SUBDOMAIN.fullmatch(name)]
 
 
 def test_messages(wording: Any) -> None:
