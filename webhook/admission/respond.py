@@ -140,13 +140,13 @@ def respond(
     Raises:
         ReviewError: The body is no AdmissionReview.
         NotCachedError: It has not yet, and the answer may come later.
-        PreviewWantedError: So may it with a preview, which the author should have.
+        PreviewWantedError: The review changes something for existing workloads, and what is not known.
     """
     review = Review.parse(body)
     decision = decide(review, phase, context, budget=budget, rules_budget=rules_budget)
     if may_wait and decision.miss is not None:
         raise NotCachedError(decision.miss)
-    if may_wait and decision.change is not None and previewed is None:
+    if decision.change is not None and previewed is None:
         raise PreviewWantedError(decision.change)
     if previewed:
         decision = replace(decision, verdict=AdmissionVerdict.WARNED)

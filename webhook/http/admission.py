@@ -147,11 +147,15 @@ class AdmissionRoutes:
         Raises:
             RefusalError: See ``_review``.
         """
-        may_wait = self._waiting < MOST_WAITING and time.monotonic() < request.deadline
+        in_time = time.monotonic() < request.deadline
+        may_wait = in_time and self._waiting < MOST_WAITING
         try:
             return self._review(request, may_wait=may_wait)
         except PreviewWantedError as error:
-            return await self._with_preview(request, error.change)
+            if may_wait:
+                return await self._with_preview(request, error.change)
+            why = "too many other reviews wait" if in_time else "there was no time"
+            return self._review(request, previewed=[not_looked_at(why)])
         except NotCachedError as error:
             miss = error.miss
         self._waiting += 1

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Seconds that are kept for what comes after the last workload: a child that ends, and the answer.
 _RESERVE_S: Final = 0.2
+#: What is said of limits that are those of the review, not of the server.
+_NO_TIME: Final = {Limit.TIMEOUT: "there was no time", Limit.BUSY: "other requests took all of the time"}
 
 
 def preview_change(
@@ -62,8 +64,7 @@ def preview_change(
             compute, frozen=before.reading, timeout_s=max(0.0, deadline - time.monotonic())
         )
     except LimitError as error:
-        no_time = error.limit is Limit.TIMEOUT
-        return [not_looked_at("there was no time" if no_time else error.message)]
+        return [not_looked_at(_NO_TIME.get(error.limit, error.message))]
 
 
 def not_looked_at(why: str) -> str:

@@ -19,7 +19,7 @@ from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_policy, a_workload
 from tests.certs.builders import CA
 from webhook.http import preview
-from webhook.http.admission import AdmissionRoutes
+from webhook.http.admission import MOST_WAITING, AdmissionRoutes
 from webhook.http.child_processes import ChildProcesses, LimitError, ResourceLimits
 from webhook.http.state import ServerState
 from webhook.policy_controller.controller import PolicyController
@@ -186,6 +186,28 @@ def test_little_time() -> None:
 
     assert " of 3000 existing workloads" in last or "were not looked at" in last
     assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("waiting", "timeout", "why"),
+    [(MOST_WAITING, "10s", "too many other reviews wait"), (0, "0s", "there was no time")],
+)
+def test_a_review_that_cannot_wait(server: Server, waiting: int, timeout: str, why: str) -> None:
+    """Its author reads that existing workloads were not looked at; an author who changes nothing reads nothing."""
+    server.routes._waiting = waiting
+
+    assert [f"evenkeel: existing workloads were not looked at: {why}"] == server.warnings(
+        a_policy(**DENY), timeout=timeout
+    )
+    assert [] == server.warnings(_namespace(team="a"), _namespace(team="a"), timeout=timeout)
+
+
+def test_others_that_take_all_of_the_time(server: Server) -> None:
+    """A preview that found no process in time says so."""
+    with server.state.children._turn:
+        (warning,) = server.warnings(a_policy(**DENY), timeout="1s")
+
+    assert "other requests took all of the time" in warning
 
 
 def test_no_process(server: Server) -> None:
