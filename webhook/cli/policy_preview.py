@@ -34,6 +34,11 @@ _OF_USER: Final = (
     ListedResource("apps/v1", "DaemonSet", "/apis/apps/v1/daemonsets"),
     ListedResource("batch/v1", "CronJob", "/apis/batch/v1/cronjobs"),
 )
+#: What no list of a cluster has, and the user may know.
+_FILES: Final = (
+    "policies that Evenkeel has from files, which are in force too: give them with --policy "
+    "(the chart has builtin:default)"
+)
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES: Final = """\b
 evenkeel policy preview -f policy.yaml --live
@@ -159,6 +164,8 @@ class _Cluster:
             for resource in (SPREAD_POLICIES, *_OF_USER):
                 self._list(resource, options.context)
         self.policies = tuple(self._policies())
+        if not options.policy:
+            self.unread.append(_FILES)
 
     def in_force(self, changed: dict[str, SpreadPolicy]) -> tuple[SpreadPolicy, ...]:
         """Return the policies in force with some changed: of files in their order, then by name."""
