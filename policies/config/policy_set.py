@@ -1,7 +1,7 @@
 """The policies in force, in order, and an index that finds those that select an object.
 
-A set never changes: a change of policies makes a new set, and whoever holds the old one decides by that to
-the end. What the index finds for a namespace is kept until the labels of the namespace are others.
+A set never changes: a change of policies makes a new set, and a review that began with the old one ends with
+it. What the index finds for a namespace is kept until the labels of the namespace are others.
 """
 
 from __future__ import annotations

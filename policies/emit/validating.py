@@ -36,7 +36,7 @@ MAX_IGNORED = 8192
 
 
 class _Validation(NamedTuple):
-    """A rule's check as it is for one enforcement; ``guard`` is where it does not hold, empty for nowhere."""
+    """A rule's check as it is for one enforcement; ``guard`` is where it is not, empty for nowhere."""
 
     rule: Rule
     check: CelCheck

@@ -1,7 +1,7 @@
 """Puts the policies of files and of the cluster into force, all at once, whenever either changes.
 
-Each worker process has a controller of its own, so a change is in force everywhere once the API server has
-told all of them. Changes that come together make one set: 1,000 policies that change at once are put into
+Each worker process has a controller of its own, so a change is in force everywhere once each has its watch
+event. Changes that come together make one set: 1,000 policies that change at once are put into
 force a few times, not 1,000 times.
 """
 

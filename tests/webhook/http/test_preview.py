@@ -193,7 +193,7 @@ def test_little_time() -> None:
     [(MOST_WAITING, "10s", "too many other reviews wait"), (0, "0s", "there was no time")],
 )
 def test_a_review_that_cannot_wait(server: Server, *, waiting: int, timeout: str, why: str) -> None:
-    """Its author reads that existing workloads were not looked at; an author who changes nothing reads nothing."""
+    """Its author reads that existing workloads were not looked at, unless nothing changes."""
     server.routes._waiting = waiting
 
     assert [f"evenkeel: existing workloads were not looked at: {why}"] == server.warnings(
