@@ -41,7 +41,7 @@ def decide_policy(
             rules=tuple(dict.fromkeys(error.rule for error in errors)),
         )
     has_cluster = context.live or context.snapshot is not None
-    around = PolicyEnvironment(scheduler=context.scheduler, has_cluster=has_cluster)
+    around = PolicyEnvironment(scheduler=context.scheduler, has_cluster=has_cluster, kinds=context.kinds)
     policy = build(obj)
     manifest = ManifestObject(dict(obj), FieldPath(), Document(obj, "", 0))
     warnings = tuple(

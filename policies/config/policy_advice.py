@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
@@ -13,7 +13,7 @@ from policies.manifests.documents import ManifestObject
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Finding, Severity
 from policies.model.constraint import Constraint, WhenUnsatisfiable
-from policies.model.workload_kinds import KNOWN_KINDS
+from policies.model.workload_kinds import WorkloadKinds
 from policies.rules.base import all_rules, unknown_rule
 from policies.scheduler.configuration import (
     DEFAULT_CONFIG,
@@ -34,10 +34,12 @@ class PolicyEnvironment:
     Attributes:
         scheduler: kube-scheduler's configuration; None if it was not given.
         has_cluster: Whether a cluster is connected.
+        kinds: The kinds of workload that are looked at.
     """
 
     scheduler: SchedulerConfig | None = None
     has_cluster: bool = False
+    kinds: WorkloadKinds = field(default_factory=WorkloadKinds)
 
 
 def policy_advice(document: ManifestObject, policy: SpreadPolicy, around: PolicyEnvironment) -> list[Finding]:
@@ -96,7 +98,7 @@ def _unknown_rules(policy: SpreadPolicy) -> Iterator[_Advice]:
 
 
 def _scope(policy: SpreadPolicy, around: PolicyEnvironment) -> Iterator[_Advice]:
-    yield from _unknown_kinds(policy.scope.kinds)
+    yield from _unknown_kinds(policy.scope.kinds, around.kinds)
     selector = policy.scope.namespace_selector
     unknown = sorted(selector.keys - {NAMESPACE_NAME_LABEL}) if selector else []
     if unknown and not around.has_cluster:
@@ -108,9 +110,9 @@ def _scope(policy: SpreadPolicy, around: PolicyEnvironment) -> Iterator[_Advice]
         yield _Advice(Severity.WARNING, path, text, "namespace-labels-unknown")
 
 
-def _unknown_kinds(kinds: Iterable[str]) -> Iterator[_Advice]:
-    known = sorted({kind.kind for kind in KNOWN_KINDS})
-    for position, name in enumerate(kinds):
+def _unknown_kinds(names: Iterable[str], kinds: WorkloadKinds) -> Iterator[_Advice]:
+    known = sorted({kind.kind for kind in kinds.values()})
+    for position, name in enumerate(names):
         if name in known:
             continue
         close = get_close_matches(name, known, 1)

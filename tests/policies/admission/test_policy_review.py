@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from policies.admission.decision import AdmissionVerdict
 from policies.admission.policy_review import decide_policy
+from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
 from policies.scheduler.configuration import DEFAULT_CONFIG
 from tests.builders import a_policy
 from tests.policies.config.contexts import a_context
@@ -52,6 +54,15 @@ def test_every_error_at_once() -> None:
 def test_verdicts(obj: dict[str, Any], old: dict[str, Any] | None, verdict: AdmissionVerdict) -> None:
     """Errors deny, advice warns, and what changes no spec is always allowed."""
     assert verdict is decide_policy(obj, old, LIVE).verdict
+
+
+def test_kinds_of_the_server() -> None:
+    """A kind that the server was given is one that it knows; others are warned about."""
+    widget = a_policy(scope={"kinds": ["Widget"]})
+    given = replace(LIVE, kinds=WorkloadKinds([parse_workload_kind("acme.io/Widget=spec.template")]))
+
+    assert AdmissionVerdict.WARNED is decide_policy(widget, None, LIVE).verdict
+    assert AdmissionVerdict.ALLOWED is decide_policy(widget, None, given).verdict
 
 
 @pytest.mark.parametrize(
