@@ -22,12 +22,14 @@ DEFAULTS = {
     "at": "workloads",
     "constraints": [{"maxSkew": 1, "topologyKey": "example.com/rack", "whenUnsatisfiable": "ScheduleAnyway"}],
 }
+#: A name of all the characters that the API allows.
+LONGEST = "a" * 253
 #: The API server accepts it, and since 1.34 rejects each of its pods.
 TRAP = constraint(matchLabelKeys=["app"])
 
 
 def _emitted(control_plane: ControlPlane, kind: PolicyKind, space: str, **spec: Any) -> Emitted:
-    policy = build(a_policy(scope={"namespaces": [space]}, **spec))
+    policy = build(a_policy(LONGEST, scope={"namespaces": [space]}, **spec))
     version = KubernetesVersion(*control_plane.version[:2])
     return emit([policy], kind, today=date(2026, 11, 22), version=version)
 
