@@ -21,6 +21,8 @@ _LINES: Final = (
 )
 #: Workloads that a line names; the API server has room for 256 characters.
 _NAMED: Final = 3
+#: A server does not watch them.
+_NOT_AMONG: Final = "none of them DaemonSets or Jobs"
 _SEE_ALL: Final = "kubectl evenkeel policy preview lists all"
 
 
@@ -32,7 +34,7 @@ def preview_warnings(preview: PolicyPreview) -> list[str]:
     lines = [text for headline, changes in _LINES if (text := _line(preview, headline, changes))]
     if not lines and preview.looked_at == preview.total:
         return []
-    count = f"looked at {preview.looked_at} of {preview.total} existing workloads"
+    count = f"looked at {preview.looked_at} of {preview.total} existing workloads, {_NOT_AMONG}"
     if preview.looked_at < preview.total:
         count += ": there was no time for more"
     return [str(AdmissionWarning(text)) for text in (*lines, f"{count}; {_SEE_ALL}")]

@@ -140,7 +140,7 @@ def respond(
     Raises:
         ReviewError: The body is no AdmissionReview.
         NotCachedError: It has not yet, and the answer may come later.
-        PreviewWantedError: The review changes something for existing workloads, and what is not known.
+        PreviewWantedError: The review may change something for existing workloads; what, is not known yet.
     """
     review = Review.parse(body)
     decision = decide(review, phase, context, budget=budget, rules_budget=rules_budget)

@@ -29,7 +29,10 @@ from webhook.telemetry.logs import EventLog
 from webhook.telemetry.metrics import Telemetry
 
 DENY: dict[str, Any] = {"rules": {"selector-misses-own-pod": {"enforcement": "deny"}}}
-COUNT = "evenkeel: looked at 1 of 1 existing workloads; kubectl evenkeel policy preview lists all"
+COUNT = (
+    "evenkeel: looked at 1 of 1 existing workloads, none of them DaemonSets or Jobs; "
+    "kubectl evenkeel policy preview lists all"
+)
 #: Denies in the namespaces of a team.
 OF_TEAM = a_policy("of-team", scope={"namespaceSelector": {"matchLabels": {"team": "checkout"}}}, **DENY)
 MISSES = [a_constraint(labelSelector={"matchLabels": {"app": "other"}})]
