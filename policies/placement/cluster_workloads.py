@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -11,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from policies.manifests.fields import member, text_member
+from policies.manifests.sanitize import one_line
 from policies.model.labels import LabelSelector
 from policies.model.workload import DEFAULT_NAMESPACE, Workload, controller_reference
 from policies.model.workload_kinds import WorkloadKind, WorkloadKinds
@@ -105,17 +107,29 @@ class ClusterWorkloads:
             else:
                 self._pending.pop((namespace, title), None)
         elif kind.replicas is not None or self.every_kind:
-            key = WorkloadRef(namespace, kind.kind, title)
-            if owner is not None and key.kind in _REVISIONS and member(obj, "spec").get("replicas") == 0:
-                # An old revision: there may be ten for each that has pods.
-                self.remove(key.kind, namespace, title)
-                return
-            # The owner first: who reads in between knows the object by its owner.
-            if owner is not None:
-                self._owners[key] = owner
-            else:
-                self._owners.pop(key, None)
-            self._texts[key] = kind, zlib.compress(orjson.dumps(obj), _LEVEL)
+            self._keep(WorkloadRef(namespace, kind.kind, title), kind, owner, obj)
+
+    def _keep(
+        self, key: WorkloadRef, kind: WorkloadKind, owner: _OwnerReference | None, obj: Mapping[str, Any]
+    ) -> None:
+        """Keep a workload in place of what was kept of it."""
+        if owner is not None and key.kind in _REVISIONS and member(obj, "spec").get("replicas") == 0:
+            # An old revision: there may be ten for each that has pods.
+            self.remove(key.kind, key.namespace, key.name)
+            return
+        try:
+            text = _text(obj)
+        except RecursionError:
+            self.remove(key.kind, key.namespace, key.name)
+            named = one_line(f"{key.kind} {key.namespace}/{key.name}")
+            self.unread += (f"{named} is left out: lists and mappings are nested too deep",)
+            return
+        # The owner first: who reads in between knows the object by its owner.
+        if owner is not None:
+            self._owners[key] = owner
+        else:
+            self._owners.pop(key, None)
+        self._texts[key] = kind, zlib.compress(text, _LEVEL)
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
         """Remove an object; one that is not there changes nothing."""
@@ -201,6 +215,15 @@ class ClusterWorkloads:
         if reference is not None and self.controller(key) == reference.key:
             return reference.api_version, reference.uid
         return text_member(workload.obj, "apiVersion"), text_member(workload.metadata, "uid")
+
+
+def _text(obj: Mapping[str, Any]) -> bytes:
+    """Return an object as JSON."""
+    try:
+        return orjson.dumps(obj)
+    except TypeError:
+        # An integer beyond 64 bits, which is read again as a float, or more levels than orjson writes.
+        return json.dumps(obj, ensure_ascii=False).encode()
 
 
 def _owner_reference(metadata: Mapping[str, Any], namespace: str) -> _OwnerReference | None:

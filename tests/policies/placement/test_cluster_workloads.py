@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from policies.model.label_query import parse_label_query
 from policies.model.workload_kinds import WorkloadKinds
 from policies.placement.cluster_workloads import ClusterWorkloads
@@ -22,6 +24,13 @@ def _found(*objects: Any, namespace: str = "", query: str = "") -> list[tuple[st
     for obj in objects:
         found(obj)
     return [(each.kind, each.name, each.pending) for each in found.each() if each is not None]
+
+
+def _nested(levels: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(levels):
+        value = [value]
+    return value
 
 
 def _pending(name: str, owner: tuple[str, str, str], **status: Any) -> dict[str, Any]:
@@ -110,3 +119,23 @@ def test_objects_that_change() -> None:
     assert [("StatefulSet", 0)] == changed
     assert (0, set()) == (len(found), found.pending_pods())
     assert {("shop", "web-1"), ("shop", "web-2")} == before.pending_pods()
+
+
+@pytest.mark.parametrize(
+    ("odd", "left_out"),
+    [
+        pytest.param(2**70, 0, id="an integer beyond 64 bits"),
+        pytest.param(_nested(300), 0, id="more levels than orjson writes"),
+        pytest.param(_nested(5_000), 1, id="more levels than json writes"),
+    ],
+)
+def test_objects_that_no_api_has(odd: object, left_out: int) -> None:
+    """A workload is kept with whatever a field holds, or a line says that it is left out."""
+    odd_one = a_workload("StatefulSet", name="odd")
+    odd_one["spec"]["odd"] = odd
+    found = ClusterWorkloads(WorkloadKinds())
+    for obj in (odd_one, a_workload("StatefulSet")):
+        found(obj)
+
+    assert 2 - left_out == sum(each is not None for each in found.each())
+    assert left_out == len(found.unread)
