@@ -83,7 +83,7 @@ class DiffAnswer(_EarlierRelease, TypedDict):
         total: How many workloads were compared.
         left: How many objects were not looked at, because the comparison was ended.
         breaks: Whether the later release refuses or cannot place pods that the earlier one places.
-        notes: What the comparison does not say.
+        notes: What the comparison does not say, and what could not be read of the cluster.
         workloads: Those for which the releases differ, the gravest differences first.
     """
 

@@ -18,7 +18,7 @@ def render(diff: ReleaseDiff) -> bytes:
         "total": diff.total,
         "left": diff.left,
         "breaks": diff.breaks,
-        "notes": list(diff.limits),
+        "notes": list(diff.notes),
         "workloads": [_workload(found) for found in diff.workloads],
     }
     return orjson.dumps(answer)

@@ -14,6 +14,7 @@ from rich.text import Text
 from policies.manifests.sanitize import one_line
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.placement.release_diff import DiffKind, WorkloadDiff
+from policies.reports.lint_run import plural
 from policies.reports.wording import print_all, sentence
 from policies.scheduler.releases import ReleaseChange
 
@@ -31,6 +32,7 @@ class ReleaseDiff:
         total: How many workloads were compared.
         workloads: Those for which the releases differ, the gravest differences first.
         left: How many objects were not looked at, because the comparison was ended.
+        unread: What could not be read of the cluster, a line each.
     """
 
     before: KubernetesVersion
@@ -38,6 +40,7 @@ class ReleaseDiff:
     total: int
     workloads: tuple[WorkloadDiff, ...]
     left: int = 0
+    unread: tuple[str, ...] = ()
 
     @property
     def breaks(self) -> bool:
@@ -45,11 +48,11 @@ class ReleaseDiff:
         return any(found.breaks for found in self.workloads)
 
     @property
-    def limits(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """What the comparison does not say."""
         scores = f"but for the changes in the table, scores are those of Kubernetes {KNOWN_VERSION}"
         newer = f"nothing is known of releases after {KNOWN_VERSION} but what has been announced"
-        return (scores, newer) if self.after > KNOWN_VERSION else (scores,)
+        return (scores, *((newer,) if self.after > KNOWN_VERSION else ()), *self.unread)
 
 
 def render(diff: ReleaseDiff, *, width: int, color: bool) -> str:
@@ -82,12 +85,12 @@ def _parts(diff: ReleaseDiff) -> Iterator[RenderableType]:
     for changes, workloads in groups.items():
         yield from _group(changes, workloads)
         yield ""
-    title = f"Kubernetes {diff.before} → {diff.after}: {diff.total:,} workloads"
+    title = f"Kubernetes {diff.before} → {diff.after}: {plural(diff.total, 'workload')}"
     yield Text(f"{title}, {len(diff.workloads):,} differ{_kinds(diff.workloads)}")
     if diff.left:
         yield Text(f"Ended early; objects that were not looked at: {diff.left:,}")
-    for limit in diff.limits:
-        yield Text(f"Note: {limit}")
+    for text in diff.notes:
+        yield Text(f"Note: {one_line(text)}")
 
 
 def _group(changes: tuple[ReleaseChange, ...], workloads: list[WorkloadDiff]) -> Iterator[RenderableType]:
@@ -106,7 +109,7 @@ def _group(changes: tuple[ReleaseChange, ...], workloads: list[WorkloadDiff]) ->
             yield sentence(f"    {found.after.message}")
     if rest := listed[MOST_LISTED:] + [found for found in workloads if found.difference is DiffKind.SCORES]:
         more = "more " if listed else ""
-        yield Padding(Text(f"{len(rest):,} {more}workloads{_kinds(rest)}"), (0, 0, 0, 2))
+        yield Padding(Text(f"{plural(len(rest), f'{more}workload')}{_kinds(rest)}"), (0, 0, 0, 2))
 
 
 def _kinds(workloads: Sequence[WorkloadDiff]) -> str:

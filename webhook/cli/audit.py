@@ -86,7 +86,7 @@ def command(
     Exit codes: 0 clean, 1 problems (see --fail-on), 2 bad usage or input, 3 could not run, 130 ended by
     Ctrl-C, after which the report has what was done until then.
     """  # noqa: D301  # click reads the backspace
-    read = read_workloads(PlacementOptions(**values), namespace, selector)
+    read = read_workloads(PlacementOptions(**values), namespace, selector, form=form)
     looked_at = LookedAt(read.workloads, "Auditing")
     audits = [audit(each, read.context) for each in looked_at]
     audited = AuditedCluster(

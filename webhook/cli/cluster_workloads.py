@@ -15,6 +15,7 @@ from policies.scheduler.index import ClusterIndex
 from webhook.cli.placement import read_context
 from webhook.cli.placement_options import PlacementOptions, cluster_options, note
 from webhook.cli.progress import interruptible, progress
+from webhook.kube.workload_store import UNWATCHED_KINDS
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -51,8 +52,16 @@ def workload_options(function: _Command) -> _Command:
     return cluster_options(namespace(selector(function)))
 
 
-def read_workloads(options: PlacementOptions, namespace: str, selector: str) -> ReadCluster:
+def read_workloads(
+    options: PlacementOptions, namespace: str, selector: str, *, form: str
+) -> ReadCluster:
     """Read a cluster.
+
+    Args:
+        options: The options.
+        namespace: The only namespace that is looked at; empty for all.
+        selector: What selects workloads, in kubectl's syntax; empty for all.
+        form: The format of the report. Text has what could not be read; with others, stderr has it, too.
 
     Raises:
         OSError: A file cannot be opened.
@@ -69,13 +78,16 @@ def read_workloads(options: PlacementOptions, namespace: str, selector: str) -> 
     unread: list[str] = []
 
     def warn(text: str) -> None:
-        note(text)
+        if form != "text":
+            note(text)
         unread.append(text)
 
     context = read_context(options, workloads, everything=True, warn=warn)
     if context.cluster is None:
         raise ValueError("a cluster was read")
-    return ReadCluster(workloads, context, context.cluster, tuple(unread))
+    if options.live:
+        unread.append(UNWATCHED_KINDS)
+    return ReadCluster(workloads, context, context.cluster, (*workloads.unread, *unread))
 
 
 class LookedAt:

@@ -60,18 +60,26 @@ def command(
     input, 3 could not run, 130 ended by Ctrl-C, after which the report has what was done until then.
     """
     earliest, latest = (parse_release(text) if text else None for text in (before, after))
-    found, judged_by, _, _ = read_workloads(PlacementOptions(**values), namespace, selector)
-    first, last = earliest or judged_by.kubernetes_version, latest or judged_by.kubernetes_version
+    read = read_workloads(PlacementOptions(**values), namespace, selector, form=form)
+    known = read.context.kubernetes_version
+    first, last = earliest or known, latest or known
     if first >= last:
         raise UsageError(f"--to: Invalid value: {last}: must be a release after {first}")
-    total, differing, looked_at = 0, [], LookedAt(found, "Comparing")
+    total, differing, looked_at = 0, [], LookedAt(read.workloads, "Comparing")
     for entry in looked_at:
         total += 1
-        if (different := diff_releases(entry, judged_by, first, last)) is not None:
+        if (different := diff_releases(entry, read.context, first, last)) is not None:
             differing.append(different)
     order = list(DiffKind)
     differing.sort(key=lambda each: (not each.breaks, order.index(each.difference)))
-    diff = ReleaseDiff(before=first, after=last, total=total, workloads=tuple(differing), left=looked_at.left)
+    diff = ReleaseDiff(
+        before=first,
+        after=last,
+        total=total,
+        workloads=tuple(differing),
+        left=looked_at.left,
+        unread=read.unread,
+    )
     if form == "text":
         show(
             context,

@@ -14,9 +14,11 @@ from policies.scheduler.index import POD, ClusterIndex
 from webhook.kube.list import identity
 from webhook.kube.snapshot import without_secrets
 
-#: What an audit of a followed cluster does not see, in the words of its answer.
-_OTHER_KINDS: Final = (
-    "Custom resources that make pods without ReplicaSets, such as CloneSets, are not watched and not audited"
+#: What is missing among the workloads of a live cluster, of which ReplicaSets, ReplicationControllers and
+#: StatefulSets are read, in the words of the answers.
+UNWATCHED_KINDS: Final = (
+    "Not looked at: Deployments scaled to zero, and custom resources that make pods without ReplicaSets, such "
+    "as CloneSets"
 )
 _PENDING_PODS: Final = (
     "Pending pods are not watched: their number is what controllers report, less the pods that have a node"
@@ -31,8 +33,8 @@ def followed_workloads(kinds: WorkloadKinds, *, pending_pods: bool) -> ClusterWo
         pending_pods: Whether pods without a node are followed, too.
     """
     if pending_pods:
-        return ClusterWorkloads(kinds, unread=(_OTHER_KINDS,))
-    return ClusterWorkloads(kinds, bound_only=True, unread=(_OTHER_KINDS, _PENDING_PODS))
+        return ClusterWorkloads(kinds, unread=(UNWATCHED_KINDS,))
+    return ClusterWorkloads(kinds, bound_only=True, unread=(UNWATCHED_KINDS, _PENDING_PODS))
 
 
 class WorkloadStore:

@@ -73,14 +73,18 @@ def test_formats_for_others(cluster: str) -> None:
 
 
 def test_what_is_left_out(tmp_path: Path) -> None:
-    """An object that cannot be read is a note of the answer, too."""
+    """An object that cannot be read is a note of the answer; text has it alone, for stderr is beside it."""
     items = [a_node("n1", "a") | {"status": {"allocatable": 3}}, a_workload("StatefulSet")]
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    result = CliRunner().invoke(command, ["--cluster", str(path), "-o", "json"])
-    (found,) = json.loads(result.stdout)["notes"]
+    results = {
+        form: CliRunner().invoke(command, ["--cluster", str(path), "-o", form]) for form in ("json", "text")
+    }
+    (found,) = json.loads(results["json"].stdout)["notes"]
 
     assert "Node n1 is left out" in found
+    assert found in results["json"].stderr
+    assert ("", True) == (results["text"].stderr, "Node n1 is left out" in results["text"].stdout)
 
 
 def test_ended_early(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,3 +57,14 @@ def test_json(cluster: str) -> None:
 
     assert (True, 1) == (answer["breaks"], answer["total"])
     assert "1.27" == answer["workloads"][0]["responsible"][0]["since"]
+
+
+def test_what_is_left_out(tmp_path: Path) -> None:
+    """An object that cannot be read is a note of the answer."""
+    items = [a_node("n1", "a") | {"status": {"allocatable": 3}}, a_workload("StatefulSet")]
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    arguments = ["--cluster", str(path), "--from", "1.30", "--to", "1.33"]
+
+    assert "Node n1 is left out" in CliRunner().invoke(command, arguments).stdout
+    assert "Node n1 is left out" in CliRunner().invoke(command, [*arguments, "-o", "json"]).stdout

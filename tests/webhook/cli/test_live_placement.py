@@ -22,6 +22,7 @@ from webhook.http.authorization.authorizer import KubernetesAuthorizer
 from webhook.http.authorization.decision_cache import DecisionCache
 from webhook.http.authorization.token_reviewer import TokenReviewer
 from webhook.http.state import ServerState
+from webhook.kube.workload_store import UNWATCHED_KINDS
 
 #: The release that the cluster says it is.
 VERSION = "1.33"
@@ -220,3 +221,13 @@ def test_requests_line_by_line(plane: ControlPlane, folder: Path, commands: Comm
     assert 0 == done.code, done.stderr
     assert [2, 2] == [json.loads(answer)["feasibleNodes"] for answer in done.stdout.splitlines()]
     assert 1 == len([path for path in plane.paths() if path.startswith("/api/v1/pods?")])
+
+
+@pytest.mark.parametrize("arguments", [["audit"], ["diff", "--to", "1.34"]])
+def test_workloads_that_are_not_read(plane: ControlPlane, commands: Commands, arguments: list[str]) -> None:
+    """Commands that look at every workload say which kinds they do not look at."""
+    assert plane.objects
+
+    answer = json.loads(commands.run(*arguments, "--live", "-o", "json").stdout)
+
+    assert UNWATCHED_KINDS in answer["notes"]
