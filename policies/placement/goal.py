@@ -86,15 +86,16 @@ def parse_limit(text: str) -> LossLimit:
     (Fraction(1, 3), Fraction(33, 100), 2)
 
     Raises:
-        UsageError: It is neither a share from above 0 to 1 nor a number from 1.
+        UsageError: It is neither a share between 0 and 1 nor a number from 1.
     """
     if _NUMBER.fullmatch(text) and int(text):
         return int(text)
     if (parts := _SHARE.fullmatch(text)) is not None:
         above, below = (int(parts[3]), 100) if parts[3] else (int(parts[1]), int(parts[2]))
-        if 0 < above <= below:
+        # A share of 1 allows every loss, and would read as one replica.
+        if 0 < above < below:
             return Fraction(above, below)
-    wanted = "must be a share of the replicas such as 1/3 or 33%, or a number of replicas from 1"
+    wanted = "must be a share of the replicas below 1 such as 1/3 or 33%, or a number of replicas from 1"
     raise UsageError(f"Invalid value: {shown(text)}: {wanted}")
 
 

@@ -15,6 +15,7 @@ from policies.manifests.sanitize import one_line
 from policies.placement.advise import Advice
 from policies.placement.courses import Outcome
 from policies.placement.domain_losses import DomainLoss
+from policies.placement.goal import Goal
 from policies.placement.goal_trial import PlacedReplicas, RolledOut
 from policies.reports.advise_words import (
     NOT_PROVEN,
@@ -52,13 +53,20 @@ def _parts(advice: Advice) -> Iterator[RenderableType]:
     if best := best_text(advice):
         yield Text(best)
     if advice.now is not None:
-        where = domain_text(advice.now.domain, advice.goal)
-        run = f"{replicas_text(advice.now.replicas)} run{'s' if advice.now.replicas == 1 else ''}"
-        yield Text(f"Now {run}, {advice.now.count:,} of them in {where}.")
+        yield Text(_now(advice.now, advice.goal))
     yield from dropped(prepared)
     yield from _constraints(advice)
     yield from section("Proof", _proof(advice))
     yield from _notes(advice)
+
+
+def _now(now: PlacedReplicas, goal: Goal) -> str:
+    """Return where the replicas are that run now; advice is about those that replace them."""
+    run = f"{replicas_text(now.replicas)} run{'s' if now.replicas == 1 else ''}"
+    text = f"Now {run}, {now.count:,} of them in {domain_text(now.domain, goal)}"
+    allowed = goal.allowed(now.replicas)
+    more = f", {allowed:,} allowed: that changes only when they are replaced" if now.count > allowed else ""
+    return f"{text}{more}."
 
 
 def _constraints(advice: Advice) -> Iterator[RenderableType]:
@@ -86,7 +94,8 @@ def _proof(advice: Advice) -> Iterator[RenderableType]:
     if not trial.message:
         added = f"; {trial.added:,} of them on a node that is added" if trial.added == 1 else ""
         added = f"; {trial.added:,} nodes are added for them" if trial.added > 1 else added
-        yield Text(f"All {trial.fitting:,} replicas get a node{added}.")
+        all_of = "The replica gets" if trial.fitting == 1 else f"All {trial.fitting:,} replicas get"
+        yield Text(f"{all_of} a node{added}.")
     yield from map(_rollout, trial.rollouts)
     for _, losses in groupby(advice.losses, key=lambda loss: loss.replicas):
         yield from _losses(list(losses), advice)
@@ -164,6 +173,8 @@ def _of_constraints(advice: Advice) -> Iterator[str]:
 
 def _left_out(advice: Advice) -> Iterator[str]:
     """Yield what was not simulated."""
+    if advice.workload.replicas == 0:
+        yield "It has 0 replicas now, of which nothing can be lost."
     if advice.is_met and not advice.trial.rollouts:
         yield f"Rollouts of a {one_line(advice.workload.kind.kind)} are not simulated."
     yield f"Not looked at: {'; '.join(NOT_PROVEN)}."

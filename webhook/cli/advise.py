@@ -84,7 +84,7 @@ def _read_nodes(text: str) -> dict[str, int]:
     for part in text.split(","):
         domain, _, count = part.rpartition("=")
         if not domain or not _COUNT.fullmatch(count) or domain in counts:
-            wanted = "must be DOMAIN=N,DOMAIN=N, each domain once, such as zone-a=3,zone-b=3"
+            wanted = "must be DOMAIN=N,DOMAIN=N with N from 0 to 9999, each domain once, such as a=3,b=3"
             raise UsageError(f"Invalid value: {shown(text)}: {wanted}")
         counts[domain] = int(count)
     if sum(counts.values()) > MOST_ADDED:

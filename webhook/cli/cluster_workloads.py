@@ -52,9 +52,7 @@ def workload_options(function: _Command) -> _Command:
     return cluster_options(namespace(selector(function)))
 
 
-def read_workloads(
-    options: PlacementOptions, namespace: str, selector: str, *, form: str
-) -> ReadCluster:
+def read_workloads(options: PlacementOptions, namespace: str, selector: str, *, form: str) -> ReadCluster:
     """Read a cluster.
 
     Args:

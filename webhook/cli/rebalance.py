@@ -11,6 +11,7 @@ import click
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import DocumentError, UsageError
 from policies.model.eviction_budget import EvictionBudget, read_eviction_budget
+from policies.model.validation import INT32_MAX
 from policies.placement.deletion_costs import DeletionCosts, NoCosts, deletion_costs
 from policies.placement.known_pods import KnownPods
 from policies.placement.placement import PreparedPod, prepare, read_workload
@@ -71,7 +72,7 @@ class _Budgets:
 @click.option(
     "--to",
     "replicas",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0, INT32_MAX),
     metavar="N",
     help="With --as deletion-cost: how many pods are left.  [default: the replicas of the object]",
 )
@@ -155,8 +156,8 @@ def _rank(options: PlacementOptions, replicas: int | None, *, soft: bool) -> _An
     def judge(obj: dict[str, Any], judged_by: AdmissionContext, /, *, namespace: str) -> DeletionCosts:
         workload = read_workload(obj, judged_by, namespace=namespace)
         left = workload.replicas if replicas is None else replicas
-        if left is None:
-            raise UsageError(f"--to N is required: {workload.title} has no number of replicas")
+        if left is None or not 0 <= left <= INT32_MAX:
+            raise UsageError(f"--to N is required: {workload.title} has no valid number of replicas")
         return deletion_costs(workload, judged_by, left, known, soft=soft)
 
     found, *_ = evaluate_object(options, judge, known)

@@ -17,8 +17,8 @@ from webhook.kube.snapshot import without_secrets
 #: What is missing among the workloads of a live cluster, of which ReplicaSets, ReplicationControllers and
 #: StatefulSets are read, in the words of the answers.
 UNWATCHED_KINDS: Final = (
-    "Not looked at: Deployments scaled to zero, and custom resources that make pods without ReplicaSets, such "
-    "as CloneSets"
+    "Not looked at: Deployments scaled to zero, and custom resources that make pods without ReplicaSets, "
+    "such as CloneSets"
 )
 _PENDING_PODS: Final = (
     "Pending pods are not watched: their number is what controllers report, less the pods that have a node"

@@ -87,6 +87,18 @@ def test_deletion_costs(folder: Path, arguments: list[str], code: int, output: s
     assert output in result.stdout
 
 
+@pytest.mark.parametrize("replicas", [-1, 2**70])
+def test_deletion_costs_without_a_number(folder: Path, replicas: int) -> None:
+    """A number that no API server takes is none."""
+    workload = a_workload("ReplicaSet")
+    workload["spec"]["replicas"] = replicas
+    (folder / "rs.yaml").write_text(yaml.safe_dump(workload))
+    options = ["-f", "rs.yaml", "--cluster", "even.json", "--as", "deletion-cost"]
+
+    assert isinstance(CliRunner().invoke(command, options).exception, UsageError)
+    assert 2 == CliRunner().invoke(command, [*options, f"--to={replicas}"]).exit_code
+
+
 @pytest.mark.usefixtures("folder")
 def test_a_number_of_replicas_for_evictions() -> None:
     """It is for a scale-down alone."""
