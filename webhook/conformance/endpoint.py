@@ -35,6 +35,7 @@ _DECLINED: Final = frozenset(
 )
 #: What no other request would change.
 _REFUSED: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
+_REDIRECTS: Final = range(300, 400)
 #: Requests without an answer after each other until an endpoint is given up.
 _MOST_FAILURES: Final = 3
 
@@ -76,7 +77,10 @@ class Endpoint:
         status, body = self._post(self._paths[operation], request)
         if status == HTTPStatus.OK:
             return body
-        what = f"HTTP {status}: {one_line(body[:200].decode(errors='replace').strip())}"
+        text = one_line(body[:200].decode(errors="replace").strip())
+        if status in _REDIRECTS:
+            text = "redirects are not followed"
+        what = f"HTTP {status}{f': {text}' if text else ''}"
         if status in _REFUSED:
             raise ImplementationError(f"{self.title}: {what}")
         if status in _DECLINED:

@@ -105,6 +105,12 @@ def test_failures(server: str, path: str, error: type[Exception]) -> None:
         answer(Operation.SCORE)
 
 
+def test_redirects_are_said(server: str) -> None:
+    """They have no body that would say why there is no answer."""
+    with _at(f"{server}/302") as answer, pytest.raises(NoAnswerError, match="redirects are not followed"):
+        answer(Operation.SCORE)
+
+
 def test_given_up(server: str) -> None:
     """After three requests in a row without an answer, no further one is sent."""
     found = Endpoint(f"{server}/v1/score", token="", ca_file=None, timeout_s=0.3)
