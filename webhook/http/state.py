@@ -241,6 +241,8 @@ class ServerState:
             found.append(f"{stale}: nothing that depends on the cluster is reported or injected")
         if self.policies is not None:
             found += self.policies.warnings()
+        if self.skew is not None:
+            found += self.skew.warnings()
         return found
 
     def _validity_problem(self) -> str:

@@ -36,6 +36,9 @@ class SkewSink(Protocol):
     def clear(self) -> None:
         """Take back what was given out."""
 
+    def warnings(self) -> list[str]:
+        """Return what could not be given out, and why; empty if nothing is wrong."""
+
 
 class SkewController:
     """Sweeps over the workloads of a cluster from ``start`` to ``stop``, while it is elected."""
@@ -68,6 +71,15 @@ class SkewController:
     def leading(self) -> bool:
         """Whether this process measures."""
         return self._leading
+
+    def warnings(self) -> list[str]:
+        """Return what is not measured, exported or recorded, and why; empty if nothing is wrong."""
+        found = (
+            [f"workloads whose skew is not measured: {self._not_measured:,}"] if self._not_measured else []
+        )
+        if self._failure:
+            found.append(f"skew is not measured: {self._failure}")
+        return [*found, *(text for sink in self._sinks for text in sink.warnings())]
 
     def start(self, context: Callable[[], AdmissionContext]) -> None:
         """Stand for election, and measure whenever elected.
@@ -138,6 +150,7 @@ class SkewController:
         return self._context()
 
     def _clear(self) -> None:
+        self._not_measured, self._failure = 0, ""
         for sink in self._sinks:
             sink.clear()
 

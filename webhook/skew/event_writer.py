@@ -48,6 +48,8 @@ class EventWriter:
         self._written: deque[float] = deque(maxlen=MAX_PER_MINUTE)
         # The kinds of failure that were logged.
         self._failures: set[str] = set()
+        # Why the last Event was not written; empty if it was.
+        self._refused = ""
 
     def take(self, report: SkewReport) -> None:
         """Write what there is to say of a report, as far as this minute has room; the rest waits."""
@@ -58,11 +60,13 @@ class EventWriter:
                 break
             try:
                 self._say(subject, condition, is_over=is_over)
+                self._refused = ""
             except ApiError as error:
-                failures.setdefault(f"{error.status} {error.reason}", str(error))
+                self._refused = str(error)
+                failures.setdefault(f"{error.status} {error.reason}", self._refused)
                 self._conditions.postpone(subject, self._clock(), is_over=is_over)
             except ClusterError as error:
-                failures[type(error).__name__] = str(error)
+                failures[type(error).__name__] = self._refused = str(error)
                 break
         for kind in failures.keys() - self._failures:
             LOGGER.warning("event_failed", extra={"fields": {"reason": failures[kind]}})
@@ -70,7 +74,12 @@ class EventWriter:
         self._failures = self._failures | failures.keys() if self._conditions.held else set()
 
     def clear(self) -> None:
-        """Do nothing: what Events say was so."""
+        """Leave what Events say, which was so; whether they can be written is now for another process."""
+        self._refused = ""
+
+    def warnings(self) -> list[str]:
+        """Return why the last Event was not written; empty if it was."""
+        return [f"Events on skew are not written: {self._refused}"] if self._refused else []
 
     def _may_write(self) -> bool:
         """Return whether this minute has room for another request, and take it."""

@@ -73,6 +73,9 @@ class Skew:
         self.context = context
         self.done.append("started")
 
+    def warnings(self) -> list[str]:
+        return ["constraints left out: 3"]
+
     def stop(self) -> None:
         self.done.append("stopped")
 
@@ -361,3 +364,11 @@ def test_work_on_policies_beside_the_requests(state: ServerState) -> None:
     assert [["started", "stopped"]] * 2 == [policies.done, writer.done]
     assert b'evenkeel_policies{source="cluster"} 1000.0' in state.telemetry.render()
     assert b'evenkeel_policies_invalid{source="cluster"} 2.0' in state.telemetry.render()
+
+
+def test_skew_that_is_not_exported(state: ServerState) -> None:
+    """It is a warning: requests should go on coming here."""
+    state.skew = Skew()  # type: ignore[assignment]
+
+    assert ["constraints left out: 3"] == state.warnings()
+    assert [] == state.unready_reasons()

@@ -102,6 +102,9 @@ class Sink:
     def clear(self) -> None:
         self.cleared += 1
 
+    def warnings(self) -> list[str]:
+        return [f"{len(self.reports):,} taken"] if self.full else []
+
 
 def a_telemetry() -> Telemetry:
     return Telemetry("1", registry=CollectorRegistry())
@@ -196,6 +199,8 @@ def test_a_failure_is_logged_and_tried_again(
         sink.taken.acquire(timeout=10)
 
     assert ["skew_failed"] == [record.getMessage() for record in caplog.records]
+    assert eventually(lambda: any("No space left on device" in text for text in controller.warnings()))
+    assert any("taken" in text for text in controller.warnings())
 
 
 def test_the_end_of_a_worker_that_never_led(led: tuple[SkewController, Election, Sink]) -> None:

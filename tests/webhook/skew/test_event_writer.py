@@ -163,9 +163,11 @@ def test_an_api_server_that_refuses(
     written.api.status, written.api.reachable = status, reachable
     for _ in range(3):
         requests = written.take(BAD, a_workload_skew(a_skew(3), name="other"), after_s=HOLD_S)
+    warnings = written.writer.warnings()
     written.api.status, written.api.reachable = 201, True
     written.take(BAD, after_s=HOLD_S)
 
+    assert (1, []) == (len(warnings), written.writer.warnings())
     # Who is away is asked once.
     assert (2 if reachable else 1) == len(requests)
     assert ["event_failed"] == [record.getMessage() for record in caplog.records]

@@ -12,16 +12,19 @@ from webhook.telemetry.skew_metrics import SkewReport
 
 
 def test_the_limit_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """Once when it begins to matter, and once when it ceases to."""
+    """Once when it begins to matter, and once when it ceases to; in between there is a warning."""
     exporter = SkewExporter(Telemetry("1", registry=CollectorRegistry()), 1)
     skews = [a_workload_skew(a_skew(), name=name) for name in "abc"]
+    warned = []
     for count in (1, 3, 3, 1, 1):
         exporter.take(SkewReport(0, 0, tuple(skews[:count])))
+        warned.append(bool(exporter.warnings()))
 
     assert [
         ("skew_limited", {"limit": 1, "left_out": 2}),
         ("skew_limited", {"limit": 1, "left_out": 0}),
     ] == [(record.getMessage(), record.fields) for record in caplog.records]  # type: ignore[attr-defined]
+    assert [False, True, True, False, False] == warned
 
 
 def test_what_is_cleared_is_gone() -> None:
