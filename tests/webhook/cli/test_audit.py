@@ -72,6 +72,14 @@ def test_formats_for_others(cluster: str) -> None:
     assert ["PolicyReport", "Report"] == kinds
 
 
+def test_reports_of_nothing(cluster: str) -> None:
+    """A List without items is one that kubectl does not apply."""
+    result = CliRunner().invoke(command, ["--cluster", cluster, "-n", "other", "-o", "policyreport"])
+
+    assert [] == json.loads(result.stdout)["items"]
+    assert "`kubectl apply` refuses" in result.stderr
+
+
 def test_what_is_left_out(tmp_path: Path) -> None:
     """An object that cannot be read is a note of the answer; text has it alone, for stderr is beside it."""
     items = [a_node("n1", "a") | {"status": {"allocatable": 3}}, a_workload("StatefulSet")]
