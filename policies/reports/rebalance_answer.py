@@ -71,6 +71,7 @@ class RebalanceAnswer(TypedDict):
         commands: What evicts the pods; nothing was executed.
         budgets: How many evictions each PodDisruptionBudget allows now that selects the pods.
         notModeled: What else a scheduler looks at in these pods, which may refuse more nodes.
+        notes: Why PodDisruptionBudgets could not be read, if so; ``budgets`` then has none.
     """
 
     schema: Annotated[str, Keywords(const=SCHEMA)]
@@ -85,3 +86,4 @@ class RebalanceAnswer(TypedDict):
     commands: list[str]
     budgets: dict[str, int]
     notModeled: list[str]
+    notes: list[str]

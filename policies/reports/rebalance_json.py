@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import orjson
 
 from policies.placement.placement import PreparedPod
@@ -12,8 +14,8 @@ from policies.reports.score_json import constraint_fields
 from policies.reports.simulate_json import step_fields
 
 
-def render(prepared: PreparedPod, plan: RebalancePlan) -> bytes:
-    """Return a plan as one line of JSON, without its end."""
+def render(prepared: PreparedPod, plan: RebalancePlan, unread: Sequence[str] = ()) -> bytes:
+    """Return a plan as one line of JSON, without its end; what could not be read for it is in its notes."""
     workload = prepared.workload
     answer: rebalance_answer.RebalanceAnswer = {
         "schema": rebalance_answer.SCHEMA,
@@ -39,6 +41,7 @@ def render(prepared: PreparedPod, plan: RebalancePlan) -> bytes:
         "commands": commands(prepared, plan),
         "budgets": dict(plan.budgets),
         "notModeled": list(prepared.request.pod.unmodeled),
+        "notes": list(unread),
     }
     return orjson.dumps(answer)
 

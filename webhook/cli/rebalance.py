@@ -124,7 +124,11 @@ def _evict(options: PlacementOptions, *, soft: bool) -> _Answer:
     Raises:
         DocumentError: The object cannot be placed.
     """
-    budgets = _Budgets()
+    budgets, unread = _Budgets(), list[str]()
+
+    def warn(text: str) -> None:
+        note(text)
+        unread.append(text)
 
     def judge(
         obj: dict[str, Any], judged_by: AdmissionContext, /, *, namespace: str
@@ -132,14 +136,14 @@ def _evict(options: PlacementOptions, *, soft: bool) -> _Answer:
         prepared = prepare(read_workload(obj, judged_by, namespace=namespace), judged_by)
         if options.live:
             where = prepared.request.pod.namespace
-            for budget in list_objects(options.context, "policy/v1", "PodDisruptionBudget", where, note):
+            for budget in list_objects(options.context, "policy/v1", "PodDisruptionBudget", where, warn):
                 budgets(budget)
         return prepared, rebalance(prepared, soft=soft, budgets=dict(budgets.allowing(prepared)))
 
     (prepared, plan), *_ = evaluate_object(options, judge, budgets)
     return _Answer(
         lambda width, color: rebalance_text.render(prepared, plan, width=width, color=color),
-        rebalance_json.render(prepared, plan),
+        rebalance_json.render(prepared, plan, unread),
         plan.why_none in (None, NoPlan.BALANCED),
     )
 

@@ -223,6 +223,16 @@ def test_requests_line_by_line(plane: ControlPlane, folder: Path, commands: Comm
     assert 1 == len([path for path in plane.paths() if path.startswith("/api/v1/pods?")])
 
 
+def test_budgets_that_are_not_read(plane: ControlPlane, commands: Commands) -> None:
+    """A plan that respects no PodDisruptionBudget says why."""
+    assert plane.objects
+
+    answer = json.loads(commands.run("rebalance", "-f", "fits.yaml", "--live", "-o", "json").stdout)
+
+    assert ({}, 1) == (answer["budgets"], len(answer["notes"]))
+    assert "PodDisruptionBudgets are left out" in answer["notes"][0]
+
+
 @pytest.mark.parametrize("arguments", [["audit"], ["diff", "--to", "1.34"]])
 def test_workloads_that_are_not_read(plane: ControlPlane, commands: Commands, arguments: list[str]) -> None:
     """Commands that look at every workload say which kinds they do not look at."""
