@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e check docs bench generate corpus pictures constraints sbom clean
+.PHONY: help demo test e2e check docs ui bench generate corpus pictures constraints sbom clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -144,18 +145,62 @@ def test_a_rollout_is_played(page: Page, shop: str) -> None:
     assert sum(int(new) for _, new, *_ in rows) == 9
 
 
-def test_a_link_restores_the_state(page: Page, browser: Browser, shop: str) -> None:
-    """Another tab shows the same what-if."""
+def copied_link(page: Page) -> str:
+    """Return what Copy link copies."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.evaluate("navigator.clipboard.writeText('')")
+    page.get_by_test_id("copy-link").click()
+    page.wait_for_function("async () => await navigator.clipboard.readText() !== ''")
+    return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+def test_a_link_that_is_copied_at_once_restores_the_state(page: Page, browser: Browser, shop: str) -> None:
+    """Another tab shows the same what-if: what is typed is there before any answer."""
     open_workload(page, shop, "web", "what-if")
+    page.get_by_test_id("replicas-number").press_sequentially("15")
     page.get_by_test_id("replicas-number").fill("15")
-    page.get_by_test_id("replicas-number").press("Enter")
-    expect(page.get_by_test_id("fact-running")).to_contain_text("15")
     other = browser.new_page()
-    other.goto(f"{shop}#{page.url.partition('#')[2]}")
+    other.goto(copied_link(page))
 
     expect(other.get_by_test_id("replicas-number")).to_have_value("15")
     expect(other.get_by_test_id("fact-running")).to_contain_text("15")
     other.close()
+
+
+def test_a_link_has_the_suggestion_that_is_being_applied(page: Page, shop: str) -> None:
+    """The server makes the edit; the link waits for it."""
+    open_workload(page, shop, "indexer")
+    page.get_by_test_id("apply-0").click()
+
+    assert "nodeTaintsPolicy" in copied_link(page)
+
+
+def test_what_is_typed_survives_answers_and_leaving_the_editor(page: Page, shop: str) -> None:
+    """Every key counts, however fast, and a tab that is left at once keeps them."""
+    typed = "# typed without a pause between the keys"
+    open_workload(page, shop, "web", "manifest")
+    page.get_by_role("textbox", name="Manifest, YAML").click()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type(f"{typed}\n")
+    page.get_by_test_id("tab-what-if").click()
+    page.get_by_test_id("tab-manifest").click()
+
+    expect(page.get_by_test_id("changes")).to_contain_text(typed)
+
+
+def test_a_dragged_slider_leaves_its_end_in_the_address(page: Page, shop: str) -> None:
+    """Browsers ignore or refuse addresses that are written for each of hundreds of moves."""
+    open_workload(page, shop, "web", "what-if")
+    page.get_by_test_id("replicas").evaluate(
+        """slider => {
+            for (let move = 0; move <= 400; move += 1) {
+                slider.value = String(move % 18);
+                slider.dispatchEvent(new Event("input", { bubbles: true }));
+            }
+        }"""
+    )
+
+    expect(page).to_have_url(re.compile(f"replicas={400 % 18}$"))
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -199,6 +244,8 @@ def test_hostile_names_stay_text(page: Page, serve: Callable[[Path], str], tmp_p
     page.get_by_test_id("workload").first.click()
     expect(page.get_by_test_id("workload-title")).to_be_visible()
 
+    expect(page.locator("main")).to_contain_text(r"a\u202eb</script>")
+    assert "\u202e" not in page.locator("main").inner_text()
     assert page.evaluate("window.hacked") is None
 
 

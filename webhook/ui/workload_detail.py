@@ -129,8 +129,11 @@ def _find_pod_of(cluster: PageCluster, key: WorkloadRef) -> FoundObject:
     if not names:
         raise _missing(key)
     pod = _find_pod(cluster, key._replace(kind=POD[1], name=names[0]))
-    title = f"{key.kind} {shown_name(key.name)}"
-    return FoundObject(pod.obj, [f"{title} itself was not read: this is its pod {shown_name(names[0])}"])
+    note = (
+        f"{key.kind} {shown_name(key.name)} was not read: all that is shown here is of its pod "
+        f"{shown_name(names[0])}, evaluated as if it were scheduled again"
+    )
+    return FoundObject(pod.obj, [note])
 
 
 def _missing(key: WorkloadRef) -> ProblemsError:

@@ -11,7 +11,7 @@ const built = path.join(here, "..", "built");
 /** Bytes of the page after gzip that are too many. */
 const MOST_COMPRESSED = 500_000;
 
-/** The files that decide what is built, by their path; webhook/ui/built_files.py lists the same ones. */
+/** The files that decide what is built, by their path; docs/generator/built_page.py lists the same ones. */
 async function sources() {
   const files = ["build.mjs", "index.html", "package-lock.json", "package.json", "tsconfig.json"];
   for (const entry of await readdir(path.join(here, "src"), { recursive: true, withFileTypes: true })) {

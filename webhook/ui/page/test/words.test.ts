@@ -5,7 +5,7 @@ import { skewScale } from "../src/model/skew";
 import { checkWords } from "../src/model/verdicts";
 import { whatIfBody, whatIfCommand } from "../src/model/whatif";
 import { workloadState } from "../src/model/fragment";
-import { age } from "../src/model/words";
+import { age, printable } from "../src/model/words";
 import { labelsOf } from "../src/model/selectors";
 
 const NOW = { wanted: 6, placed: 4 };
@@ -38,7 +38,7 @@ test("a shell takes every word as one", () => {
 });
 
 test("markup of names stays text in pictures", () => {
-  expect(escaped(`<script>"&\u0000\ud800`)).toBe("&lt;script&gt;&quot;&amp;\ufffd\ufffd");
+  expect(escaped(`<script>"&\u0000\ud800`)).toBe("&lt;script&gt;&quot;&amp;\\x00\\ud800");
 });
 
 test("the operands of the filter are those of kube-scheduler: 2 + 1 - 0 = 3 > 1", () => {
@@ -80,4 +80,13 @@ test.each([
   [null, null],
 ])("the labels of selector %s", (selector, labels) => {
   expect(labelsOf(selector)).toEqual(labels);
+});
+
+test.each([
+  ["web \u05d0 é 😀", "web \u05d0 é 😀"],
+  ["a\u202eb\u2066c", "a\\u202eb\\u2066c"],
+  ["\u001b[31m\n\u00a0", "\\x1b[31m\\n\\xa0"],
+  ["\u{e0041}\ud800", "\\U000e0041\\ud800"],
+])("%j is shown as %s", (text, expected) => {
+  expect(printable(text)).toBe(expected);
 });

@@ -2,7 +2,7 @@
 import type { Cluster } from "./cluster";
 import { OTHER_POSITION, swatch } from "./colors";
 import { nodeWidth, placeOf, podOffset, visibleLines, type Layout } from "./layout";
-import { count } from "./words";
+import { count, printable } from "./words";
 
 /** What draws. Rectangles of one color come together, since a canvas and SVG are both fast then. */
 export interface Pen {
@@ -172,7 +172,7 @@ export class CanvasPen implements Pen {
     this.context.fillStyle = color;
     this.context.font = `${bold ? "600 13px" : "12px"} system-ui, sans-serif`;
     this.context.direction = "ltr";
-    this.context.fillText(this.fitted(text, width), x, y);
+    this.context.fillText(this.fitted(printable(text), width), x, y);
   }
 
   private fitted(text: string, width: number): string {
@@ -233,9 +233,7 @@ function short(value: number): string {
 
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-/** Return text as XML takes it: without the control characters that it does not. */
+/** Return text as XML takes it. */
 export function escaped(text: string): string {
-  // eslint-disable-next-line no-control-regex
-  const clean = text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd").toWellFormed();
-  return clean.replace(/[&<>"]/g, (character) => ENTITIES[character] ?? character);
+  return printable(text).replace(/[&<>"]/g, (character) => ENTITIES[character] ?? character);
 }

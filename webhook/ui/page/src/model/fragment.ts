@@ -66,7 +66,7 @@ export interface ReadState {
 export const START: ClusterState = { view: "cluster", rows: null, table: false, colors: null, highlight: null };
 const MOST_FRAGMENT = 64_000;
 const MOST_NAME = 253;
-const MOST_REPLICAS = 150_000;
+export const MOST_REPLICAS = 150_000;
 const MOST_STEP = 100_000;
 /** Characters of an edited manifest that a link takes; longer ones are not linked. */
 export const MOST_EDITED = 24_000;

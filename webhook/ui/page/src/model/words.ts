@@ -56,3 +56,16 @@ export function age(from: string, now: number): string {
   const [noun, size] = UNITS.find((unit) => seconds >= 2 * unit[1]) ?? ["second", 1];
   return `${count(Math.round(seconds / size), noun)} ago`;
 }
+
+const BRIEF: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+/** Return a text in which control characters, directions and what else does not print are escapes, as commands have them. */
+export function printable(text: string): string {
+  return text.replace(/(?! )[\p{C}\p{Z}]/gu, (char) => BRIEF[char] ?? escape(char.codePointAt(0) ?? 0));
+}
+
+function escape(code: number): string {
+  const digits = code.toString(16);
+  if (code < 0x100) return `\\x${digits.padStart(2, "0")}`;
+  return code < 0x10000 ? `\\u${digits.padStart(4, "0")}` : `\\U${digits.padStart(8, "0")}`;
+}

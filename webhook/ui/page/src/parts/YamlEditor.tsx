@@ -9,9 +9,16 @@ import { yaml } from "@codemirror/lang-yaml";
 import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { lintGutter, lintKeymap, setDiagnostics, type Diagnostic } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
-import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  highlightSpecialChars,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { ManifestProblem } from "../api-types";
 
 interface Props {
@@ -59,6 +66,7 @@ export function YamlEditor({ value, problems, label, onChange }: Props) {
           lintGutter(),
           history(),
           drawSelection(),
+          highlightSpecialChars(),
           indentOnInput(),
           bracketMatching(),
           highlightActiveLine(),
@@ -81,7 +89,8 @@ export function YamlEditor({ value, problems, label, onChange }: Props) {
       view.current = null;
     };
   }, [label]);
-  useEffect(() => {
+  // At once: after the next paint it would undo what was typed in between.
+  useLayoutEffect(() => {
     const editor = view.current;
     if (!editor || editor.state.doc.toString() === value) return;
     editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } });

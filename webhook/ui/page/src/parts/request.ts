@@ -46,15 +46,15 @@ export function useRequest<T>(key: string | null, send: (signal: AbortSignal) =>
   return state;
 }
 
-/** Return a function that sends a request when it is called; a second call ends the first. */
-export function useSend(): (send: (signal: AbortSignal) => Promise<void>) => void {
+/** Return a function that sends a request when it is called, and waits for it; a second call ends the first. */
+export function useSend(): (send: (signal: AbortSignal) => Promise<void>) => Promise<void> {
   const running = useRef<AbortController | null>(null);
   useEffect(() => () => running.current?.abort(), []);
   return useCallback((send) => {
     running.current?.abort();
     const controller = new AbortController();
     running.current = controller;
-    send(controller.signal).catch((error: unknown) => {
+    return send(controller.signal).catch((error: unknown) => {
       if (!controller.signal.aborted) throw error;
     });
   }, []);

@@ -1,11 +1,11 @@
 /** Names, badges and notices: the small parts that every view uses. */
 import type { ComponentChildren } from "preact";
 import type { RequestError } from "../client";
-import { number, shortKind } from "../model/words";
+import { number, printable, shortKind } from "../model/words";
 
-/** A name of the cluster. Its direction does not move what stands beside it, and a long one breaks. */
+/** A name of the cluster. What does not print is shown, its direction moves nothing beside it, a long one breaks. */
 export function Name({ children }: { children: string }) {
-  return <bdi class="name">{children}</bdi>;
+  return <bdi class="name">{printable(children)}</bdi>;
 }
 
 /** A workload's kind, namespace and name. */

@@ -3,6 +3,7 @@ import { useId, useMemo, useState } from "preact/hooks";
 import type { ActionBody, TaintedNode } from "../api-types";
 import { actionWords, MOST_ACTIONS } from "../model/actions";
 import type { Cluster } from "../model/cluster";
+import { printable } from "../model/words";
 import { Name } from "../parts/text";
 
 interface Props {
@@ -62,7 +63,7 @@ export function ActionsForm({ cluster, actions, onChange }: Props) {
                 </span>
                 <button
                   class="quiet-button"
-                  aria-label={`Remove: ${words.before}${words.name}${words.after}`}
+                  aria-label={printable(`Remove: ${words.before}${words.name}${words.after}`)}
                   onClick={() => {
                     onChange(actions.filter((_, position) => position !== at));
                   }}
@@ -111,7 +112,7 @@ export function ActionsForm({ cluster, actions, onChange }: Props) {
             >
               {keys.map((found) => (
                 <option key={found} value={found}>
-                  {found}
+                  {printable(found)}
                 </option>
               ))}
             </select>

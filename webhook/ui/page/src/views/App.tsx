@@ -3,7 +3,8 @@ import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import type { Client } from "../client";
 import { Cluster } from "../model/cluster";
 import { decode, encode, START, type PageState } from "../model/fragment";
-import { age, count, number } from "../model/words";
+import { age, count, number, printable } from "../model/words";
+import { dropAddress, pushAddress, replaceAddress } from "../parts/address";
 import { Frame } from "../parts/Frame";
 import { announce } from "../parts/live";
 import { useRequest } from "../parts/request";
@@ -32,6 +33,7 @@ export function App({ client }: { client: Client }) {
   const cluster = useMemo(() => (map ? new Cluster(map) : null), [map]);
   useEffect(() => {
     const read = (): void => {
+      dropAddress();
       setRead(decode(location.hash));
     };
     window.addEventListener("hashchange", read);
@@ -43,12 +45,12 @@ export function App({ client }: { client: Client }) {
   }, []);
   const go = useCallback((next: PageState, replace = false) => {
     const address = encode(next);
-    if (replace) history.replaceState(null, "", address);
-    else history.pushState(null, "", address);
+    if (replace) replaceAddress(address);
+    else pushAddress(address);
     setRead({ state: next, ignored: [] });
     if (!replace) window.scrollTo(0, 0);
   }, []);
-  const heading = state.view === "workload" ? state.name : TITLES[state.view];
+  const heading = state.view === "workload" ? printable(state.name) : TITLES[state.view];
   useEffect(() => {
     document.title = `${heading} · Evenkeel`;
     announce(heading);
@@ -93,7 +95,7 @@ function View({ client, cluster, state, go }: ViewProps) {
     case "cluster":
       return <ClusterView client={client} cluster={cluster} state={state} go={go} />;
     case "workloads":
-      return <WorkloadsView audit={audit} state={state} go={go} />;
+      return <WorkloadsView audit={audit} all={cluster.workloads.length} state={state} go={go} />;
     case "pending":
       return <PendingView client={client} cluster={cluster} go={go} />;
     case "workload":
@@ -109,14 +111,30 @@ function View({ client, cluster, state, go }: ViewProps) {
   }
 }
 
+/** Milliseconds after which the age of the cluster is shown anew. */
+const TICK = 15_000;
+/** Milliseconds after which a live cluster may look otherwise. */
+const OLD = 300_000;
+
 function About({ cluster }: { cluster: Cluster }) {
   const { source, kubernetesVersion } = cluster.map;
-  const read = age(source.readAt, Date.now());
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => {
+      setNow(Date.now());
+    }, TICK);
+    return () => {
+      clearInterval(timer);
+    };
+  }, []);
+  const live = source.kind === "live";
+  const read = age(source.readAt, now);
   return (
     <>
       <span title={source.readAt}>
-        {source.kind === "live" ? "Live cluster" : "Snapshot"} <Name>{source.name}</Name>
-        {read && <>, read {read}</>}
+        {live ? "Live cluster" : "Snapshot"} <Name>{source.name}</Name>
+        {read && `, ${live ? "read" : "written"} ${read}`}
+        {live && now - Date.parse(source.readAt) > OLD && " (start evenkeel ui again to see what changed since)"}
       </span>
       <span>Kubernetes {kubernetesVersion}</span>
       <span data-testid="size">

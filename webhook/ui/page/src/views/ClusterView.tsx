@@ -6,7 +6,7 @@ import { OTHER, OTHER_POSITION, swatch, type Swatch } from "../model/colors";
 import { draw, SvgPen } from "../model/draw";
 import { workloadState, type ClusterState, type ColorBy, type PageState } from "../model/fragment";
 import { layOut, pitchFor } from "../model/layout";
-import { count, number, shortKey } from "../model/words";
+import { count, number, printable, shortKey } from "../model/words";
 import { Menu } from "../parts/Menu";
 import { fileName, savePng, saveText } from "../parts/save";
 import { Empty, Limits, Name, Notice, Title } from "../parts/text";
@@ -83,7 +83,7 @@ export function ClusterView({ client, cluster, state, go }: Props) {
           >
             {keys.map((key) => (
               <option key={key} value={key}>
-                {key}
+                {printable(key)}
               </option>
             ))}
           </select>
@@ -282,7 +282,7 @@ function LargestWorkloads({
         key={workload}
         class="legend-item"
         aria-pressed={workload === highlight}
-        title={`${found.kind} ${found.namespace}/${found.name}`}
+        title={printable(`${found.kind} ${found.namespace}/${found.name}`)}
         onClick={() => {
           pick(workload);
         }}

@@ -2,7 +2,8 @@
 import { useId } from "preact/hooks";
 import type { ExplainAnswer, ExplainedConstraint, FieldEdit } from "../api-types";
 import { labelsOf } from "../model/selectors";
-import { shortKind } from "../model/words";
+import { printable, shortKind } from "../model/words";
+import { NumberInput } from "../parts/NumberInput";
 import { Name } from "../parts/text";
 
 interface Props {
@@ -176,7 +177,7 @@ function Select({
       >
         {options.map((option) => (
           <option key={option} value={option}>
-            {option}
+            {printable(option)}
           </option>
         ))}
       </select>
@@ -199,19 +200,7 @@ function NumberField({
   return (
     <label class="field" for={id}>
       <span>{label}</span>
-      <input
-        id={id}
-        type="number"
-        min={1}
-        max={150_000}
-        value={value}
-        data-testid={testId}
-        onChange={(event) => {
-          const next = event.currentTarget.valueAsNumber;
-          if (Number.isInteger(next) && next >= 1) onPick(next);
-          else event.currentTarget.value = String(value);
-        }}
-      />
+      <NumberInput id={id} least={1} most={150_000} value={value} testId={testId} onPick={onPick} />
     </label>
   );
 }

@@ -1,10 +1,9 @@
 /** The manifest: edited as YAML, checked while it is typed, and what changed. */
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { ManifestProblem, WorkloadDetail } from "../api-types";
 import type { Client } from "../client";
-import { count } from "../model/words";
+import { count, printable } from "../model/words";
 import { useRequest } from "../parts/request";
-import { Badge, Failure, Limits, Name } from "../parts/text";
+import { Badge, Failure, Name } from "../parts/text";
 import { YamlEditor } from "../parts/YamlEditor";
 
 interface Props {
@@ -19,33 +18,12 @@ const PAUSE = 250;
 const NO_PROBLEMS: readonly ManifestProblem[] = [];
 
 export function ManifestPanel({ client, detail, manifest, onManifest }: Props) {
-  const [text, setText] = useState(manifest);
-  const sent = useRef(manifest);
-  useEffect(() => {
-    // A suggestion or the form changed it, and not this editor.
-    if (manifest !== sent.current) setText(manifest);
-    sent.current = manifest;
-  }, [manifest]);
-  useEffect(() => {
-    if (text === sent.current) return;
-    const timer = setTimeout(() => {
-      sent.current = text;
-      onManifest(text);
-    }, PAUSE);
-    return () => {
-      clearTimeout(timer);
-    };
-  }, [text, onManifest]);
-  const { data, error, loading } = useRequest(text, (signal) => client.check(text, signal), PAUSE);
+  const { data, error, loading } = useRequest(manifest, (signal) => client.check(manifest, signal), PAUSE);
   const problems = data?.problems ?? NO_PROBLEMS;
-  const change = useCallback((next: string) => {
-    setText(next);
-  }, []);
   return (
     <div class="manifest">
       <section class="panel editor-panel" aria-label="Manifest">
-        <Limits title="About this manifest" items={detail.notes} />
-        <YamlEditor value={text} problems={problems} label="Manifest, YAML" onChange={change} />
+        <YamlEditor value={manifest} problems={problems} label="Manifest, YAML" onChange={onManifest} />
         <p class="quiet">Ctrl+Shift+M lists the problems, Tab leaves the editor.</p>
       </section>
       <div class="stack">
@@ -69,7 +47,7 @@ export function ManifestPanel({ client, detail, manifest, onManifest }: Props) {
         <Changes
           client={client}
           original={detail.manifest}
-          manifest={text}
+          manifest={manifest}
           readable={data !== null && data.object !== null && !loading}
         />
       </div>
@@ -111,7 +89,7 @@ function Changes({ client, original, manifest, readable }: ChangesProps) {
             <code>
               {data.diff.split("\n").map((line, at) => (
                 <span key={at} class={lineClass(line)}>
-                  {line}
+                  {printable(line)}
                   {"\n"}
                 </span>
               ))}

@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { ScoreAnswer, ScoredNode } from "../api-types";
 import { SWATCHES } from "../model/colors";
 import { checkWords, listNodes, scoringPlugins, type Verdict } from "../model/verdicts";
-import { count, number } from "../model/words";
+import { count, number, printable } from "../model/words";
 import { Badge, Empty, Limits, Name, Notice } from "../parts/text";
 import { VirtualRows } from "../parts/VirtualRows";
 
@@ -128,7 +128,7 @@ function VerdictOf({ node, score }: { node: ScoredNode; score: ScoreAnswer }) {
   return (
     <>
       <Badge tone={node.feasible ? "good" : "error"}>{node.feasible ? "takes it" : "refuses"}</Badge>
-      <span class="n-why" title={all.join("\n")}>
+      <span class="n-why" title={all.map(printable).join("\n")}>
         <Name>{all.join("; ")}</Name>
       </span>
     </>

@@ -17,7 +17,7 @@ export function PendingView({ client, cluster, go }: Props) {
   const { data, error } = useRequest("pending", (signal) => client.pending(signal));
   if (error) return <Failure error={error} />;
   if (!data) return <Waiting>Finding out why pods are pending…</Waiting>;
-  if (data.pods === 0) return <Empty title="No pod is pending.">Every pod that was read has a node.</Empty>;
+  if (data.pods === 0) return <None read={cluster.podCount > 0} />;
   const left = [
     ...(data.notKept ? [`${count(data.notKept, "pending pod")}: there are too many to look at each.`] : []),
     ...(data.otherGroups ? [`${count(data.otherGroups, "further workload")} with pending pods.`] : []),
@@ -36,6 +36,11 @@ export function PendingView({ client, cluster, go }: Props) {
       </div>
     </>
   );
+}
+
+function None({ read }: { read: boolean }) {
+  if (!read) return <Empty title="No pod was read." />;
+  return <Empty title="No pod is pending.">Every pod that was read has a node.</Empty>;
 }
 
 function Group({ group, cluster, go }: { group: PendingGroup; cluster: Cluster; go: (state: PageState) => void }) {

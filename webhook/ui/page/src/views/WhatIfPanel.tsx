@@ -3,10 +3,11 @@ import { useState } from "preact/hooks";
 import type { ExplainAnswer, FieldEdit, WorkloadDetail } from "../api-types";
 import type { Client } from "../client";
 import type { Cluster } from "../model/cluster";
-import type { WorkloadState } from "../model/fragment";
+import { MOST_REPLICAS, type WorkloadState } from "../model/fragment";
 import { comparedDomains } from "../model/compared";
 import { whatIfBody, whatIfCommand } from "../model/whatif";
 import { count, number } from "../model/words";
+import { NumberInput } from "../parts/NumberInput";
 import { useRequest } from "../parts/request";
 import { Failure, Name, Notice, Waiting } from "../parts/text";
 import { ActionsForm } from "./ActionsForm";
@@ -179,24 +180,21 @@ function ReplicaSlider({
   const least = state.actions.length ? now.placed : 0;
   const [most, setMost] = useState(() => Math.max(12, 2 * now.wanted, value));
   const pick = (next: number): void => {
-    if (!Number.isInteger(next) || next < 0 || next > 150_000) return;
     if (next > most) setMost(next);
-    change({ replicas: Math.max(least, next) });
+    change({ replicas: next });
   };
   return (
     <div class="slider">
       <div class="slider-head">
         <label for="replicas">Replicas</label>
-        <input
-          type="number"
+        <NumberInput
           aria-label="Number of replicas"
-          min={least}
-          max={150_000}
+          eager
+          least={least}
+          most={MOST_REPLICAS}
           value={Math.max(least, value)}
-          data-testid="replicas-number"
-          onChange={(event) => {
-            pick(event.currentTarget.valueAsNumber);
-          }}
+          testId="replicas-number"
+          onPick={pick}
         />
       </div>
       <input

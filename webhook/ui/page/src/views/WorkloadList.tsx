@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { AuditedWorkload } from "../api-types";
 import { byRisk, filtered, RISKS, riskLabel, type Risk } from "../model/risk";
-import { count, number } from "../model/words";
+import { count, number, printable } from "../model/words";
 import { SkewBar } from "../parts/SkewBar";
 import { Badge, Empty, Name, Title } from "../parts/text";
 import { VirtualRows } from "../parts/VirtualRows";
@@ -149,7 +149,7 @@ function Row({
                 +{others.length}
               </span>
             )}
-            <span class="w-why quiet" title={problem.message}>
+            <span class="w-why quiet" title={printable(problem.message)}>
               <Name>{problem.message}</Name>
             </span>
           </>

@@ -1,5 +1,5 @@
 /** One workload: how it is spread, every node, what if, its rollout and its manifest; all of them of one copy. */
-import { useCallback, useState } from "preact/hooks";
+import { useCallback, useRef, useState } from "preact/hooks";
 import type { ExplainAnswer, FieldEdit, WorkloadDetail } from "../api-types";
 import type { Client, RequestError } from "../client";
 import type { Cluster } from "../model/cluster";
@@ -12,7 +12,7 @@ import { announce } from "../parts/live";
 import { Menu } from "../parts/Menu";
 import { asRequestError, useRequest, useSend } from "../parts/request";
 import { fileName, savePng, saveText } from "../parts/save";
-import { Failure, Name, Notice, Waiting } from "../parts/text";
+import { Failure, Limits, Name, Notice, Waiting } from "../parts/text";
 import { useTheme } from "../parts/theme";
 import { ManifestPanel } from "./ManifestPanel";
 import { NodesPanel } from "./NodesPanel";
@@ -72,11 +72,16 @@ function Loaded({ client, cluster, state, go, detail }: Props & { detail: Worklo
   const explain = edited ? (explained.data ?? detail.explain) : detail.explain;
   const [failed, setFailed] = useState<RequestError | null>(null);
   const send = useSend();
+  // As it is now: what an answer changes is added to what the person changed meanwhile.
+  const latest = useRef(state);
+  latest.current = state;
+  const applied = useRef(Promise.resolve());
   const change = useCallback(
     (part: Partial<WorkloadState>, replace = true) => {
-      go({ ...state, ...part }, replace);
+      latest.current = { ...latest.current, ...part };
+      go(latest.current, replace);
     },
-    [go, state],
+    [go],
   );
   const onManifest = useCallback(
     (text: string) => {
@@ -85,7 +90,7 @@ function Loaded({ client, cluster, state, go, detail }: Props & { detail: Worklo
     [change, detail],
   );
   const onEdit = (edits: FieldEdit[]): void => {
-    send(async (signal) => {
+    applied.current = send(async (signal) => {
       try {
         const answer = await client.suggest({ manifest, edits }, signal);
         setFailed(null);
@@ -106,7 +111,14 @@ function Loaded({ client, cluster, state, go, detail }: Props & { detail: Worklo
             change({ tab }, false);
           }}
         />
-        <Saving {...{ client, cluster, state, detail, manifest, explain }} onFail={setFailed} />
+        <Saving
+          {...{ client, cluster, state, detail, manifest, explain }}
+          onFail={setFailed}
+          settled={async () => {
+            await applied.current;
+            return latest.current;
+          }}
+        />
       </div>
       {edited && (
         <div class="copy-bar" role="status" data-testid="edited">
@@ -135,6 +147,7 @@ function Loaded({ client, cluster, state, go, detail }: Props & { detail: Worklo
           Save the manifest to keep it.
         </Notice>
       )}
+      <Limits title="About what is shown here" items={detail.notes} />
       {failed && <Failure error={failed} />}
       {problem && <Failure error={problem} />}
       {!edited && detail.problems.length > 0 && (
@@ -253,15 +266,17 @@ interface SavingProps {
   manifest: string;
   explain: ExplainAnswer | null;
   onFail: (error: RequestError | null) => void;
+  /** Return the state once the edits on their way are in it. */
+  settled: () => Promise<WorkloadState>;
 }
 
-function Saving({ client, state, detail, manifest, explain, onFail }: SavingProps) {
+function Saving({ client, state, detail, manifest, explain, onFail, settled }: SavingProps) {
   const theme = useTheme();
   const send = useSend();
   const [copied, setCopied] = useState(false);
   const name = fileName(shortKind(state.kind).toLowerCase(), state.namespace, state.name);
   const guarded = (act: (signal: AbortSignal) => Promise<void>): void => {
-    send(async (signal) => {
+    void send(async (signal) => {
       try {
         await act(signal);
         onFail(null);
@@ -291,7 +306,7 @@ function Saving({ client, state, detail, manifest, explain, onFail }: SavingProp
         title="The link opens this state on this machine as long as evenkeel ui runs"
         onClick={() => {
           guarded(async () => {
-            await navigator.clipboard.writeText(client.link(encode(state)));
+            await navigator.clipboard.writeText(client.link(encode(await settled())));
             setCopied(true);
             announce("Link copied");
             setTimeout(() => {

@@ -1,17 +1,20 @@
 /** All workloads by risk, while the audit runs and after. */
 import { workloadState, type ListState, type PageState } from "../model/fragment";
-import { number } from "../model/words";
+import { count, number } from "../model/words";
 import { Failure, Notice, Waiting } from "../parts/text";
 import type { Audit } from "./audit";
 import { WorkloadList } from "./WorkloadList";
 
 interface Props {
   audit: Audit;
+  /** How many workloads the cluster has. */
+  all: number;
   state: ListState;
   go: (state: PageState, replace?: boolean) => void;
 }
 
-export function WorkloadsView({ audit, state, go }: Props) {
+export function WorkloadsView({ audit, all, state, go }: Props) {
+  const others = audit.done ? all - audit.workloads.length : 0;
   return (
     <>
       {audit.failed !== null &&
@@ -43,6 +46,12 @@ export function WorkloadsView({ audit, state, go }: Props) {
           }}
           none="This cluster has no workload that the audit looks at."
         />
+      )}
+      {audit.failed === null && others > 0 && (
+        <p class="quiet">
+          {count(others, "workload")} without a known number of replicas (DaemonSets, Jobs and such){" "}
+          {others === 1 ? "is" : "are"} not audited: find {others === 1 ? "it" : "them"} in Cluster.
+        </p>
       )}
     </>
   );
