@@ -1,0 +1,49 @@
+"""What axe-core, the field's judge of accessibility, says of the page and of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+SHOP = Path(__file__).parents[2] / "docs" / "examples" / "shop.json"
+#: The text of the editor takes the focus; axe does not count what is editable.
+OPTIONS = {"resultTypes": ["violations"], "rules": {"scrollable-region-focusable": {"enabled": False}}}
+
+
+def shown_views(page: Page) -> Iterator[str]:
+    """Show each view, and give its name once it has what it waits for."""
+    for view, awaited in (
+        ("nav-cluster", "cluster-map"),
+        ("as-table", "nodes-table"),
+        ("nav-pending", "pending-group"),
+        ("nav-workloads", "workload"),
+    ):
+        page.get_by_test_id(view).click()
+        page.get_by_test_id(awaited).first.wait_for()
+        yield view
+    page.locator("[data-testid=workload][data-name$='/indexer']").click()
+    for tab, awaited in (
+        ("spread", "apply-0"),
+        ("nodes", "verdicts"),
+        ("what-if", "outcome-facts"),
+        ("rollout", "frame"),
+        ("manifest", "editor"),
+    ):
+        page.get_by_test_id(f"tab-{tab}").click()
+        page.get_by_test_id(awaited).first.wait_for()
+        yield tab
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_view_breaks_a_rule(page: Page, serve: Callable[[Path], str], scheme: str) -> None:
+    """Names, roles, order of headings, contrast: in light and in dark."""
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+    page.goto(serve(SHOP))
+    for view in shown_views(page):
+        page.wait_for_load_state("networkidle")
+        found = Axe().run(page, options=OPTIONS)
+        assert 0 == found.violations_count, f"{view}: {found.generate_report()}"
