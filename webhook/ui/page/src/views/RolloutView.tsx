@@ -44,8 +44,8 @@ export function RolloutView({ answer, rollout, around, step, onStep }: Props) {
         <p>
           {rollout.strategy !== "" && <>{rollout.strategy}. </>}
           {rollout.exact
-            ? `All ${count(rollout.courses, "course")} were taken.`
-            : `${count(rollout.courses, "course")} were taken; there are more.`}
+            ? `All ${count(rollout.courses, "course")} were simulated.`
+            : `${count(rollout.courses, "course")} were simulated; there are more.`}
         </p>
         {course.condition !== "" && (
           <p>

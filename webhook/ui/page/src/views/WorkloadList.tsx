@@ -121,6 +121,7 @@ function Row({
 }) {
   const [problem, ...others] = workload.problems;
   const more = workload.constraints.length - SHOWN_CONSTRAINTS;
+  const missing = missingOf(workload);
   return (
     <>
       <span role="cell" class="w-name">
@@ -161,6 +162,7 @@ function Row({
         {workload.running === null ? "?" : number(workload.running)}
         {workload.replicas !== null && <span class="quiet"> of {number(workload.replicas)}</span>}
         {workload.pending > 0 && <span class="tone-error"> {number(workload.pending)} pending</span>}
+        {missing > 0 && <span class="tone-warning"> {number(missing)} missing</span>}
       </span>
       <span role="cell" class="w-skew">
         {workload.constraints.slice(0, SHOWN_CONSTRAINTS).map((constraint, at) => (
@@ -176,6 +178,11 @@ function Row({
       </span>
     </>
   );
+}
+
+/** Return how many replicas are wanted of which there is no pod, not even a pending one. */
+function missingOf({ running, replicas, pending }: AuditedWorkload): number {
+  return running === null || replicas === null ? 0 : Math.max(0, replicas - running - pending);
 }
 
 /** Return how many more replicas fit, in words. */
