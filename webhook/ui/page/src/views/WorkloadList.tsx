@@ -155,7 +155,7 @@ function Row({
             </span>
           </>
         ) : (
-          <Badge tone="good">Even</Badge>
+          <Unproblematic workload={workload} />
         )}
       </span>
       <span role="cell" class="w-pods number">
@@ -178,6 +178,12 @@ function Row({
       </span>
     </>
   );
+}
+
+/** Without a constraint nothing is measured, so that nothing is even either. */
+function Unproblematic({ workload }: { workload: AuditedWorkload }) {
+  if (workload.constraints.length === 0) return <Badge tone="note">No constraint</Badge>;
+  return <Badge tone="good">Even</Badge>;
 }
 
 /** Return how many replicas are wanted of which there is no pod, not even a pending one. */
