@@ -106,6 +106,18 @@ def test_a_lost_zone(page: Page, shop: str) -> None:
     assert zones["recovered"] == {zone: shown[zone] for zone in zones["recovered"]}
 
 
+def test_fewer_replicas_while_nodes_change_are_not_taken_silently(page: Page, shop: str) -> None:
+    """The number goes back to what is possible, and the page says why."""
+    open_workload(page, shop, "web", "what-if")
+    page.get_by_test_id("target").fill("a")
+    page.get_by_test_id("add-action").click()
+    page.get_by_test_id("replicas-number").fill("3")
+    page.get_by_test_id("replicas-number").press("Enter")
+
+    expect(page.get_by_test_id("replicas-number")).to_have_value("9")
+    expect(page.locator("main")).to_contain_text("replicas are only added")
+
+
 def test_a_suggestion_is_applied_to_a_copy(page: Page, shop: str) -> None:
     """The pod that was pending fits then, at as many nodes as explain promises."""
     promised = answer("explain", "deploy/indexer", "-n", "search")["changes"][0]

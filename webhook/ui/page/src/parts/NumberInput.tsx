@@ -14,8 +14,10 @@ interface Props extends Pick<InputHTMLAttributes, "id" | "aria-label"> {
 
 export function NumberInput({ value, least, most, testId, eager = false, onPick, ...named }: Props) {
   const [typed, setTyped] = useState<string | null>(null);
-  const pick = (next: number): void => {
-    if (Number.isInteger(next) && next >= least && next <= most && next !== value) onPick(next);
+  const pick = (next: number, done: boolean): void => {
+    const taken = Math.min(most, Math.max(least, next));
+    // While it is typed, a number may only be the beginning of one that is in range.
+    if (Number.isInteger(next) && (done || taken === next)) onPick(taken);
   };
   return (
     <input
@@ -27,11 +29,11 @@ export function NumberInput({ value, least, most, testId, eager = false, onPick,
       data-testid={testId}
       onInput={(event) => {
         setTyped(event.currentTarget.value);
-        if (eager) pick(event.currentTarget.valueAsNumber);
+        if (eager) pick(event.currentTarget.valueAsNumber, false);
       }}
       onChange={(event) => {
         setTyped(null);
-        pick(event.currentTarget.valueAsNumber);
+        pick(event.currentTarget.valueAsNumber, true);
       }}
       onBlur={() => {
         setTyped(null);
