@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Final
 
 from policies.manifests.sanitize import one_line
@@ -32,7 +33,9 @@ def goal_text(goal: Goal) -> str:
     """Return what is wanted."""
     wanted = []
     if goal.limit is not None:
-        wanted.append(f"lose at most {goal.limit} of them when {domain_noun(one_line(goal.key))} goes")
+        rounded = ", rounded up," if isinstance(goal.limit, Fraction) else ""
+        noun = domain_noun(one_line(goal.key))
+        wanted.append(f"lose at most {goal.limit} of them{rounded} when {noun} goes")
     if goal.one_a_node:
         wanted.append("one a node where possible")
     enforced = ", enforced by DoNotSchedule" if goal.enforced else ""
