@@ -9,23 +9,10 @@ from policies.placement.constraint_sets import Others
 from policies.placement.courses import Outcome
 from policies.placement.goal_trial import FailureKind
 from policies.reports.suggestion_answer import FieldEdit
+from policies.reports.survive_answer import NamedWorkload
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA: Final = "evenkeel.dev/advise/v1"
-
-
-class AdviseObject(TypedDict):
-    """The workload.
-
-    Attributes:
-        kind: Its kind, with its group.
-        namespace: Its namespace.
-        name: Its name.
-    """
-
-    kind: str
-    namespace: str
-    name: str
 
 
 class AdviseReplicas(TypedDict):
@@ -223,7 +210,7 @@ class AdviseAnswer(TypedDict):
 
     schema: Annotated[str, Keywords(const=SCHEMA)]
     kubernetesVersion: str
-    object: AdviseObject
+    object: NamedWorkload
     goal: AdviseGoal
     reached: bool | None
     asItIs: AdviseFailure | None

@@ -6,7 +6,8 @@ from typing import Annotated, Final, TypedDict
 
 from policies.config.type_schema import Count, Keywords
 from policies.placement.deletion_costs import NoCosts
-from policies.reports.rebalance_answer import RebalancedConstraint, RebalancedObject
+from policies.reports.rebalance_answer import RebalancedConstraint
+from policies.reports.survive_answer import NamedWorkload
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA: Final = "evenkeel.dev/deletion-costs/v1"
@@ -43,7 +44,7 @@ class DeletionCostsAnswer(TypedDict):
     """
 
     schema: Annotated[str, Keywords(const=SCHEMA)]
-    object: RebalancedObject
+    object: NamedWorkload
     running: Count
     replicas: Count
     whyNoCosts: NoCosts | None

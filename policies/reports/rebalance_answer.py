@@ -8,23 +8,10 @@ from policies.config.type_schema import Count, Keywords
 from policies.placement.rebalance import NoPlan
 from policies.reports.score_answer import AppliedFields
 from policies.reports.simulate_answer import BoundStep, PendingStep
+from policies.reports.survive_answer import NamedWorkload
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA: Final = "evenkeel.dev/rebalance/v1"
-
-
-class RebalancedObject(TypedDict):
-    """The workload.
-
-    Attributes:
-        kind: Its kind, with its group.
-        namespace: Its namespace.
-        name: Its name.
-    """
-
-    kind: str
-    namespace: str
-    name: str
 
 
 class PlannedEviction(TypedDict):
@@ -75,7 +62,7 @@ class RebalanceAnswer(TypedDict):
     """
 
     schema: Annotated[str, Keywords(const=SCHEMA)]
-    object: RebalancedObject
+    object: NamedWorkload
     whyNoPlan: NoPlan | None
     evictions: list[PlannedEviction]
     fewest: Count
