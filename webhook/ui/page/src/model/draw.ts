@@ -42,6 +42,9 @@ export interface Drawing {
 /** Pixels of a pod's side from which marks are drawn on it. */
 const LEAST_MARKED = 7;
 
+/** Pixels of the corner that is cut off a tainted node. */
+const CORNER = 9;
+
 /** Draw what is between two heights. */
 export function draw(drawing: Drawing, pen: Pen, top: number, bottom: number): void {
   const { layout } = drawing;
@@ -55,7 +58,7 @@ export function draw(drawing: Drawing, pen: Pen, top: number, bottom: number): v
 
 function drawNodes({ cluster, layout, theme, cursor }: Drawing, pen: Pen, positions: readonly number[]): void {
   const plain: Rectangle[] = [];
-  const cordoned: Rectangle[] = [];
+  const warned: Rectangle[] = [];
   const notReady: Rectangle[] = [];
   const hatches: Segment[] = [];
   const width = nodeWidth(layout);
@@ -65,12 +68,17 @@ function drawNodes({ cluster, layout, theme, cursor }: Drawing, pen: Pen, positi
     const rectangle: Rectangle = [place.x, place.y, width, place.height];
     plain.push(rectangle);
     if (cluster.notReady.has(place.node)) notReady.push(rectangle);
-    else if (cluster.cordoned.has(place.node)) cordoned.push(rectangle);
-    if (cluster.cordoned.has(place.node)) hatches.push([place.x, place.y, place.x + width, place.y + place.height]);
+    const right = place.x + width;
+    const bottom = place.y + place.height;
+    const cordoned = cluster.cordoned.has(place.node);
+    const tainted = cluster.taintsOf(place.node).length > 0;
+    if ((cordoned || tainted) && !cluster.notReady.has(place.node)) warned.push(rectangle);
+    if (cordoned) hatches.push([place.x, place.y, right, bottom]);
+    if (tainted) hatches.push([right - CORNER, bottom, right, bottom - CORNER]);
   }
   pen.fill(theme.node, plain);
   pen.stroke(theme.line, plain);
-  pen.stroke(theme.warn, cordoned, true);
+  pen.stroke(theme.warn, warned, true);
   pen.stroke(theme.bad, notReady, true);
   pen.lines(theme.warn, hatches);
   const place = placeOf(layout, cursor);

@@ -185,7 +185,7 @@ export function ClusterView({ client, cluster, state, go }: Props) {
       </div>
       <p class="quiet map-hint">
         A square is a pod. Click one to highlight its workload, the space around them to open the node. A dashed outline
-        is a cordoned node (with a line) or one that is not ready.
+        is a node that is cordoned (with a line across), tainted (with a line at a corner) or not ready.
       </p>
       <Limits title="What the map leaves out" items={leftOut(cluster)} />
     </>
