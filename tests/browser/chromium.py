@@ -43,8 +43,11 @@ def missing_chromium(environment: Mapping[str, str]) -> str:
 def launched() -> Iterator[Browser]:
     """Run a headless chromium."""
     with sync_playwright() as playwright:
-        # Containers rarely let chromium make its own sandbox; it shows our own pages alone.
-        browser = playwright.chromium.launch(executable_path=find_chromium(os.environ), args=["--no-sandbox"])
+        # Containers rarely let chromium make its own sandbox, and have little shared memory; it shows our own
+        # pages alone.
+        browser = playwright.chromium.launch(
+            executable_path=find_chromium(os.environ), args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
         yield browser
         browser.close()
 
