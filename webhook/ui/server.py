@@ -46,7 +46,8 @@ class LoopbackServer(ThreadedWSGIServer):
         self._places.acquire()
         try:
             super().process_request(request, client_address)
-        except BaseException:
+        except Exception:
+            # No thread was started. After an interrupt one runs, and releases the place itself.
             self._places.release()
             raise
 

@@ -11,12 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flask import Flask
+from werkzeug.serving import ThreadedWSGIServer
 
 from policies.placement.explain import Explained, explain_object
 from tests.webhook.running import eventually
 from tests.webhook.ui.pages import DEPLOYMENT, TOKEN, a_page_cluster, running
+from webhook.gunicorn.listener import open_listener
 from webhook.ui import placing
 from webhook.ui.page_state import PageState
+from webhook.ui.server import LoopbackServer
 
 BODY = json.dumps({"manifest": json.dumps(DEPLOYMENT)})
 
@@ -135,3 +139,18 @@ def test_lengths(headers: dict[str, str], body: bytes, status: int) -> None:
         assert status == answer.status
         assert "Werkzeug" not in answer.headers["Server"]
         connection.close()
+
+
+def test_an_interrupt_while_a_thread_starts_ends_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread has released its place by then; a second release would be an error in place of Ctrl-C."""
+
+    def interrupted(server: LoopbackServer, *_: object) -> None:
+        server._places.release()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ThreadedWSGIServer, "process_request", interrupted)
+    with open_listener("127.0.0.1:0") as listener:
+        server = LoopbackServer(listener, Flask(__name__))
+        with pytest.raises(KeyboardInterrupt):
+            server.process_request(None, None)
+        server.server_close()
