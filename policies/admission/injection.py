@@ -7,7 +7,7 @@ that they go with the last of one's own. The annotation that says where they cam
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +24,7 @@ from policies.config.default_constraints import (
     plan_injection,
     reason_of_object,
 )
+from policies.config.spread_policy import SpreadPolicy
 from policies.manifests.fields import ErrorList, FieldPath, descend, shown_name
 from policies.manifests.json_patch import AddOperation, add
 from policies.model.pod_template import INJECTED_ANNOTATION
@@ -40,21 +41,23 @@ _OPTIONAL = ("matchLabelKeys", "minDomains", "nodeAffinityPolicy", "nodeTaintsPo
 
 def decide_mutation(workload: Workload, context: AdmissionContext) -> Decision:
     """Decide what a new object gets. It is never refused here, and left alone if it is invalid."""
-    miss = missing_for_injection(workload, context)
+    policies = context.policies_for(workload)
+    miss = missing_for_injection(workload, context, policies)
     if miss is not None:
         return Decision(verdict=AdmissionVerdict.ALLOWED, audit={"injection-skipped": str(miss)}, miss=miss)
-    plan = plan_injection(workload, context.policies_for(workload), context)
+    plan = plan_injection(workload, policies, context)
     match plan:
         case None | Skip.HAS_CONSTRAINTS:
             return ALLOWED
         case Skip():
             return Decision(verdict=AdmissionVerdict.ALLOWED, audit={"injection-skipped": str(plan)})
-    # A pod has its selector from objects that the API server validated, so the length of labels is bounded.
-    is_small = workload.kind.is_pod and len(plan.selector.match_labels) <= MAX_KEPT_LABELS
-    inject = _kept_injection if is_small and not plan.selector.match_expressions else _injection
+    note = _unknown_owner(workload, context)
+    # What is kept must be bounded. A pod has its selector from objects that the API server validated; a note
+    # names an owner, which may be any text of the pod.
+    is_small = len(plan.selector.match_labels) <= MAX_KEPT_LABELS and not plan.selector.match_expressions
+    inject = _kept_injection if workload.kind.is_pod and is_small and not note else _injection
     # A warning on a pod that a controller creates reaches no person.
     warns = not context.made_by_controller(workload)
-    note = _unknown_owner(workload, context)
     annotated = bool(workload.annotations)
     return inject(plan, workload.kind.constraints_path, annotated=annotated, warns=warns, note=note)
 
@@ -91,8 +94,16 @@ def injection_patch(plan: Injection, path: FieldPath, *, annotated: bool) -> tup
     return add(path.segments, plan.entries()), mark
 
 
-def missing_for_injection(workload: Workload, context: AdmissionContext) -> CacheMiss | None:
-    """Return what must be known before an object may get defaults; None if all is, or it gets none anyway."""
+def missing_for_injection(
+    workload: Workload, context: AdmissionContext, policies: Sequence[SpreadPolicy]
+) -> CacheMiss | None:
+    """Return what must be known before an object may get defaults; None if all is, or it gets none anyway.
+
+    Args:
+        workload: The object.
+        context: The cluster.
+        policies: Those whose scope matches the object, as far as its namespace is known.
+    """
     snapshot = context.snapshot
     if not context.live or snapshot is None or reason_of_object(workload):
         return None
@@ -104,8 +115,6 @@ def missing_for_injection(workload: Workload, context: AdmissionContext) -> Cach
             for policy in context.policies
             if policy.scope.may_match(workload.namespace, workload.labels, kinds)
         ]
-    else:
-        policies = context.policies_for(workload)
     if not any(policy.defaults and applies_to(policy.defaults.at, workload) for policy in policies):
         return None
     if namespace is None:

@@ -89,7 +89,8 @@ def test_what_injection_needs(
     context = a_context(policy, cluster=[*cluster, SERVICE], live=live)
     decision = decide_mutation(read(obj), context)
 
-    assert miss == missing_for_injection(read(obj), context)
+    workload = read(obj)
+    assert miss == missing_for_injection(workload, context, context.policies_for(workload))
     assert miss == decision.miss
     assert miss is None or (AdmissionVerdict.ALLOWED, (), {"injection-skipped": str(miss)}) == (
         decision.verdict,

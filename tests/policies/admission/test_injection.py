@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from policies.admission import injection
 from policies.admission.decision import AdmissionVerdict
-from policies.admission.injection import LAST_APPLIED, remnants
+from policies.admission.injection import LAST_APPLIED, decide_mutation, remnants
 from policies.admission.validation import decide_validation
 from policies.manifests.fields import FieldPath
 from policies.model.workload import Workload
-from tests.builders import a_constraint, a_pod, a_workload, kind_of
-from tests.policies.config.contexts import a_context
+from tests.builders import a_constraint, a_pod, a_policy, a_workload, kind_of
+from tests.policies.config.contexts import a_context, defaults
 
 HOST = "kubernetes.io/hostname"
 #: What the webhook added, and what kubectl makes of it and of a constraint of one's own for the same key.
@@ -22,6 +23,12 @@ INJECTED = a_constraint(
 )
 OWN = a_constraint()
 MERGED = INJECTED | OWN
+SERVICE = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {"name": "web", "namespace": "shop"},
+    "spec": {"selector": {"app": "web"}},
+}
 BY_POLICY = {"evenkeel.dev/injected-by": "soft-spread"}
 
 
@@ -105,3 +112,16 @@ def test_it_is_a_warning() -> None:
     path = FieldPath(("spec", "template", "spec", "topologySpreadConstraints", 0))
     assert ("evenkeel.dev/injected-by", (path,)) == (warning.topic, warning.paths)
     assert "matchLabelKeys and" in warning.text
+
+
+def test_what_is_kept_is_bounded() -> None:
+    """Pods of one owner share a decision, but no text that a pod makes up is kept."""
+    context = a_context(a_policy(defaults=defaults()), cluster=[SERVICE])
+    pods = [a_pod(name=name, owner=("batch/v1", "Parallel", "p")) for name in ("one", "two")]
+    unknown = a_pod(owner=("apps/v1", "ReplicaSet", "n" * 1_000_000))
+    first, second = (decide_mutation(read(pod), context) for pod in pods)
+
+    assert first is second
+    kept = injection._kept_injection.cache_info().currsize
+    assert AdmissionVerdict.INJECTED == decide_mutation(read(unknown), context).verdict
+    assert kept == injection._kept_injection.cache_info().currsize
