@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from policies.manifests.fields import member
+from policies.manifests.fields import member, shown_name
 from policies.model.workload_kinds import WorkloadKind
 
 
@@ -43,6 +43,11 @@ def owner_object(
             },
         },
     }
+
+
+def owner_note(kind: str, replica_set: str) -> str:
+    """Return what to say of such an object, by its kind and the name of the ReplicaSet."""
+    return f"the snapshot has no {kind}s: this one is made from its ReplicaSet {shown_name(replica_set)}"
 
 
 def _without(labels: Mapping[str, Any], key: str | None) -> dict[str, Any]:

@@ -215,6 +215,8 @@ def _objects(
         return choose_all_by(options, found, kinds) if every else [choose_by(options, found, kinds)], found
     if finder is not None:
         entry = finder.entry(shown_file(options.cluster))
+        if finder.note:
+            note(finder.note)
     else:
         from webhook.cli.live_placement import fetch_target  # noqa: PLC0415
 

@@ -10,10 +10,11 @@ from urllib.parse import quote
 
 from policies.manifests.documents import ManifestObject, load, objects
 from policies.manifests.errors import DocumentError, UsageError
-from policies.manifests.fields import shown, shown_name
+from policies.manifests.fields import member, shown, shown_name
 from policies.model.snapshot import kind_of
-from policies.model.workload import DEFAULT_NAMESPACE, controller_of
+from policies.model.workload import DEFAULT_NAMESPACE, Owner, controller_of
 from policies.model.workload_kinds import WorkloadKind, WorkloadKinds
+from policies.placement.replica_set_owner import owner_note, owner_object
 from webhook.kube.api_server import ApiError, ApiServer
 
 #: Short names, by group and kind: those of kubectl, and those that the custom resources register.
@@ -87,18 +88,20 @@ def spellings(kind: WorkloadKind) -> set[str]:
 class Finder:
     """Finds an object among those of a snapshot, which pass by once.
 
-    A snapshot may have the ReplicaSets of a Deployment without the Deployment: the largest of them stands in.
+    Of a Deployment a snapshot may have the ReplicaSets alone: it is made from the largest then.
 
     Attributes:
         target: The object.
         namespace: Its namespace.
         value: The object, once it was found.
+        note: What to say of the object that ``entry`` returns; empty for one that the snapshot has.
     """
 
     target: ObjectTarget
     namespace: str
     value: dict[str, Any] | None = None
-    _replica_set: dict[str, Any] | None = None
+    note: str = ""
+    _largest: tuple[Owner, dict[str, Any]] | None = None
     _others: list[str] = field(default_factory=list)
     _kind_seen: bool = False
 
@@ -125,7 +128,7 @@ class Finder:
         Raises:
             DocumentError: None was; says what to do.
         """
-        found = self.value or self._replica_set
+        found = self.value or self._made_from_replica_set()
         if found is not None:
             return as_manifest(found, str(self.target))
         kind, where = self.target.kind, f"in namespace {shown_name(self.namespace)}"
@@ -137,17 +140,25 @@ class Finder:
         asked = ",".join(dict.fromkeys((*_USUAL_KINDS, short)))
         raise DocumentError([f"{text}, nor any other: add them with kubectl get {asked} -A -o json"])
 
+    def _made_from_replica_set(self) -> dict[str, Any] | None:
+        if self._largest is None:
+            return None
+        owner, replica_set = self._largest
+        self.note = owner_note(owner.kind, str(member(replica_set, "metadata").get("name")))
+        base = {"apiVersion": owner.api_version, "kind": owner.kind}
+        kind, name = self.target.kind, self.target.name
+        return owner_object(replica_set, base, kind, namespace=self.namespace, name=name)
+
     def _see_replica_set(self, obj: dict[str, Any], metadata: dict[str, Any]) -> None:
         owner = controller_of(metadata)
-        if owner is None or owner.name != self.target.name or owner.kind != self.target.kind.kind:
+        if owner is None or (owner.kind, owner.name) != (self.target.kind.kind, self.target.name):
             return
-        if self._replica_set is None or _replicas(obj) > _replicas(self._replica_set):
-            self._replica_set = obj
+        if self._largest is None or _replicas(obj) > _replicas(self._largest[1]):
+            self._largest = owner, obj
 
 
 def _replicas(obj: dict[str, Any]) -> int:
-    spec = obj.get("spec")
-    replicas = spec.get("replicas") if isinstance(spec, dict) else None
+    replicas = member(obj, "spec").get("replicas")
     return replicas if isinstance(replicas, int) else 0
 
 

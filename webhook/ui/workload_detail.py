@@ -16,7 +16,7 @@ from policies.model.workload import Workload
 from policies.placement.cluster_workloads import WorkloadRef
 from policies.placement.explain import explain_object
 from policies.placement.placement import PlacementError, read_workload
-from policies.placement.replica_set_owner import owner_object
+from policies.placement.replica_set_owner import owner_note, owner_object
 from policies.placement.running_pods import revision_label
 from policies.reports import explain_json
 from policies.scheduler.index import POD
@@ -106,9 +106,8 @@ def find_object(cluster: PageCluster, key: WorkloadRef) -> FoundObject:
         note = f"shows ReplicaSet {shown_name(found.name)}, since {key.kind} is of no known kind"
         return FoundObject(found.obj, [note])
     base = {"apiVersion": owner.api_version, "kind": owner.kind}
-    note = f"the snapshot has no {key.kind}s: this one is made from its ReplicaSet {shown_name(found.name)}"
     made = owner_object(found.obj, base, kind, namespace=key.namespace, name=key.name)
-    return FoundObject(made, [note])
+    return FoundObject(made, [owner_note(key.kind, found.name)])
 
 
 def _find_pod(cluster: PageCluster, key: WorkloadRef) -> FoundObject:

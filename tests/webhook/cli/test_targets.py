@@ -87,7 +87,7 @@ def test_an_object_of_a_snapshot() -> None:
 
 
 def test_a_deployment_that_only_its_replica_sets_show() -> None:
-    """The largest of that Deployment in that namespace stands in; the Deployment itself is better."""
+    """It is made from the largest in that namespace; the Deployment itself is better."""
 
     def replica_set(name: str, replicas: int, owner: str = "web", namespace: str = "shop") -> dict[str, Any]:
         reference = {"apiVersion": "apps/v1", "kind": "Deployment", "name": owner, "controller": True}
@@ -99,7 +99,13 @@ def test_a_deployment_that_only_its_replica_sets_show() -> None:
     others = replica_set("api-1", 9, "api"), replica_set("web-1", 9, namespace="other")
     deployment = a_workload(name="web", namespace="shop")
 
-    assert new == _found("deploy/web", old, new, *others)
+    made = _found("deploy/web", old, new, *others)
+    assert ("Deployment", "web", "shop") == (
+        made["kind"],
+        made["metadata"]["name"],
+        made["metadata"]["namespace"],
+    )
+    assert (3, new["spec"]["template"]) == (made["spec"]["replicas"], made["spec"]["template"])
     assert deployment == _found("deploy/web", new, deployment)
 
 
