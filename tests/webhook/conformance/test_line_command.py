@@ -60,6 +60,9 @@ def test_failures(
         command.title = "the command x"
         for _ in range(answers):
             command.answer(Operation.SCORE, b"{}")
+        if program == "without end":
+            # On a busy machine its next line comes later than the next request.
+            assert command._rest or command._selector.select(5)
         with pytest.raises(ImplementationError) as caught:
             command.answer(Operation.SCORE, b"{}")
 
