@@ -26,11 +26,10 @@ from policies.placement.actions import (
 from policies.placement.pod_objects import PodObjects
 from policies.placement.recovery import MOST_OTHERS
 from policies.placement.scheduling_queue import PlannedActions
+from webhook.cli.command import OPTION_ORDER
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-#: Where the context of a command has the order of its options.
-_ORDER: Final = "evenkeel.option_order"
 #: A number of nodes.
 _NUMBER: Final = re.compile(r"[0-9]{1,6}")
 #: A taint, as kubectl takes it.
@@ -65,18 +64,8 @@ _OPTIONS: Final = (
 )  # fmt: skip
 
 
-class OrderedCommand(click.Command):
-    """A command that knows in which order its options were given."""
-
-    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        """Keep the order, which click has only while it parses."""
-        _, _, order = self.make_parser(context).parse_args(args=list(args))
-        context.meta[_ORDER] = [parameter.name for parameter in order]
-        return super().parse_args(context, args)
-
-
 def action_options(function: _Command) -> _Command:
-    """Add the options to a command, which must be an ``OrderedCommand``."""
+    """Add the options to a command, which must be a ``Command``."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
@@ -106,7 +95,7 @@ class Happening:
         left = {name: iter(values.pop(name)) for name in _READERS}
         actions: list[Action] = []
         problems = []
-        for name in context.meta[_ORDER]:
+        for name in context.meta[OPTION_ORDER]:
             if name not in left:
                 continue
             try:

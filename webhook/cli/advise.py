@@ -24,6 +24,7 @@ from policies.placement.placement import PlacementError, read_workload
 from policies.placement.plan import with_namespace
 from policies.reports import advise_json, advise_text
 from webhook.cli.answers import BAD_INPUT, format_option, print_answer
+from webhook.cli.command import Command
 from webhook.cli.live import list_objects
 from webhook.cli.manifest import read_objects, told
 from webhook.cli.placement import PlacementInput, check_key, read_input
@@ -92,7 +93,7 @@ def _read_nodes(text: str) -> dict[str, int]:
     return counts
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @object_options
 @cluster_options
 @click.option(
@@ -242,7 +243,7 @@ def _replicas(
     Raises:
         UsageError: It goes beyond what is tried.
     """
-    found = [entry.value for entry in read_objects(options.file)] if options.file else []
+    found = [entry.value for entry in read_objects(options.files)]
     if options.live:
         found += list_objects(
             options.context, "autoscaling/v2", "HorizontalPodAutoscaler", workload.namespace, note
@@ -272,6 +273,6 @@ def _print(
     elif not advice.edits:
         note("there is nothing to change")
     elif (target := options.target(options.kinds())) is None:
-        click.echo(manifest_diff(options.file, entry, advice.edits), nl=False)
+        click.echo(manifest_diff(options.files, entry, advice.edits), nl=False)
     else:
         click.echo(kubectl_patch(target, entry, advice.edits))

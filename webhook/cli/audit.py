@@ -16,6 +16,7 @@ from policies.reports import audit_json, audit_markdown, audit_text, policy_repo
 from policies.reports.audit_run import AuditedCluster, AuditRun, AuditScope
 from webhook.cli.answers import HTML, HTML_NOTE, format_option_with, print_answer
 from webhook.cli.cluster_workloads import LookedAt, read_workloads, workload_options
+from webhook.cli.command import Command
 from webhook.cli.placement_options import PlacementOptions, note, show
 from webhook.cli.progress import INTERRUPTED
 
@@ -40,7 +41,7 @@ evenkeel audit --live -o policyreport --fail-on never | kubectl apply -f -
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @workload_options
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show only the N riskiest workloads.")
 @click.option(

@@ -16,12 +16,15 @@ from certs.names import Service, parse_names
 from certs.provision import create_folder
 from webhook.cli import certs_inject, certs_rotate, certs_show
 from webhook.cli.certs_target import validity
+from webhook.cli.command import CommandGroup
 
 #: Days that a certificate may be valid: a hundred years at most, within what X.509 can write.
 _DAYS = click.IntRange(1, 36_500)
 
 
-@click.group(name="certs", help="Create, show, rotate and publish the webhook's certificates.")
+@click.group(
+    cls=CommandGroup, name="certs", help="Create, show, rotate and publish the webhook's certificates."
+)
 def command() -> None:
     """Group the commands about certificates."""
 

@@ -16,12 +16,13 @@ from webhook.cert_rotation.configurations import publish, read_configurations
 from webhook.cert_rotation.manifests import inject_manifest
 from webhook.cert_rotation.secret import SecretStore
 from webhook.cli.certs_target import cluster_options, is_given
+from webhook.cli.command import Command
 from webhook.cli.live import api_server
 from webhook.kube.api_server import ApiServer, ClusterError
 from webhook.lint.files import read_text
 
 
-@click.command(name="inject", short_help="Set the caBundle of the webhook configurations.")
+@click.command(cls=Command, name="inject", short_help="Set the caBundle of the webhook configurations.")
 @click.option("--cert-dir", type=click.Path(path_type=Path), help="Folder whose ca.crt to trust.")
 @click.option("--ca-file", type=click.Path(path_type=Path), help="PEM file of the CAs to trust.")
 @click.option("-f", "--filename", metavar="FILE", help='Manifest to print with it; "-" is standard input.')

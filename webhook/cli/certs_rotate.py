@@ -16,10 +16,11 @@ from certs.rotate import Demand
 from webhook.cert_rotation.manual import require_secret, rotate
 from webhook.cert_rotation.reconcile import ObservedState, Reconciler, Target
 from webhook.cli.certs_target import cluster_options, refuse_with_folder, service_option, validity
+from webhook.cli.command import Command
 from webhook.cli.live import api_server
 
 
-@click.command(name="rotate", short_help="Replace certificates before they are due.")
+@click.command(cls=Command, name="rotate", short_help="Replace certificates before they are due.")
 @click.option("--cert-dir", type=click.Path(path_type=Path), help="Folder to rotate, instead of a cluster.")
 @click.option("--ca", "--authority", "ca", is_flag=True, help="Replace the CA too.")
 @cluster_options

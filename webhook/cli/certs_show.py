@@ -16,13 +16,14 @@ from webhook.cert_rotation.configurations import read_configurations
 from webhook.cert_rotation.inspect import inspect_secret
 from webhook.cert_rotation.secret import SecretStore
 from webhook.cli.certs_target import cluster_options, refuse_with_folder
+from webhook.cli.command import Command
 from webhook.cli.live import api_server
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
 SCHEMA = "evenkeel.dev/certs/v1"
 
 
-@click.command(name="show", short_help="Show certificates and what is wrong with them.")
+@click.command(cls=Command, name="show", short_help="Show certificates and what is wrong with them.")
 @click.option("--cert-dir", type=click.Path(path_type=Path), help="Folder to show, instead of a cluster.")
 @click.option(
     "--expires-within",

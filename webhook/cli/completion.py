@@ -7,6 +7,8 @@ from typing import Final
 import click
 from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete
 
+from webhook.cli.command import Command
+
 #: The names under which the program is installed.
 PROGRAMS = ("evenkeel", "kubectl-evenkeel")
 
@@ -72,7 +74,7 @@ chmod +x ~/bin/kubectl_complete-evenkeel
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @click.argument("shell", type=click.Choice(list(_SHELLS)))
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:

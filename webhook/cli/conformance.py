@@ -16,6 +16,7 @@ from policies.conformance.run import ConformanceRun
 from policies.manifests.errors import UsageError
 from policies.manifests.sanitize import one_line
 from policies.reports import conformance_json, conformance_text
+from webhook.cli.command import Command
 from webhook.cli.manifest import STDIN
 from webhook.cli.progress import progress
 from webhook.conformance.corpus import Corpus, open_corpus
@@ -42,7 +43,7 @@ evenkeel conformance --case spread-00012 --print | jq .request
 _RENDERERS: Final = {"text": conformance_text.render, "json": conformance_json.render}
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @click.option(
     "--against",
     default="",

@@ -13,6 +13,7 @@ from policies.reports.release_diff_text import ReleaseDiff
 from policies.scheduler.releases import parse_release
 from webhook.cli.answers import format_option, print_answer
 from webhook.cli.cluster_workloads import LookedAt, read_workloads, workload_options
+from webhook.cli.command import Command
 from webhook.cli.placement_options import PlacementOptions, show
 from webhook.cli.progress import INTERRUPTED
 
@@ -28,7 +29,7 @@ evenkeel diff --to 1.38 --cluster cluster.json -n shop -o json
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @workload_options
 @click.option(
     "--from",

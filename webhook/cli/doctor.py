@@ -10,6 +10,7 @@ import click
 
 from certs.names import LABEL
 from policies.manifests.errors import UsageError
+from webhook.cli.command import Command
 from webhook.cli.live import api_server, context_option
 from webhook.doctor import report
 from webhook.doctor.check_result import CheckStatus
@@ -27,7 +28,7 @@ kubectl evenkeel doctor --context production -o json | jq '.findings[] | select(
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @context_option("chosen")
 @click.option(
     "-n", "--namespace", default="evenkeel", show_default=True, metavar="NAME", help="Namespace of Evenkeel."

@@ -23,6 +23,7 @@ from webhook.cli.answers import (
     answer_printer,
     format_option_with,
 )
+from webhook.cli.command import Command
 from webhook.cli.placement import evaluate_object
 from webhook.cli.placement_options import PlacementOptions, placement_options, show
 from webhook.cli.suggestion import kubectl_patch, manifest_diff, suggestion
@@ -41,7 +42,7 @@ helm template shop | evenkeel explain -f - --name deploy/web --cluster cluster.j
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @placement_options
 @format_option_with("wide", HTML, note=f"wide: the text with the names of all nodes; {HTML_NOTE}")
 @click.option(
@@ -116,6 +117,6 @@ def _print_suggestion(number: int, options: PlacementOptions, body: bytes, entry
         text = f"a {target.kind.kind} cannot be edited so"
         raise UsageError(report.get("editing") or text)
     if target is None:
-        click.echo(manifest_diff(options.file, entry, edits), nl=False)
+        click.echo(manifest_diff(options.files, entry, edits), nl=False)
     else:
         click.echo(kubectl_patch(target, entry, edits))

@@ -21,6 +21,7 @@ from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.reports import diff, lint_text
 from policies.reports.lint_run import LintRun, plural
 from webhook.cli import lint
+from webhook.cli.command import Command
 from webhook.lint.chart_rendering import Charts
 from webhook.lint.field_origins import FieldOrigins
 from webhook.lint.files import STDIN, Text, read_text, shown_file, write_back
@@ -83,7 +84,11 @@ class _Read:
         self.texts = dict(sorted(self.texts.items()))
 
 
-@click.command(epilog=_EXAMPLES, params=[option for option in lint.command.params if option.name in _OF_LINT])
+@click.command(
+    cls=Command,
+    epilog=_EXAMPLES,
+    params=[option for option in lint.command.params if option.name in _OF_LINT],
+)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--diff", "show_diff", is_flag=True, help="Print the changes as a diff, write nothing.")
 @click.option(

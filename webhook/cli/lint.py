@@ -19,6 +19,7 @@ from policies.manifests.skipped import Skipped
 from policies.reports import lint_text
 from policies.reports.lint_run import LintRun, plural
 from policies.reports.lint_text import Details
+from webhook.cli.command import Command
 from webhook.cli.completing import complete_formats
 from webhook.cli.lint_progress import lint_progress, uncollected
 from webhook.cli.live import api_server, check_cluster, context_option
@@ -47,7 +48,7 @@ evenkeel lint --write-baseline evenkeel-baseline.json
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option(
     "-o", "--format", "formats", multiple=True, metavar="FORMAT[=FILE]", shell_complete=complete_formats,

@@ -203,8 +203,8 @@ def _question(
         UsageError: Options that do not go together.
     """
     kinds = options.kinds()
-    found = read_objects(options.file) if options.file else []
-    entry = choose_by(options, found, kinds) if options.file else fetch_target(options)
+    found = read_objects(options.files)
+    entry = choose_by(options, found, kinds) if options.files else fetch_target(options)
     if options.words and bound_to(entry.value):
         return None
     options = in_context(options)
@@ -221,7 +221,7 @@ def _question(
     except TypeError as error:
         raise DocumentError([f"{entry.document.file}: cannot be sent as JSON: {error}"]) from error
     for other in _left_out(found):
-        note(f"{other} in the file does not count: Evenkeel judges by what is in the cluster")
+        note(f"{other} in the manifests does not count: Evenkeel judges by what is in the cluster")
     installation = Installation(
         api_server(options.context), options.evenkeel_namespace, service=options.evenkeel_service
     )

@@ -25,15 +25,30 @@ MOST_LISTED: Final = 10
 _NAMESPACE = FieldPath(("metadata", "namespace"))
 
 
-def read_objects(file: str) -> list[ManifestObject]:
-    """Return the Kubernetes objects of a file.
+def read_objects(files: tuple[str, ...]) -> list[ManifestObject]:
+    """Return the Kubernetes objects of files, of one that is named twice once.
 
     Raises:
-        OSError: It cannot be opened.
-        DocumentError: It is neither YAML nor JSON.
+        DocumentError: Files that cannot be opened, are neither YAML nor JSON or hold no object; has a line
+            for each problem.
     """
-    documents = load(read_content(file), shown_file(file))
-    return [entry for document in documents for entry in objects(document)]
+    found: list[ManifestObject] = []
+    problems: list[str] = []
+    for file in dict.fromkeys(files):
+        try:
+            documents = load(read_content(file), shown_file(file))
+        except OSError as error:
+            problems.append(f"{shown_file(file)}: {error.strerror}")
+        except DocumentError as error:
+            problems += error.problems
+        else:
+            entries = [entry for document in documents for entry in objects(document)]
+            found += entries
+            if not entries:
+                problems.append(f"{shown_file(file)}: holds no Kubernetes object")
+    if problems:
+        raise DocumentError(problems)
+    return found
 
 
 def shown_file(file: str) -> str:
@@ -57,38 +72,40 @@ def _standard_input() -> bytes:
 
 
 def choose(
-    found: list[ManifestObject], kinds: WorkloadKinds, *, file: str, name: str, namespace: str
+    found: list[ManifestObject], kinds: WorkloadKinds, *, files: tuple[str, ...], name: str, namespace: str
 ) -> ManifestObject:
     """Return the one object that is to be placed.
 
     Args:
-        found: The objects of a file.
+        found: The objects of the files.
         kinds: The kinds that make pods.
-        file: The file.
+        files: The files.
         name: Which of them, ``KIND/NAME``, ``KIND.GROUP/NAME`` or ``NAME``; empty for the only one.
         namespace: The namespace that it must be in if it names one; empty for any.
 
     Raises:
         DocumentError: There is none, or more than one.
     """
-    file = shown_file(file)
+    shown_files = ", ".join(shown_file(file) for file in dict.fromkeys(files))
+    several = len(set(files)) > 1
+    holds = f"{shown_files}: hold{'' if several else 's'}"
     making = [entry for entry in found if _makes_pods(entry, kinds)]
     chosen = [entry for entry in making if _is_named(entry, name, kinds)] if name else making
     if len(chosen) == 1:
         _check_namespace(chosen[0], namespace)
         return chosen[0]
     if not making:
-        held = f"; it holds {_listed(found)}" if found else ""
-        raise DocumentError([f"{file}: holds no Pod and no workload that makes some{held}"])
-    if not chosen:
-        raise DocumentError([f"{file}: holds no {shown(name)}; it holds {_listed(making)}"])
-    raise DocumentError(
-        [f"{file}: holds {len(chosen)} to choose from, say which with --name: {_listed(chosen)}"]
-    )
+        problem = f"no Pod and no workload that makes some, but {_listed(found, several=several)}"
+    elif not chosen:
+        problem = f"no {shown(name)}, but {_listed(making, several=several)}"
+    else:
+        listed = _listed(chosen, several=several)
+        problem = f"{len(chosen)} to choose from, say which with --name: {listed}"
+    raise DocumentError([f"{holds} {problem}"])
 
 
 def choose_all(
-    found: list[ManifestObject], kinds: WorkloadKinds, *, file: str, name: str, namespace: str
+    found: list[ManifestObject], kinds: WorkloadKinds, *, files: tuple[str, ...], name: str, namespace: str
 ) -> list[ManifestObject]:
     """Return every object that makes pods, or the one of a name: see ``choose``.
 
@@ -97,7 +114,7 @@ def choose_all(
     """
     making = [entry for entry in found if _makes_pods(entry, kinds)]
     if name or not making:
-        return [choose(found, kinds, file=file, name=name, namespace=namespace)]
+        return [choose(found, kinds, files=files, name=name, namespace=namespace)]
     for entry in making:
         _check_namespace(entry, namespace)
     return making
@@ -124,13 +141,17 @@ def _name(entry: ManifestObject) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _listed(entries: list[ManifestObject]) -> str:
-    titles = [
-        f"{shown_name(kind_of(e.value)[1])}/{shown_name(_name(e))} (line {e.location(FieldPath()).line})"
-        for e in entries[:MOST_LISTED]
-    ]
+def _listed(entries: list[ManifestObject], *, several: bool) -> str:
+    """Return the titles of objects with their lines, and with their files if there are several."""
+    titles = [_title(entry, with_file=several) for entry in entries[:MOST_LISTED]]
     rest = len(entries) - MOST_LISTED
     return ", ".join(titles) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _title(entry: ManifestObject, *, with_file: bool) -> str:
+    at, kind, name = entry.location(FieldPath()), kind_of(entry.value)[1], _name(entry)
+    title = f"{shown_name(kind) or 'an object without kind'}{f'/{shown_name(name)}' if name else ''}"
+    return f"{title} ({at})" if with_file else f"{title} (line {at.line})"
 
 
 def _check_namespace(entry: ManifestObject, namespace: str) -> None:

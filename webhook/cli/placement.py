@@ -209,8 +209,8 @@ def _objects(
     options: PlacementOptions, context: AdmissionContext, finder: Finder | None, *, every: bool
 ) -> tuple[list[ManifestObject], list[ManifestObject]]:
     """Return the objects that are asked about, and everything in their file."""
-    if options.file:
-        found = read_objects(options.file)
+    if options.files:
+        found = read_objects(options.files)
         kinds = context.kinds
         return choose_all_by(options, found, kinds) if every else [choose_by(options, found, kinds)], found
     if finder is not None:

@@ -39,8 +39,8 @@ class PlacementOptions:
 
     Attributes:
         words: The object of the cluster that is asked about, ``KIND/NAME`` or both by themselves.
-        file: The manifest, ``-`` for standard input.
-        name: Which object of it, ``KIND/NAME``.
+        files: The manifests, ``-`` for standard input.
+        name: Which object of them, ``KIND/NAME``.
         namespace: The namespace of objects that name none.
         cluster: The snapshot file.
         live: Whether the live cluster is meant.
@@ -54,7 +54,7 @@ class PlacementOptions:
     """
 
     words: tuple[str, ...] = ()
-    file: str = ""
+    files: tuple[str, ...] = ()
     name: str = ""
     namespace: str = ""
     cluster: str = ""
@@ -86,13 +86,13 @@ class PlacementOptions:
             UsageError: It is not so.
         """
         self.check_cluster()
-        if bool(self.file) == bool(self.words):
+        if bool(self.files) == bool(self.words):
             text = "give either a manifest, --file FILE, or an object of the cluster, such as deploy/web"
-            raise UsageError(f"{text}; --name chooses one in a manifest" if self.file else text)
+            raise UsageError(f"{text}; --name chooses one in a manifest" if self.files else text)
         if needs_cluster and not self.cluster and not self.live:
             text = "evenkeel snapshot --output cluster.json"
             raise UsageError(f"either --live or --cluster FILE is required; create a file with: {text}")
-        if self.file == self.cluster == STDIN:
+        if self.cluster == STDIN and STDIN in self.files:
             raise UsageError("only one of --file and --cluster may be standard input")
 
     def check_lines(self) -> None:
@@ -101,7 +101,7 @@ class PlacementOptions:
         Raises:
             UsageError: It is not so.
         """
-        if self.file or self.words:
+        if self.files or self.words:
             raise UsageError("--jsonl may not be combined with --file or KIND/NAME")
         if self.cluster == STDIN:
             raise UsageError("--cluster must be a file: standard input has the requests")
@@ -128,10 +128,11 @@ class PlacementOptions:
 _OBJECT_OPTIONS: Final = (
     click.argument("words", metavar="[KIND/NAME]", nargs=-1),
     click.option(
-        "-f", "--file", default="", metavar="FILE", help="Manifest with the pod or workload; - for stdin."
+        "-f", "--file", "files", multiple=True, metavar="FILE",
+        help="Manifest with the pod or workload, - for stdin; may be repeated."
     ),
     click.option(
-        "--name", default="", metavar="KIND/NAME", help="Object to use if the file has several."
+        "--name", default="", metavar="KIND/NAME", help="Object to use if the files have several."
     ),
     click.option(
         "-n", "--namespace", default="",
@@ -229,8 +230,8 @@ def note(text: str) -> None:
 
 
 def choose_by(options: PlacementOptions, found: list[ManifestObject], kinds: WorkloadKinds) -> ManifestObject:
-    """Return the object of a file that the options name: see ``choose``; tell of keys that stand twice."""
-    entry = choose(found, kinds, file=options.file, name=options.name, namespace=options.namespace)
+    """Return the object of the files that the options name: see ``choose``; tell of keys that stand twice."""
+    entry = choose(found, kinds, files=options.files, name=options.name, namespace=options.namespace)
     _note_repeated(entry)
     return entry
 
@@ -238,8 +239,8 @@ def choose_by(options: PlacementOptions, found: list[ManifestObject], kinds: Wor
 def choose_all_by(
     options: PlacementOptions, found: list[ManifestObject], kinds: WorkloadKinds
 ) -> list[ManifestObject]:
-    """Return the objects of a file that are meant: see ``choose_all``; tell of keys that stand twice."""
-    chosen = choose_all(found, kinds, file=options.file, name=options.name, namespace=options.namespace)
+    """Return the objects of the files that are meant: see ``choose_all``; tell of keys that stand twice."""
+    chosen = choose_all(found, kinds, files=options.files, name=options.name, namespace=options.namespace)
     for entry in chosen:
         _note_repeated(entry)
     return chosen

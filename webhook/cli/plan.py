@@ -25,6 +25,7 @@ from policies.placement.plan import make_plan
 from policies.reports import plan_json, plan_markdown, plan_text
 from policies.reports.plan_run import FORMATS, PlanRun
 from policies.scheduler.index import ClusterIndex
+from webhook.cli.command import Command
 from webhook.cli.completing import complete_from, complete_plan_formats
 from webhook.cli.lint import read_options
 from webhook.cli.lint_progress import uncollected
@@ -62,7 +63,7 @@ evenkeel plan --from origin/main --cluster nodes.json -o text -o markdown=plan.m
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option(
     "--from", "before", default="", metavar="GITREV|PATH|cluster", shell_complete=complete_from,

@@ -20,6 +20,7 @@ from policies.reports import policy_json as json_report
 from policies.reports import policy_text as text_report
 from policies.scheduler.configuration import SchedulerConfig, load_scheduler_config
 from webhook.cli import policy_emit, policy_preview, policy_samples
+from webhook.cli.command import CommandGroup
 from webhook.cli.completing import complete_builtin, complete_policies
 from webhook.kube.snapshot import SnapshotFile
 from webhook.lint.discovery import SUFFIXES
@@ -30,7 +31,7 @@ from webhook.lint.files import unreadable as unreadable_finding
 CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def command() -> None:
     """Check, show, test and emit SpreadPolicy and KubeSchedulerConfiguration documents."""
 

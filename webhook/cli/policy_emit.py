@@ -12,6 +12,7 @@ from policies.emit.emitted import PolicyKind
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.reports import policy_emit_json as json_report
 from policies.reports import policy_emit_yaml as yaml_report
+from webhook.cli.command import Command
 from webhook.cli.completing import complete_policies
 from webhook.lint.files import read_text
 
@@ -19,7 +20,7 @@ from webhook.lint.files import read_text
 EMITTED, NOTHING = 0, 1
 
 
-@click.command(name="emit", short_help="Write policies that the API server itself evaluates.")
+@click.command(cls=Command, name="emit", short_help="Write policies that the API server itself evaluates.")
 @click.argument("files", nargs=-1, required=True, shell_complete=complete_policies)
 @click.option(
     "--as", "kind", type=click.Choice([str(kind) for kind in PolicyKind]), required=True,

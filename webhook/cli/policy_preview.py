@@ -17,6 +17,7 @@ from policies.placement.cluster_workloads import ClusterWorkloads
 from policies.reports import preview_json, preview_text
 from policies.reports.preview_run import PreviewRun
 from webhook.admission.context import check_sources
+from webhook.cli.command import Command
 from webhook.cli.completing import complete_policies
 from webhook.cli.live import api_server
 from webhook.cli.manifest import read_content
@@ -56,6 +57,7 @@ _RENDERERS: Final = {"text": preview_text.render, "json": preview_json.render}
 
 
 @click.command(
+    cls=Command,
     name="preview",
     epilog=_EXAMPLES,
     short_help="Show what changed policies would do to a cluster's workloads.",

@@ -10,13 +10,14 @@ from policies.admission.policy_tests import SampleResult, run_sample
 from policies.manifests.errors import DocumentError
 from policies.manifests.sanitize import one_line
 from policies.reports.lint_run import plural
+from webhook.cli.command import Command
 from webhook.lint.policy_suites import Sample, find_suites, read_suite
 
 #: Exit codes: all samples are as expected, some are not, a suite cannot be read.
 CLEAN, FINDINGS, BAD_INPUT = 0, 1, 2
 
 
-@click.command(name="test", short_help="Judge samples that say what should become of them.")
+@click.command(cls=Command, name="test", short_help="Judge samples that say what should become of them.")
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...")
 @click.option("-q", "--quiet", is_flag=True, help="Print only failed samples and the summary.")
 @click.pass_context

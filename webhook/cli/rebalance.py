@@ -18,6 +18,7 @@ from policies.placement.placement import PreparedPod, prepare, read_workload
 from policies.placement.rebalance import NoPlan, RebalancePlan, rebalance
 from policies.reports import deletion_costs_json, deletion_costs_text, rebalance_json, rebalance_text
 from webhook.cli.answers import BAD_INPUT, format_option, print_answer
+from webhook.cli.command import Command
 from webhook.cli.live import list_objects
 from webhook.cli.placement import evaluate_object
 from webhook.cli.placement_options import PlacementOptions, note, placement_options, show
@@ -59,7 +60,7 @@ class _Budgets:
                 yield budget.name, budget.evictions(running, expected)
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @placement_options
 @click.option(
     "--as",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import click
 
 from policies.rules.base import all_rules
+from webhook.cli.command import Command
 from webhook.cli.completing import complete_rule
 from webhook.lint.options import check_rules
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=complete_rule)
 def command(ids: tuple[str, ...]) -> None:
     """Print the manuals of rules; without an ID, list the rules."""

@@ -13,6 +13,7 @@ from policies.manifests.errors import DocumentError
 from policies.placement.placement import place_object
 from policies.reports import score_json, score_table
 from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, Printer, answer_lines, answer_printer
+from webhook.cli.command import Command
 from webhook.cli.placement import evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options, show
 from webhook.http.scoring.place import place_request
@@ -31,7 +32,7 @@ evenkeel score --jsonl --cluster cluster.json < requests.jsonl > answers.jsonl
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @placement_options
 @click.option(
     "-o",

@@ -26,7 +26,7 @@ from policies.placement.scheduling_queue import (
     simulate_queue,
 )
 from policies.scheduler.node_sampling import ADAPTIVE
-from webhook.cli.action_options import Happening, OrderedCommand, action_options
+from webhook.cli.action_options import Happening, action_options
 from webhook.cli.answers import (
     BAD_INPUT,
     FITS,
@@ -38,6 +38,7 @@ from webhook.cli.answers import (
     answer_printer,
     format_option_with,
 )
+from webhook.cli.command import Command
 from webhook.cli.placement import PlacementAnswer, evaluate_object, read_context
 from webhook.cli.placement_options import PlacementOptions, placement_options, show
 from webhook.cli.progress import INTERRUPTED, interruptible, progress
@@ -105,7 +106,7 @@ class _Asked(NamedTuple):
             raise UsageError(f"{names[0]} and {names[1]} exclude each other")
 
 
-@click.command(cls=OrderedCommand, epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @placement_options
 @action_options
 @click.option(

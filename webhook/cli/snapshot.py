@@ -12,6 +12,7 @@ import click
 
 from policies.manifests.errors import UsageError
 from webhook.atomic_write import atomic_write
+from webhook.cli.command import Command
 from webhook.cli.live import api_server, context_option, reading_progress
 from webhook.kube.list import EVERYTHING, read_objects
 from webhook.kube.snapshot import written_list
@@ -24,7 +25,7 @@ evenkeel snapshot | evenkeel explain -f web.yaml --cluster -
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @context_option()
 @click.option("--output", default="", metavar="FILE", help="File to write; default: stdout.")
 @click.option("--gzip", "packed", is_flag=True, help="Compress with gzip; --cluster reads it as is.")

@@ -38,14 +38,15 @@ def suggestion(report: dict[str, Any], number: int) -> tuple[Edit, ...]:
     return tuple(Edit(FieldPath(tuple(edit["path"])), edit["old"], edit["new"]) for edit in chosen["edits"])
 
 
-def manifest_diff(file: str, entry: ManifestObject, edits: tuple[Edit, ...]) -> bytes:
-    """Return what an object's file becomes as a unified diff.
+def manifest_diff(files: tuple[str, ...], entry: ManifestObject, edits: tuple[Edit, ...]) -> bytes:
+    """Return what an object's file, one of these, becomes as a unified diff.
 
     Raises:
         OSError: The file cannot be opened.
         DocumentError: It cannot be edited there; says why.
     """
-    content, name = read_content(file), shown_file(file)
+    name = entry.document.file
+    content = read_content(next(file for file in files if shown_file(file) == name))
     outcome = rewrite_object(content, entry, edits)
     if isinstance(outcome, RewriteRefusal):
         where = f"{name}:{outcome.line}" if outcome.line else name

@@ -19,6 +19,7 @@ from policies.placement.survive import LossOptions, Survival, why_unjudged
 from policies.placement.survive_suggestions import SurvivalHelp, find_help
 from policies.reports import survive_json, survive_text
 from webhook.cli.answers import BAD_INPUT, FITS, FITS_NOWHERE, format_option, print_answer
+from webhook.cli.command import Command
 from webhook.cli.manifest import told
 from webhook.cli.placement import PlacementInput, check_key, read_input
 from webhook.cli.placement_options import PlacementOptions, cluster_options, object_options, show
@@ -40,7 +41,7 @@ helm template shop | evenkeel survive zone -f - --cluster cluster.json -o json
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @click.argument("key")
 @object_options
 @cluster_options

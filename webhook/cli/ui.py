@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from policies.manifests.errors import UsageError
+from webhook.cli.command import Command
 from webhook.cli.placement_options import PlacementOptions, note, page_options
 from webhook.cli.ui_cluster import read_page_cluster
 from webhook.gunicorn.listener import open_listener
@@ -29,7 +30,7 @@ evenkeel snapshot | evenkeel ui --cluster - --no-open --port 8080
 """
 
 
-@click.command(epilog=_EXAMPLES)
+@click.command(cls=Command, epilog=_EXAMPLES)
 @page_options
 @click.option(
     "--port",

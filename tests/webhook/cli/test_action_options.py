@@ -12,13 +12,14 @@ from policies.manifests.errors import UsageError
 from policies.manifests.fields import FieldPath
 from policies.model.taints import Taint
 from policies.placement.actions import Action, AddNodes, CordonNode, DrainNode, LoseDomain, TaintNode
-from webhook.cli.action_options import Happening, OrderedCommand, action_options
+from webhook.cli.action_options import Happening, action_options
+from webhook.cli.command import Command
 
 
 def _read(*arguments: str) -> tuple[Action, ...]:
     read: list[tuple[Action, ...]] = []
 
-    @click.command(cls=OrderedCommand)
+    @click.command(cls=Command)
     @action_options
     @click.option("--other")
     @click.pass_context

@@ -33,7 +33,7 @@ def place(tmp_path: Path) -> Any:
         manifest, cluster = tmp_path / "web.yaml", tmp_path / "cluster.yaml"
         manifest.write_text(yaml.safe_dump_all(documents))
         cluster.write_text(yaml.safe_dump(a_node("n1", "a")))
-        given = PlacementOptions(file=str(manifest), cluster=str(cluster), **options)
+        given = PlacementOptions(files=(str(manifest),), cluster=str(cluster), **options)
         return evaluate_object(given, placement.place_object).found
 
     return place
@@ -60,7 +60,7 @@ def test_choice(place: Any, documents: list[Any], name: str, kind: str) -> None:
     ("documents", "name", "told"),
     [
         pytest.param([CONFIG], "", "ConfigMap/web (line 1)", id="nothing that makes pods"),
-        pytest.param([], "", "holds no Pod", id="nothing at all"),
+        pytest.param([], "", "holds no Kubernetes object", id="nothing at all"),
         pytest.param([WEB, DATABASE], "", "StatefulSet/db (line", id="two"),
         pytest.param([WEB, DATABASE], "Job/db", "Deployment/web (line 1)", id="none of the name"),
         pytest.param([WEB, a_workload(namespace="b")], "web", "--name", id="two of the name"),
@@ -120,4 +120,4 @@ def test_two_namespaces(place: Any) -> None:
 def test_usage(cluster: str) -> None:
     """A cluster must be given, and standard input is read once."""
     with pytest.raises(UsageError):
-        evaluate_object(PlacementOptions(file="-", cluster=cluster), placement.place_object)
+        evaluate_object(PlacementOptions(files=("-",), cluster=cluster), placement.place_object)

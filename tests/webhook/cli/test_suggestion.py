@@ -57,7 +57,7 @@ def test_a_diff_of_the_file(tmp_path: Path) -> None:
     """Only the lines of the change differ, of the right document of the file."""
     file = tmp_path / "all.yaml"
     file.write_text("# first\n" + yaml.safe_dump_all([a_pod(), a_workload()]) + "# last\n")
-    lines = manifest_diff(str(file), read_objects(str(file))[1], (EDIT,)).decode().splitlines()
+    lines = manifest_diff((str(file),), read_objects((str(file),))[1], (EDIT,)).decode().splitlines()
 
     assert [f"--- {file}", f"+++ {file}"] == lines[:2]
     assert ["+      tolerations:", "+      - key: team"] == [line for line in lines[2:] if line[0] in "+-"]
@@ -70,7 +70,7 @@ def test_a_file_that_cannot_be_edited(tmp_path: Path) -> None:
     file.write_text(f"{workload}copy: *shared\n")
 
     with pytest.raises(DocumentError) as error:
-        manifest_diff(str(file), read_objects(str(file))[0], (EDIT,))
+        manifest_diff((str(file),), read_objects((str(file),))[0], (EDIT,))
     assert error.value.problems[0].startswith(f"{file}")
 
 

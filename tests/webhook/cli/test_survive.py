@@ -57,6 +57,19 @@ def _survive(commands: Commands, *arguments: str) -> Done:
         pytest.param(["zone", "deploy/web", "-n", "shop"], 0, "survives", "", id="0: one of the cluster"),
         pytest.param(["hostname", "-f", "web.yaml"], 0, "4 domains", "", id="0: each host"),
         pytest.param(["zone", "-f", "stuck.yaml"], 1, "minDomains: 2", "", id="1: it does not"),
+        pytest.param(
+            ["zone", "-f", "stuck.yaml", "-f", "web.yaml"], 1, "shop/stuck", "", id="1: first of two files"
+        ),
+        pytest.param(
+            ["zone", "-f", "web.yaml", "-f", "stuck.yaml"], 1, "shop/web", "", id="1: second of two files"
+        ),
+        pytest.param(
+            ["zone", "-f", "no.yaml", "-f", "none.yaml"],
+            2,
+            "",
+            "none.yaml: No such",
+            id="2: all missing files",
+        ),
         pytest.param(["zone", "-f", "stuck.yaml", "--allow-missing", "1"], 0, "survives", "", id="0: 1 less"),
         pytest.param(["zone", "-f", "web.yaml", "--unreachable"], 1, "does not", "", id="1: an outage"),
         pytest.param(["zone", "-f", "both.yaml"], 1, "shop/api", "", id="1: one of two does not"),
