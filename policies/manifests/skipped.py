@@ -50,8 +50,8 @@ class FailOnSkipped(StrEnum):
     NEVER = "never"
 
 
-#: Reasons that no run fails by: the user asked for it, or there is nothing to read.
-_ALLOWED: Final = frozenset({SkipReason.NO_OBJECTS, SkipReason.SWITCHED_OFF, SkipReason.UNREADABLE})
+#: Reasons that no run fails by: the user asked for it.
+_ALLOWED: Final = frozenset({SkipReason.SWITCHED_OFF, SkipReason.UNREADABLE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

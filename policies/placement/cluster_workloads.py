@@ -75,6 +75,7 @@ class ClusterWorkloads:
         every_kind: Whether workloads without a number of replicas are looked at, too.
         bound_only: Whether the pods that have no node are not among the objects.
         unread: What is not known of the workloads, a line each.
+        namespaces: The namespaces of all that was seen of these kinds, looked at or not.
     """
 
     kinds: WorkloadKinds
@@ -83,6 +84,7 @@ class ClusterWorkloads:
     every_kind: bool = False
     bound_only: bool = False
     unread: tuple[str, ...] = ()
+    namespaces: set[str] = field(default_factory=set)
     _texts: dict[WorkloadRef, tuple[WorkloadKind, bytes]] = field(default_factory=dict)
     _owners: dict[WorkloadRef, _OwnerReference] = field(default_factory=dict)
     # The owner of each pending pod, by the pod's namespace and name.
@@ -98,6 +100,9 @@ class ClusterWorkloads:
         title, namespace = metadata.get("name"), metadata.get("namespace") or DEFAULT_NAMESPACE
         if kind is None or not isinstance(title, str) or not isinstance(namespace, str):
             return
+        is_looked_at = kind.replicas is not None or self.every_kind
+        if is_looked_at and not kind.is_pod:
+            self.namespaces.add(namespace)
         if self.namespace and namespace != self.namespace:
             return
         owner = _owner_reference(metadata, namespace)
@@ -106,7 +111,7 @@ class ClusterWorkloads:
                 self._pending[namespace, title] = owner.key
             else:
                 self._pending.pop((namespace, title), None)
-        elif kind.replicas is not None or self.every_kind:
+        elif is_looked_at:
             self._keep(WorkloadRef(namespace, kind.kind, title), kind, owner, obj)
 
     def _keep(

@@ -17,7 +17,7 @@ from policies.reports.audit_run import AuditedCluster, AuditRun, AuditScope
 from webhook.cli.answers import HTML, HTML_NOTE, format_option_with, print_answer
 from webhook.cli.cluster_workloads import LookedAt, read_workloads, workload_options
 from webhook.cli.command import Command
-from webhook.cli.placement_options import PlacementOptions, note, show
+from webhook.cli.placement_options import PlacementOptions, show
 from webhook.cli.progress import INTERRUPTED
 
 #: Exit codes: nothing bad enough, problems.
@@ -105,8 +105,6 @@ def command(
     elif form == "markdown":
         click.echo(audit_markdown.render(run), nl=False)
     elif form in REPORT_APIS:
-        if not run.workloads:
-            note("no workload was looked at: the List is empty, which `kubectl apply` refuses")
         click.echo(policy_report.render(run, REPORT_APIS[form]), nl=False)
     else:
         print_answer(audit_json.render(run), form, "audit")

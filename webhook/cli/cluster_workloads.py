@@ -9,6 +9,7 @@ import click
 
 from policies.config.context import AdmissionContext
 from policies.manifests.errors import UsageError
+from policies.manifests.fields import shown_name
 from policies.model.label_query import parse_label_query
 from policies.placement.cluster_workloads import ClusterWorkload, ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
@@ -19,6 +20,8 @@ from webhook.kube.workload_store import UNWATCHED_KINDS
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
+#: Namespaces that a message lists.
+MOST_NAMESPACES: Final = 10
 #: Workloads from which a bar is shown; they take about a second.
 _MANY: Final = 500
 
@@ -85,6 +88,8 @@ def read_workloads(options: PlacementOptions, namespace: str, selector: str, *, 
         raise ValueError("a cluster was read")
     if options.live:
         unread.append(UNWATCHED_KINDS)
+    if not context.cluster.pod_count:
+        warn("there is no pod: the snapshot may lack them, so nothing is known of what runs")
     return ReadCluster(workloads, context, context.cluster, (*workloads.unread, *unread))
 
 
@@ -101,13 +106,32 @@ class LookedAt:
         self.left = len(workloads)
 
     def __iter__(self) -> Iterator[ClusterWorkload]:
-        """Yield each workload until Ctrl-C is pressed."""
-        total = len(self._workloads)
+        """Yield each workload until Ctrl-C is pressed.
+
+        Raises:
+            UsageError: There is none: what looked at nothing found nothing wrong.
+        """
+        total, any_looked_at = len(self._workloads), False
         with progress(self._doing, long=total >= _MANY) as advance, interruptible() as stop:
             for entry in self._workloads.each():
                 if stop():
                     return
                 if entry is not None:
+                    any_looked_at = True
                     yield entry
                 self.left -= 1
                 advance(1 - self.left / total)
+        if not any_looked_at:
+            raise UsageError(_nothing_there(self._workloads))
+
+
+def _nothing_there(workloads: ClusterWorkloads) -> str:
+    """Say where there is no workload, and where there are some."""
+    where = f" in namespace {shown_name(workloads.namespace)}" if workloads.namespace else ""
+    if len(workloads):
+        return f"no workload{where} has the labels of --selector"
+    others = sorted(map(shown_name, workloads.namespaces))
+    if not others:
+        return "no workload: the cluster, or its snapshot, has none with a number of replicas"
+    more = f" and {len(others) - MOST_NAMESPACES} more" if len(others) > MOST_NAMESPACES else ""
+    return f"no workload{where}; there are some in {', '.join(others[:MOST_NAMESPACES])}{more}"

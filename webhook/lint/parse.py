@@ -10,9 +10,9 @@ from typing import Final
 from policies.manifests.documents import Document, ManifestObject, load, objects
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath
-from policies.manifests.findings import Finding, Location
+from policies.manifests.findings import Finding, Location, Severity
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
-from webhook.lint.files import STDIN, Text, unreadable
+from webhook.lint.files import STDIN, UNREADABLE, Text, unreadable
 
 #: How encrypted files start, and what encrypts them.
 _STARTS: Final = (
@@ -95,15 +95,17 @@ def parse(text: Text) -> Parsed:
         documents = [document.at_line(0) for document in documents]
     readable = [document for document in documents if not is_sops(document.value)]
     skipped = [_encrypted(text, document) for document in documents if is_sops(document.value)]
-    found = [entry for document in readable for entry in objects(document) if _is_object(entry)]
-    if not found and not skipped and text.named and not text.first_line:
+    entries = [entry for document in readable for entry in objects(document)]
+    found, problems = list(filter(_is_object, entries)), list(_untyped(entries))
+    if not found and not problems and not skipped and text.named and not text.first_line:
         if text.path == STDIN and not text.content.strip():
             # Most likely what should have written to the pipe has failed.
             return Parsed(skipped=[_skipped(text, SkipReason.EMPTY, "empty")])
         return Parsed(skipped=[_skipped(text, SkipReason.NO_OBJECTS, "no Kubernetes object in it")])
     if text.built:
         found = [text.built(entry) for entry in found]
-    return Parsed([_placed(entry, text.namespace) for entry in found] if text.namespace else found, skipped)
+    placed = [_placed(entry, text.namespace) for entry in found] if text.namespace else found
+    return Parsed(placed, skipped, problems)
 
 
 def _skipped(text: Text, reason: SkipReason, why: str) -> Skipped:
@@ -164,8 +166,8 @@ def pieces(text: Text, *, size: int | None = None) -> Iterator[Text]:
 
 
 def _may_hold_objects(content: bytes) -> bool:
-    """Tell whether a text may have the field that every object has; one in UTF-16 hides it."""
-    return b"kind" in content or b"\0" in content
+    """Tell whether a text may have a field that every object has; one in UTF-16 hides it."""
+    return b"kind" in content or b"apiVersion" in content or b"\0" in content
 
 
 def _without_line(problem: Finding) -> Finding:
@@ -178,3 +180,17 @@ def _without_line(problem: Finding) -> Finding:
 def _is_object(entry: ManifestObject) -> bool:
     value = entry.value
     return isinstance(value.get("apiVersion"), str) and isinstance(value.get("kind"), str)
+
+
+def _untyped(entries: list[ManifestObject]) -> Iterator[Finding]:
+    """Yield what is wrong with workloads that only say half of what they are: kubectl refuses them."""
+    for entry in entries:
+        value = entry.value
+        missing = [name for name in ("apiVersion", "kind") if not isinstance(value.get(name), str)]
+        spec = value.get("spec")
+        if len(missing) == 1 and isinstance(spec, dict) and isinstance(spec.get("template"), dict):
+            path = FieldPath((missing[0],))
+            at = entry.location(path)
+            yield Finding(
+                Severity.ERROR, at, path, "Required value: nothing of this object is checked", UNREADABLE
+            )

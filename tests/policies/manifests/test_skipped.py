@@ -24,7 +24,9 @@ def skipped(reason: SkipReason, kind: SourceKind = SourceKind.CHART, *, named: b
         pytest.param(skipped(SkipReason.TOOL_FAILED, named=False), {ANY}, id="a chart of a folder"),
         pytest.param(skipped(SkipReason.ENCRYPTED), {ANY}, id="encrypted"),
         pytest.param(skipped(SkipReason.EMPTY, SourceKind.STDIN), {NAMED, ANY}, id="empty stdin"),
-        pytest.param(skipped(SkipReason.NO_OBJECTS, SourceKind.FILE), set(), id="a file of something else"),
+        pytest.param(
+            skipped(SkipReason.NO_OBJECTS, SourceKind.FILE), {NAMED, ANY}, id="a file of something else"
+        ),
         pytest.param(skipped(SkipReason.SWITCHED_OFF), set(), id="--helm=off"),
         pytest.param(skipped(SkipReason.UNREADABLE), set(), id="--ignore unreadable"),
     ],

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from policies.manifests.errors import UsageError
 from tests.builders import a_constraint, a_workload
 from tests.policies.reports.verdicts import a_node, on
 from webhook.cli.audit import command
@@ -30,9 +31,9 @@ def cluster(tmp_path: Path) -> str:
     [
         pytest.param([], 1, id="an error"),
         pytest.param(["--fail-on", "never"], 0, id="nothing fails"),
-        pytest.param(["-n", "other"], 0, id="another namespace"),
-        pytest.param(["-l", "team=a"], 0, id="other labels"),
-        pytest.param(["-l", "team=="], 0, id="an empty value"),
+        pytest.param(["-n", "other"], 2, id="another namespace"),
+        pytest.param(["-l", "team=a"], 2, id="other labels"),
+        pytest.param(["-l", "team=="], 2, id="an empty value"),
         pytest.param(["-l", "a b"], 2, id="no selector"),
         pytest.param(["--live"], 2, id="two clusters"),
         pytest.param(["--top", "0"], 2, id="top 0"),
@@ -72,17 +73,25 @@ def test_formats_for_others(cluster: str) -> None:
     assert ["PolicyReport", "Report"] == kinds
 
 
-def test_reports_of_nothing(cluster: str) -> None:
-    """A List without items is one that kubectl does not apply."""
-    result = CliRunner().invoke(command, ["--cluster", cluster, "-n", "other", "-o", "policyreport"])
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        pytest.param(["-n", "other"], "there are some in shop", id="another namespace"),
+        pytest.param(["-l", "team=a"], "--selector", id="other labels"),
+    ],
+)
+@pytest.mark.parametrize("form", ["text", "json", "policyreport"])
+def test_an_empty_scope(cluster: str, form: str, arguments: list[str], told: str) -> None:
+    """A scope with no workload in it is no success in any format; it says where workloads are."""
+    result = CliRunner().invoke(command, ["--cluster", cluster, "-o", form, *arguments])
 
-    assert [] == json.loads(result.stdout)["items"]
-    assert "`kubectl apply` refuses" in result.stderr
+    assert (True, "") == (isinstance(result.exception, UsageError), result.stdout)
+    assert told in str(result.exception)
 
 
 def test_what_is_left_out(tmp_path: Path) -> None:
     """An object that cannot be read is a note of the answer; text has it alone, for stderr is beside it."""
-    items = [a_node("n1", "a") | {"status": {"allocatable": 3}}, a_workload("StatefulSet")]
+    items = [a_node("n1", "a") | {"status": {"allocatable": 3}}, *on("n1", 1), a_workload("StatefulSet")]
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     results = {

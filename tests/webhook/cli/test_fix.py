@@ -102,18 +102,18 @@ def test_diff(fix: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stdin", "stdout"),
+    ("stdin", "code", "stdout"),
     [
-        pytest.param(WEB, FIXED, id="fixed"),
-        pytest.param(FIXED, FIXED, id="nothing to fix"),
-        pytest.param("# nothing\n", "# nothing\n", id="no object: passed on"),
+        pytest.param(WEB, 0, FIXED, id="fixed"),
+        pytest.param(FIXED, 0, FIXED, id="nothing to fix"),
+        pytest.param("# nothing\n", 2, "# nothing\n", id="no object: passed on, but no success"),
     ],
 )
-def test_stdin(fix: Any, stdin: str, stdout: str) -> None:
+def test_stdin(fix: Any, stdin: str, code: int, stdout: str) -> None:
     """A pipe gets the whole text on stdout, and words on stderr only."""
     result = fix("-", *RENAMES, stdin=stdin)
 
-    assert (0, stdout) == (result.exit_code, result.stdout)
+    assert (code, stdout) == (result.exit_code, result.stdout)
 
 
 def test_stdin_with_diff(fix: Any) -> None:

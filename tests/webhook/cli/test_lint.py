@@ -112,7 +112,7 @@ def blind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         pytest.param(["overlays"], 0, id="0: a folder with kustomizations"),
         pytest.param(["secret.yaml"], 0, id="0: an encrypted file"),
         pytest.param(["secret.yaml", "--fail-on-skipped", "any"], 2, id="2: an encrypted file, but any"),
-        pytest.param(["empty"], 0, id="0: a folder with nothing in it"),
+        pytest.param(["empty"], 2, id="2: a folder with nothing in it"),
         pytest.param(["-"], 2, id="2: an empty pipe"),
         pytest.param(["charts/shop", "--set", "a=b"], 2, id="2: a chart with a value"),
     ],
@@ -130,7 +130,7 @@ def test_exit_codes_of_what_is_skipped(blind: Path, arguments: list[str], code: 
         pytest.param(["charts", "--fail-on-skipped", "never"], 0, id="0: all may be skipped"),
         pytest.param(["charts", "--helm", "off"], 0, id="0: switched off"),
         pytest.param(["secret.yaml"], 0, id="0: an encrypted file"),
-        pytest.param(["empty"], 0, id="0: a folder with nothing in it"),
+        pytest.param(["empty"], 2, id="2: a folder with nothing in it"),
     ],
 )
 def test_a_run_without_workloads_is_not_clean(blind: Path, arguments: list[str], code: int) -> None:

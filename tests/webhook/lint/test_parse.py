@@ -52,6 +52,22 @@ def test_a_file_given_by_name_that_holds_nothing() -> None:
     assert ("a.yaml", SkipReason.NO_OBJECTS) == (skipped.location.file, skipped.reason)
 
 
+@pytest.mark.parametrize(
+    ("start", "field"),
+    [
+        pytest.param("apiVersion: apps/v1\nKind: Deployment", "kind", id="Kind"),
+        pytest.param("kind: Deployment", "apiVersion", id="no apiVersion"),
+        pytest.param("kind: Deployment\napiVersion: 1", "apiVersion", id="apiVersion 1"),
+    ],
+)
+@pytest.mark.parametrize("named", [True, False])
+def test_an_object_that_says_half_of_what_it_is(start: str, field: str, *, named: bool) -> None:
+    """It is an error wherever it stands, for nothing of it is checked."""
+    parsed = parse(Text("a.yaml", f"{start}\nspec: {{template: {{spec: {{}}}}}}\n".encode(), named=named))
+
+    assert ([field], [], []) == ([str(each.path) for each in parsed.problems], parsed.objects, parsed.skipped)
+
+
 SECRET = (
     b"apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData: {a: 'ENC[AES256_GCM,data:x]'}\n"
     b"sops: {mac: 'ENC[AES256_GCM,data:y]', version: 3.9.0}\n"
