@@ -42,6 +42,8 @@ MISNAMED = {
     "topology.kubernetes.io/node": HOSTNAME,
     "zone": ZONE,
 }
+#: The labels that Kubernetes and the cloud providers set on nodes, and people spread over.
+SET_BY_KUBERNETES = frozenset({ZONE, REGION, HOSTNAME})
 #: How similar two keys must be to be taken for one (``difflib``): all but one letter of ten.
 _SIMILAR = 0.85
 #: Labels of nodes that a key is compared with letter by letter.
@@ -58,6 +60,21 @@ def domain_noun(key: str) -> str:
     """
     meant = RENAMED.get(key) or MISNAMED.get(key) or key
     return _NOUNS.get(meant, f"a domain of {key}")
+
+
+def meant_key(key: str) -> str | None:
+    """Return the node label that a topology key is a mistake for; None if it may be one of the cluster's own.
+
+    >>> meant_key("zone"), meant_key("topology.kubernetes.io/Zone"), meant_key("topology.kubernetes.io/rack")
+    ('topology.kubernetes.io/zone', 'topology.kubernetes.io/zone', None)
+    """
+    prefix, _, name = key.rpartition("/")
+    if key in SET_BY_KUBERNETES or prefix not in {own.rpartition("/")[0] for own in SET_BY_KUBERNETES}:
+        return MISNAMED.get(key)
+    # Administrators set other labels below these reserved prefixes: only a slip of the pen counts.
+    close = get_close_matches(name.lower(), map(_last_word, SET_BY_KUBERNETES), n=1, cutoff=_SIMILAR)
+    slips = (own for own in SET_BY_KUBERNETES if _last_word(own) in close)
+    return MISNAMED.get(key) or next(slips, None)
 
 
 def similar_keys(key: str, carried: Collection[str]) -> list[str]:

@@ -84,7 +84,7 @@ from policies.manifests.findings import Severity
 from policies.model.constraint import Constraint
 from policies.model.foreign_policies.constraints import ForeignInjection, is_unknown
 from policies.model.labels import LabelSelector
-from policies.model.topology_keys import MISNAMED
+from policies.model.topology_keys import meant_key
 from policies.rules.base import Context, Problem, RuleTarget
 
 SEVERITY = Severity.WARNING
@@ -112,7 +112,7 @@ def check(injection: ForeignInjection, context: Context) -> Iterator[Problem]:
 
 def _key_problem(entry: Mapping[str, object], context: Context) -> str | None:
     key = entry.get("topologyKey")
-    meant = MISNAMED.get(key) if isinstance(key, str) else None
+    meant = meant_key(key) if isinstance(key, str) else None
     if not isinstance(key, str) or meant is None or _is_known(key, context):
         return None
     return f"Kubernetes sets no node label {key}; the well-known label is {meant}"

@@ -2,13 +2,13 @@
 
 ## What it finds
 A constraint of a Deployment or Rollout whose `matchLabelKeys` lacks the label by which the controller
-distinguishes revisions apart: `pod-template-hash`, or `rollouts-pod-template-hash` for an Argo Rollout.
-Left alone are workloads that never run two revisions at once (strategy `Recreate`, `maxSurge: 0`),
-workloads of one replica or whose template an Argo Rollout uses (`workloadRef`), constraints that tell
-revisions apart by a label of their own (`version`, `revision`, `release`, `hash`), those that spread
-several workloads together by `app.kubernetes.io/part-of`, which the key would take apart, those whose
-`maxSkew` is as many as there are replicas or to one of whose domains the pod's node selector or affinity
-holds it, and Kubernetes before 1.27, which does not know the field.
+tells revisions apart: `pod-template-hash`, or `rollouts-pod-template-hash` for an Argo Rollout.
+Left alone are workloads that never run two revisions at once (strategy `Recreate`) or whose new pods only
+come after old ones have gone (`maxSurge: 0`), workloads of one replica or whose template an Argo Rollout
+uses (`workloadRef`), constraints that tell revisions apart by a label of their own (`version`, `revision`,
+`release`, `hash`), those that spread several workloads together by `app.kubernetes.io/part-of`, which the
+key would take apart, those whose `maxSkew` is as many as there are replicas or to one of whose domains the
+pod's node selector or affinity holds it, and Kubernetes before 1.27, which does not know the field.
 
 ## Why it matters
 During a rolling update the scheduler places each new pod where the old and new ones together are fewest.
@@ -74,8 +74,8 @@ spec:
 ```
 
 ## How to fix
-Add `matchLabelKeys: [pod-template-hash]` to the constraint. `evenkeel fix` does. The scheduler then counts
-each revision by itself.
+Add the label that the message names to the constraint's `matchLabelKeys`. `evenkeel fix` does. The scheduler
+then counts each revision by itself.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 ## What it finds
 The `topologyKey` of a constraint, of `podAffinity` or of `podAntiAffinity` is one of `zone`, `region`,
 `hostname`, `host` and `node`, as in many examples, or a mixture of two names, such as
-`topology.kubernetes.io/hostname` and `kubernetes.io/zone`. Nothing is reported where a policy's `topology`
+`topology.kubernetes.io/hostname` and `kubernetes.io/zone`, or one of them with a letter too much, or no name
+of a label at all, such as one with a blank. Nothing is reported where a policy's `topology`
 knows the key; if the nodes are known, `topology-key-on-no-node` checks them instead.
 
 ## Why it matters
@@ -98,9 +99,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from policies.cel.check import CelCheck, CelContext, strings
-from policies.manifests.fields import FieldPath
+from policies.manifests.fields import FieldPath, shown
 from policies.manifests.findings import Severity
-from policies.model.topology_keys import MISNAMED
+from policies.model.labels import label_key_problems
+from policies.model.topology_keys import MISNAMED, SET_BY_KUBERNETES, meant_key
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
@@ -122,11 +124,17 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
 
 
 def _problem(path: FieldPath, key: str, effect: str, context: Context) -> Iterator[Problem]:
-    meant = MISNAMED.get(key)
-    if meant is None or (context.inventory is not None and context.inventory.values(key) is not None):
+    if key in SET_BY_KUBERNETES or not key:
+        return
+    if context.inventory is not None and context.inventory.values(key) is not None:
         return
     severity = Severity.ERROR if effect == _PENDING else Severity.WARNING
-    text = f"Kubernetes sets no node label {key}, so {effect}; use {meant}"
+    if (meant := meant_key(key)) is not None:
+        text = f"Kubernetes sets no node label {key}, so {effect}; use {meant}"
+    elif problems := label_key_problems(key):
+        text = f"no node can have the label {shown(key)}, so {effect}: {problems[0]}"
+    else:
+        return
     yield Problem(path.child("topologyKey"), text, severity=severity)
 
 
@@ -141,7 +149,7 @@ def _cel(context: CelContext) -> CelCheck:
             ": 'the constraint does nothing') "
             f"+ '; use ' + {names}[constraint.topologyKey]"
         ),
-        lacks="terms of pod affinity are not checked",
+        lacks="terms of pod affinity, slips of the pen and what is no name of a label are not checked",
     )
 
 
