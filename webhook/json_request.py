@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 
 from policies.manifests.errors import UsageError
-from policies.manifests.fields import ErrorList, FieldError, FieldPath, invalid_value, wrong_type
+from policies.manifests.fields import ErrorList, FieldError, FieldPath, first_of, invalid_value, wrong_type
 from policies.model.version import KubernetesVersion
 from policies.scheduler.releases import parse_release
 
@@ -28,8 +28,7 @@ class RequestError(Exception):
     """A request that cannot be answered; the sender made a mistake, so HTTP 400."""
 
     def __init__(self, errors: tuple[FieldError, ...] = (), message: str = "") -> None:
-        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        self.message = message or f"{errors[0]}{more}"
+        self.message = message or first_of(errors)
         self.errors = errors
         super().__init__(self.message)
 

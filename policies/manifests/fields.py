@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, KeysView, Mapping
+from collections.abc import Collection, Iterable, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
@@ -128,6 +128,20 @@ def shown(value: object) -> str:
         # More digits than Python converts, or more levels than it descends.
         return type_name(value)
     return text if len(text) <= SHOWN_VALUE_LENGTH else f"{text[:SHOWN_VALUE_LENGTH]}…"
+
+
+def first_of(errors: Sequence[FieldError]) -> str:
+    """Return the first of some errors, and how many more there are."""
+    return f"{errors[0]}{and_more(len(errors))}" if errors else ""
+
+
+def and_more(count: int) -> str:
+    """Return what is said behind the first of so many errors.
+
+    >>> and_more(1), and_more(2), and_more(3)
+    ('', ' (and 1 more error)', ' (and 2 more errors)')
+    """
+    return "" if count < 2 else f" (and {count - 1:,} more error{'' if count == 2 else 's'})"
 
 
 def shown_name(name: str) -> str:

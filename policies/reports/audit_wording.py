@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from policies.manifests.fields import first_of
 from policies.manifests.sanitize import one_line
 from policies.placement.audit import ConstraintSkew, Risk, SpreadProblem, WorkloadAudit
 from policies.reports.audit_run import AuditRun
@@ -70,8 +71,7 @@ def why(problem: SpreadProblem, found: WorkloadAudit) -> str:
             none = f"no constraint is in force: {found.why_none}"
             return f"all {found.running:,} pods are in {place}, 1 of {where.domains:,} domains; {none}"
         case _:
-            first, more = found.errors[0], len(found.errors) - 1
-            return one_line(f"{first}{f' (and {more:,} more)' if more else ''}")
+            return one_line(first_of(found.errors))
 
 
 def room(found: WorkloadAudit) -> str:

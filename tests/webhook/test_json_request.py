@@ -52,7 +52,7 @@ def test_null() -> None:
     ("body", "message"),
     [
         pytest.param(b'{"x": 1}', "x: unknown field", id="1 error"),
-        pytest.param(b'{"x": 1, "y": 2, "z": 3}', "(and 2 more)", id="3 errors"),
+        pytest.param(b'{"x": 1, "y": 2, "z": 3}', "(and 2 more errors)", id="3 errors"),
     ],
 )
 def test_message(body: bytes, message: str) -> None:

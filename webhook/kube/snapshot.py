@@ -16,7 +16,7 @@ import orjson
 
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError
-from policies.manifests.fields import FieldError, shown_name
+from policies.manifests.fields import FieldError, and_more, shown_name
 from policies.manifests.object_stream import stream_objects
 from policies.model.revisions import written_digest
 from policies.model.snapshot import kind_of
@@ -99,8 +99,7 @@ def _problem(entry: ManifestObject, errors: list[FieldError]) -> str:
     where, first = min(
         ((entry.location(error.path), error) for error in errors), key=lambda found: found[0].line
     )
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return f"{where}: {_title(entry.value)} is left out: {first}{more}"
+    return f"{where}: {_title(entry.value)} is left out: {first}{and_more(len(errors))}"
 
 
 def _title(obj: dict[str, object]) -> str:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,10 @@ from webhook.lint.discovery import CHART
 from webhook.lint.files import STDIN, absolute, read_text, shown_file, shown_path
 from webhook.lint.inputs import Tools
 
-#: The kinds of the documents of a file, YAML or JSON, as far as a glance shows.
+#: How similar a kind must be to be meant for a LintConfig (``difflib``): all but one letter or two.
+_SAME_KIND = 0.8
+#: The versions and the kinds of the documents of a file, YAML or JSON, as far as a glance shows.
+_VERSION = re.compile(rb"^[ \t{]*[\"']?apiVersion[\"']?[ \t]*:", re.MULTILINE)
 _KIND = re.compile(rb"^[ \t{]*[\"']?kind[\"']?[ \t]*:[ \t]*[\"']?(\w+)", re.MULTILINE)
 
 
@@ -258,8 +262,11 @@ def _is_ours(file: Path) -> bool:
         content = file.read_bytes()
     except OSError as error:
         raise DocumentError([f"{file}: {error.strerror}"]) from error
-    kinds = _KIND.findall(content)
-    return not kinds or KIND.encode() in kinds
+    kinds = {kind.decode(errors="replace").lower() for kind in _KIND.findall(content)}
+    if not kinds or (b"{{" not in content and not _VERSION.search(content)):
+        # No manifest either, nor a template of one: what is wrong with it is told when it is read.
+        return True
+    return bool(get_close_matches(KIND.lower(), kinds, n=1, cutoff=_SAME_KIND))
 
 
 def _from(folder: Path, path: str) -> str:

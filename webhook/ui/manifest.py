@@ -11,7 +11,7 @@ import orjson
 from policies.config.context import AdmissionContext
 from policies.manifests.documents import ManifestObject, load, objects
 from policies.manifests.errors import DocumentError
-from policies.manifests.fields import FieldError, FieldPath
+from policies.manifests.fields import FieldError, FieldPath, and_more
 from policies.manifests.findings import Finding, Severity
 from webhook.json_request import REQUEST_INCOMPLETE
 from webhook.lint.files import UNREADABLE, unreadable
@@ -36,7 +36,7 @@ class ProblemsError(Exception):
         first = self.problems[0] if self.problems else None
         where = f"line {first['line']}: " if first and first["line"] else ""
         field = f"{first['field']}: " if first and first["field"] else ""
-        more = f" (and {len(self.problems) - 1} more)" if len(self.problems) > 1 else ""
+        more = and_more(len(self.problems))
         self.message = f"{where}{field}{first['message']}{more}" if first else ""
         super().__init__(self.message)
 

@@ -91,7 +91,7 @@ def test_broken_objects_are_named_with_their_line(tmp_path: Path) -> None:
     told = [line.removeprefix(f"{tmp_path}/cluster.json:") for line in source.problems]
     assert told[0].startswith("12: Service shop/web is left out: spec.selector: Invalid value")
     assert told[1].startswith('26: Pod shop/"bad\\n" is left out: spec.containers: Invalid value')
-    assert told[1].endswith(" more)")
+    assert told[1].endswith(" more error)")
     assert told[2].startswith("34: Service without a name is left out: metadata: Invalid value")
     assert 3 == len(told)
 

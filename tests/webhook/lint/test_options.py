@@ -67,11 +67,20 @@ def test_two_documents(folder: Path) -> None:
         find_config(("a", "c"))
 
 
-def test_another_file_of_that_name(folder: Path) -> None:
-    """A manifest that happens to have the name is none."""
-    (folder / "c" / "evenkeel.yaml").write_text("kind: Deployment\n")
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        pytest.param("apiVersion: apps/v1\nkind: Deployment\n", "evenkeel.yaml", id="a manifest"),
+        pytest.param("kind: Foo\n", "c/evenkeel.yaml", id="no apiVersion"),
+        pytest.param("failOn: never\n", "c/evenkeel.yaml", id="neither"),
+        pytest.param("apiVersion: a/v1\nkind: lintconfg\n", "c/evenkeel.yaml", id="a slip of the pen"),
+    ],
+)
+def test_another_file_of_that_name(folder: Path, content: str, found: str) -> None:
+    """A manifest that happens to have the name is none; what is neither is not passed over."""
+    (folder / "c" / "evenkeel.yaml").write_text(content)
 
-    assert "evenkeel.yaml" == find_config(("c",))
+    assert found == find_config(("c",))
 
 
 def test_a_broken_document(folder: Path) -> None:
