@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,8 @@ _STEPS: Final = np.zeros(256, dtype=np.int8)
 _STEPS[list(b"[{")] = 1
 _STEPS[list(b"]}")] = -1
 _QUOTE, _BACKSLASH = b'"\\'
+#: Bytes of a document up to which it is looked at a second time while somebody waits: 50 ms.
+_LARGE: Final = 4 * 1024 * 1024
 #: A surrogate pair, or (second group) half of one, and the escaped backslashes before it.
 _SURROGATES: Final = re.compile(
     rb"(?<!\\)((?:\\\\)*+)\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -46,12 +48,15 @@ _LARGEST: Final = b"1.7976931348623157e308"
 _REPLACEMENT: Final = rb"\ufffd"
 
 
+#: How a document is changed so that it can be read, and what that cuts.
+_Way: TypeAlias = tuple[Callable[[bytes], bytes], str]
+
+
 class JsonError(ValueError):
-    """Bytes that are no JSON, or hold more values than the reader was told to take."""
+    """Bytes that are no JSON, or too much to be read while somebody waits."""
 
 
-@dataclass(frozen=True, slots=True)
-class JsonDocument:
+class JsonDocument(NamedTuple):
     """A document that was read.
 
     Attributes:
@@ -63,37 +68,47 @@ class JsonDocument:
     cut: tuple[str, ...] = ()
 
 
-def read_json(data: bytes, *, most_values: int | None = None) -> JsonDocument:
+def read_json(data: bytes) -> JsonDocument:
     r"""Read a document.
 
     Lists and objects below ``MAX_DEPTH`` levels are there, and empty. What is no character is U+FFFD. A
     number beyond the range of a double is the largest one.
 
-    Args:
-        data: The document, in UTF-8.
-        most_values: How many values it may have; None for any number. Reading takes some 0.1 µs for each.
-
     Raises:
-        JsonError: It is no JSON, or it has more values.
+        JsonError: It is no JSON.
 
     >>> read_json(b'{"a": [1]}')
     JsonDocument(value={'a': [1]}, cut=())
     >>> read_json(b'["\\ud800"]')
     JsonDocument(value=['\ufffd'], cut=('half surrogate pairs',))
     """
-    if most_values is not None and (count := count_values(data, most_values)) > most_values:
-        raise JsonError(f"it has {count} values, and at most {most_values} are read")
+    return _read(data, (*_AS_SENT, *_AS_WRITTEN))
+
+
+def read_json_within(data: bytes, *, most_values: int) -> JsonDocument:
+    """Read a document that somebody waits for, as ``read_json`` does, if that takes no long time.
+
+    Only what an API server sends is made readable: it checks numbers, and writes texts itself.
+
+    Args:
+        data: The document, in UTF-8.
+        most_values: How many values it may have; each takes some 0.1 µs.
+
+    Raises:
+        JsonError: It is no JSON, it has more values, or it is too large to be looked at twice.
+    """
+    if (count := count_values(data, most_values)) > most_values:
+        raise JsonError(f"it has more than {most_values} values: at least {count}")
+    return _read(data, _AS_SENT if len(data) <= _LARGE else ())
+
+
+def _read(data: bytes, ways: Iterable[_Way]) -> JsonDocument:
     try:
         return JsonDocument(orjson.loads(data))
     except orjson.JSONDecodeError as error:
         refused = error
     cut = []
-    for made, what in (
-        (_of_characters, "bytes that are no UTF-8"),
-        (_flattened, f"values more than {MAX_DEPTH} levels deep"),
-        (_of_whole_pairs, "half surrogate pairs"),
-        (_of_doubles, "digits of numbers beyond the range of a double"),
-    ):
+    for made, what in ways:
         changed = made(data)
         if changed != data:
             data = changed
@@ -102,19 +117,19 @@ def read_json(data: bytes, *, most_values: int | None = None) -> JsonDocument:
                 return JsonDocument(orjson.loads(data), tuple(cut))
             except orjson.JSONDecodeError as error:
                 refused = error
-    raise JsonError(f"it is no JSON: {refused}") from None
+    raise JsonError(str(refused)) from None
 
 
 def count_values(data: bytes, enough: int) -> int:
     """Return how many lists, objects and further entries of them a document has, at least.
 
-    If there are no more than ``enough``, the answer may count those of its texts, too.
+    If there are no more than ``enough``, or the document is large, the answer may count those of its texts.
 
     >>> count_values(b'{"a": [1, 2], "b": ",,,,"}', 5)
     4
     """
     most = data.count(b",") + data.count(b"[") + data.count(b"{")
-    if most <= enough:
+    if most <= enough or len(data) > _LARGE:
         return most
     reader, found = _Blocks(), 0
     bytes_of = np.frombuffer(data, dtype=np.uint8)
@@ -188,3 +203,15 @@ def _double(digits: bytes) -> bytes:
         return _LARGEST if math.isinf(float(digits)) else digits
     except ValueError:
         return digits
+
+
+#: What an API server sends: it keeps managedFields as their authors wrote them.
+_AS_SENT: Final[tuple[_Way, ...]] = (
+    (_of_characters, "bytes that are no UTF-8"),
+    (_flattened, f"values more than {MAX_DEPTH} levels deep"),
+)
+#: What others may write.
+_AS_WRITTEN: Final[tuple[_Way, ...]] = (
+    (_of_whole_pairs, "half surrogate pairs"),
+    (_of_doubles, "digits of numbers beyond the range of a double"),
+)

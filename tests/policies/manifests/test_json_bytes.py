@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.manifests import json_bytes
-from policies.manifests.json_bytes import JsonError, count_values, read_json
+from policies.manifests.json_bytes import JsonError, count_values, read_json, read_json_within
 from policies.manifests.yaml_values import MAX_DEPTH
 
 #: Texts with all that could be taken for the end of a text or for structure.
@@ -116,7 +116,18 @@ def _values(document: object) -> int:
 
 def test_too_many_values() -> None:
     """What a document costs is known before it is read; commas in a text are no values."""
-    assert [{}] * 9 == read_json(b"[" + b"{}," * 8 + b"{}]", most_values=18).value
-    assert read_json(b'["' + b"," * 1_000_000 + b'"]', most_values=18).value
+    assert [{}] * 9 == read_json_within(b"[" + b"{}," * 8 + b"{}]", most_values=18).value
+    assert read_json_within(b'["' + b"," * 1_000_000 + b'"]', most_values=18).value
     with pytest.raises(JsonError):
-        read_json(b"[" + b"{}," * 9 + b"{}]", most_values=18)
+        read_json_within(b"[" + b"{}," * 9 + b"{}]", most_values=18)
+
+
+def test_while_somebody_waits() -> None:
+    """What an API server sends is read, and a large document is not looked at twice."""
+    deep = b'{"a": ' + _nested(2_000) + b', "b": "%b"}'
+
+    assert read_json_within(deep % b"", most_values=9_000).cut
+    for data in (deep % (b" " * 5_000_000), rb'["\ud800"]'):
+        with pytest.raises(JsonError):
+            read_json_within(data, most_values=9_000)
+        assert read_json(data).cut
