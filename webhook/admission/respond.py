@@ -37,7 +37,7 @@ from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload import Workload
 from webhook.admission.answer import ReviewAnswer, ReviewResponse
 from webhook.admission.budget import Budget
-from webhook.admission.review import API_VERSION, Review, UnreadableError
+from webhook.admission.review import API_VERSION, Review, UnreadableReviewError
 
 #: Characters of one audit annotation. The audit log keeps any size, and somebody pays for it.
 AUDIT_LENGTH = 4096
@@ -149,7 +149,7 @@ def respond(
     """
     try:
         review = Review.parse(body)
-    except UnreadableError as error:
+    except UnreadableReviewError as error:
         if reply := respond_unreviewable(body, phase, context, error.message):
             return reply
         raise

@@ -42,7 +42,7 @@ class ReviewError(Exception):
         self.errors = errors
 
 
-class UnreadableError(ReviewError):
+class UnreadableReviewError(ReviewError):
     """A body that may be an AdmissionReview, and is none that can be read."""
 
 
@@ -82,13 +82,13 @@ class Review(NamedTuple):
         """Read a request body.
 
         Raises:
-            UnreadableError: It is not JSON, or too much of it.
+            UnreadableReviewError: It is not JSON, or too much of it.
             ReviewError: It is no ``admission.k8s.io/v1`` AdmissionReview with a request.
         """
         try:
             document, cut = read_json_within(body, most_values=MAX_VALUES)
         except JsonError as error:
-            raise UnreadableError(f"it cannot be read: {error}") from None
+            raise UnreadableReviewError(f"it cannot be read: {error}") from None
         review = _well_formed(document)
         if review is None:
             raise ReviewError("the body is no AdmissionReview", tuple(_errors(document)))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.recorded import recorded_reviews
-from webhook.admission.review import MAX_VALUES, Review, ReviewError, UnreadableError
+from webhook.admission.review import MAX_VALUES, Review, ReviewError, UnreadableReviewError
 
 GOOD = {
     "apiVersion": "admission.k8s.io/v1",
@@ -133,7 +133,7 @@ def test_levels_that_no_one_reads() -> None:
 )
 def test_reviews_that_cannot_be_read(text: bytes) -> None:
     """What cannot be read says whose it is all the same, with its blanks and without."""
-    with pytest.raises(UnreadableError):
+    with pytest.raises(UnreadableReviewError):
         Review.parse(text)
     for begun in (text, text.replace(b": ", b":").replace(b", ", b",")):
         review = Review.of_beginning(begun)
