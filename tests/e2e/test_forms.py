@@ -6,6 +6,7 @@ Each must be refused by somebody: by the webhook, or by the API server, which ta
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import threading
@@ -74,17 +75,23 @@ class Sender:
         else:
             text = text.replace(b'"name": "web"', f'"name": "web-{number}"'.encode(), 1)
         stores = number % STORED_EVERY == 1
-        status, answer = client.send(method, path if stores else f"{path}?dryRun=All", text)
+        try:
+            status, answer = client.send(method, path if stores else f"{path}?dryRun=All", text)
+        except (OSError, http.client.HTTPException) as error:
+            # What is too large for it, the API server does not read to its end.
+            status, answer = 0, str(error).encode()
         with self._lock:
             told = _outcome(status, answer)
             self.told[told] += 1
             if told == "denied as unreviewable":
                 self.unreviewable.append(form.name)
-            if status < 300:
+            if told == "stored":
                 self.dodged.append(f"{number} {method} {form.name}")
 
 
 def _outcome(status: int, answer: bytes) -> str:
+    if not status:
+        return "cut off by the API server"
     if status < 300:
         return "stored"
     message = str(json.loads(answer).get("message", ""))
