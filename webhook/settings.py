@@ -193,8 +193,16 @@ class Settings:
     )
     #: Threads per worker. They only wait for the network; slow clients hold none.
     threads: int = field(default=8, metadata=_help("Threads of each worker."))
-    #: Bytes. etcd holds at most 1.5 MiB per object, and an update carries the old and the new one.
-    max_body_bytes: int = field(default=3 * 1024 * 1024, metadata=_help("Largest request body, in bytes."))
+    #: Bytes. etcd holds at most 1.5 MiB per object, and an update carries the old and the new one. In JSON
+    #: they are up to some seven times as large: Go writes `<` and what is no character as six bytes.
+    max_review_bytes: int = field(
+        default=32 * 1024 * 1024,
+        metadata=_help("Largest AdmissionReview, in bytes; a larger one is denied where a policy denies."),
+    )
+    #: Bytes. An object of etcd twice.
+    max_body_bytes: int = field(
+        default=3 * 1024 * 1024, metadata=_help("Largest body of a lint request, in bytes.")
+    )
     #: Bytes. A cluster of 2,500 nodes and 40,000 small pods. Parsing a MiB stops everybody else for some
     #: 10 ms and takes 6 MiB of memory for a while.
     max_score_body_bytes: int = field(
@@ -250,6 +258,7 @@ class Settings:
         for name in (
             "workers",
             "threads",
+            "max_review_bytes",
             "max_body_bytes",
             "max_score_body_bytes",
             "request_timeout_s",

@@ -114,6 +114,23 @@ class Scope:
         """Return whether an object is in scope but for the labels of its namespace, see ``matches``."""
         return self._may_cover(namespace, kinds) and self._selects(object_labels)
 
+    def may_select(self, namespace: str, namespace_labels: Mapping[str, str] | None) -> bool:
+        """Return whether some object of a namespace may be in scope, see ``matches``.
+
+        Args:
+            namespace: The namespace.
+            namespace_labels: Its labels; None if they are not known, and may be any.
+
+        >>> Scope(exclude_namespaces=("kube-*",), kinds=("Job",)).may_select("web", None)
+        True
+        """
+        if not self._may_cover(namespace, self._kinds):
+            return False
+        if namespace_labels is None and self.needs_namespace_labels:
+            return True
+        labels = with_name_label(namespace, namespace_labels)
+        return self.namespace_selector is None or self.namespace_selector.matches(labels)
+
     def _may_cover(self, namespace: str, kinds: frozenset[str]) -> bool:
         if self._kinds and self._kinds.isdisjoint(kinds):
             return False

@@ -23,25 +23,28 @@ from policies.admission.decision import (
 )
 from policies.admission.injection import decide_mutation
 from policies.admission.policy_review import decide_namespace, decide_policy
+from policies.admission.unreviewable import UNREVIEWABLE, decide_unreviewable
 from policies.admission.validation import decide_validation
 from policies.admission.warnings import MAX_WARNINGS, warning_texts
 from policies.config import spread_policy
 from policies.config.context import AdmissionContext
 from policies.config.enforcement import UNSCHEDULABLE
 from policies.config.spread_policy import SpreadPolicy
-from policies.manifests.fields import FieldError, is_cut, shown_name
+from policies.manifests.fields import ErrorKind, FieldError, FieldPath, is_cut, shown_name
 from policies.manifests.sanitize import cut, printable_lines
 from policies.model.api_rules import API_RULES
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.workload import Workload
 from webhook.admission.answer import ReviewAnswer, ReviewResponse
 from webhook.admission.budget import Budget
-from webhook.admission.review import API_VERSION, Review
+from webhook.admission.review import API_VERSION, Review, UnreadableReviewError
 
 #: Characters of one audit annotation. The audit log keeps any size, and somebody pays for it.
 AUDIT_LENGTH = 4096
 #: Errors that a refusal tells. More than anybody fixes at once.
 MAX_TOLD = 100
+#: The audit annotation that says what of an object was not read.
+NOT_READ = "not-read"
 #: The group and the kind of policies.
 _SPREAD_POLICY = (spread_policy.GROUP, spread_policy.KIND)
 #: What is reviewed that makes no pods.
@@ -78,6 +81,7 @@ class Reply(NamedTuple):
         rules_skipped: The same of rules.
         missed: Whether something was not in the cache of the cluster that was needed.
         waited_s: Seconds for which that was waited for; None if nothing was.
+        unreviewable: What kept the object from being reviewed; empty if it was, or need not be.
     """
 
     body: bytes
@@ -98,6 +102,7 @@ class Reply(NamedTuple):
     rules_skipped: bool = False
     missed: bool = False
     waited_s: float | None = None
+    unreviewable: str = ""
 
 
 class NotCachedError(Exception):
@@ -138,11 +143,16 @@ def respond(
         previewed: What is told of existing workloads; None if it is not known.
 
     Raises:
-        ReviewError: The body is no AdmissionReview.
+        ReviewError: The body is no AdmissionReview, and does not begin as one.
         NotCachedError: It has not yet, and the answer may come later.
         PreviewWantedError: The review may change something for existing workloads; what, is not known yet.
     """
-    review = Review.parse(body)
+    try:
+        review = Review.parse(body)
+    except UnreadableReviewError as error:
+        if reply := respond_unreviewable(body, phase, context, error.message):
+            return reply
+        raise
     decision = decide(review, phase, context, budget=budget, rules_budget=rules_budget)
     if may_wait and decision.miss is not None:
         raise NotCachedError(decision.miss)
@@ -150,6 +160,55 @@ def respond(
         raise PreviewWantedError(decision.change)
     if previewed:
         decision = replace(decision, verdict=AdmissionVerdict.WARNED)
+    if review.cut and decision is not IGNORED:
+        decision = replace(decision, audit=decision.audit | {NOT_READ: "; ".join(review.cut)})
+    return _reply(review, phase, decision, budget=budget, rules_budget=rules_budget, previewed=previewed)
+
+
+def respond_unreviewable(beginning: bytes, phase: Phase, context: AdmissionContext, why: str) -> Reply | None:
+    """Answer a review of which no more is known than its beginning; None if it is none.
+
+    Args:
+        beginning: Its first bytes, or all of them.
+        phase: Which webhook is asked.
+        context: What it is decided by.
+        why: What kept it from being reviewed.
+    """
+    review = Review.of_beginning(beginning)
+    if review is None:
+        return None
+    decision = _unreviewed(review, phase, context, why)
+    return _reply(review, phase, decision)._replace(unreviewable=why if decision is not IGNORED else "")
+
+
+def _unreviewed(review: Review, phase: Phase, context: AdmissionContext, why: str) -> Decision:
+    is_policy = phase is Phase.VALIDATE and (review.group, review.kind) == _SPREAD_POLICY
+    kind = context.kinds.get((review.group, review.kind))
+    if review.sub_resource or review.operation not in ("CREATE", "UPDATE") or not (kind or is_policy):
+        return IGNORED
+    if phase is Phase.MUTATE and review.operation != "CREATE":
+        return IGNORED
+    if is_policy:
+        # One with errors is denied by whatever policies there are.
+        return Decision(
+            verdict=AdmissionVerdict.DENIED,
+            errors=(FieldError(FieldPath(), f"cannot be reviewed: {why}", ErrorKind.TOO_LONG, UNREVIEWABLE),),
+            rules=(UNREVIEWABLE,),
+        )
+    with context.reading():
+        may_deny = phase is Phase.VALIDATE
+        return decide_unreviewable(review.namespace, context, why, may_deny=may_deny)
+
+
+def _reply(
+    review: Review,
+    phase: Phase,
+    decision: Decision,
+    *,
+    budget: Budget | None = None,
+    rules_budget: Budget | None = None,
+    previewed: Sequence[str] | None = None,
+) -> Reply:
     name = review.name or _generated_name(review)
     answer: ReviewAnswer = {
         "apiVersion": API_VERSION,

@@ -5,10 +5,10 @@ Source: ``k8s.io/api/admission/v1``, Kubernetes 1.36.
 
 from __future__ import annotations
 
+import re
+from itertools import islice
 from types import NoneType
 from typing import Any, NamedTuple
-
-import orjson
 
 from policies.manifests.fields import (
     ErrorList,
@@ -18,7 +18,15 @@ from policies.manifests.fields import (
     unsupported_value,
     wrong_type,
 )
+from policies.manifests.json_bytes import JsonError, read_json_within
 
+#: Values of a review that are read; ordinary ones have some hundreds. So many take some 30 ms, during which
+#: everybody waits.
+MAX_VALUES = 200_000
+#: What is between the envelope of a review and the object.
+_OBJECT_FOLLOWS = re.compile(rb',\s*+"object"\s*+:')
+#: Places that may be the one; the groups and extra fields of a user come before it, which nobody else writes.
+_MOST_PLACES = 8
 #: The only version of AdmissionReview that a registered webhook gets here.
 API_VERSION = "admission.k8s.io/v1"
 #: The rule that a body breaks which is no AdmissionReview.
@@ -32,6 +40,10 @@ class ReviewError(Exception):
         super().__init__(message)
         self.message = message
         self.errors = errors
+
+
+class UnreadableReviewError(ReviewError):
+    """A body that may be an AdmissionReview, and is none that can be read."""
 
 
 class Review(NamedTuple):
@@ -49,6 +61,7 @@ class Review(NamedTuple):
         old_object: The stored object; None where the operation has none.
         dry_run: Whether nothing will be stored.
         user: Who sends the object to the API server; empty where that does not say it.
+        cut: What of the review was not read, in words.
     """
 
     uid: str
@@ -62,22 +75,38 @@ class Review(NamedTuple):
     old_object: dict[str, Any] | None
     dry_run: bool
     user: str
+    cut: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, body: bytes) -> Review:
         """Read a request body.
 
         Raises:
-            ReviewError: It is not JSON, or no ``admission.k8s.io/v1`` AdmissionReview with a request.
+            UnreadableReviewError: It is not JSON, or too much of it.
+            ReviewError: It is no ``admission.k8s.io/v1`` AdmissionReview with a request.
         """
         try:
-            document = orjson.loads(body)
-        except orjson.JSONDecodeError as error:
-            raise ReviewError(f"the body is not JSON: {error}") from None
+            document, cut = read_json_within(body, most_values=MAX_VALUES)
+        except JsonError as error:
+            raise UnreadableReviewError(f"it cannot be read: {error}") from None
         review = _well_formed(document)
         if review is None:
             raise ReviewError("the body is no AdmissionReview", tuple(_errors(document)))
-        return review
+        return review._replace(cut=cut) if cut else review
+
+    @classmethod
+    def of_beginning(cls, body: bytes) -> Review | None:
+        """Return what the beginning of a review says, without its objects; None if it is none.
+
+        An API server writes the objects last, but for whether it is a dry run and the options.
+        """
+        for place in islice(_OBJECT_FOLLOWS.finditer(body), _MOST_PLACES):
+            try:
+                document, _ = read_json_within(body[: place.start()] + b"}}", most_values=MAX_VALUES)
+            except JsonError:
+                continue
+            return _well_formed(document)
+        return None
 
 
 def _well_formed(document: Any) -> Review | None:

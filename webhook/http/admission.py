@@ -13,20 +13,27 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import orjson
-
 from policies.admission.admission_rules import rules_at_admission
 from webhook.admission.budget import Budget, Pace, usable_s
-from webhook.admission.respond import NotCachedError, Phase, PreviewWantedError, Reply, respond
-from webhook.admission.review import ReviewError
+from webhook.admission.respond import (
+    NotCachedError,
+    Phase,
+    PreviewWantedError,
+    Reply,
+    respond,
+    respond_unreviewable,
+)
+from webhook.admission.review import Review, ReviewError
 from webhook.http.body import (
     BodyReader,
     ClientGoneError,
     Headers,
+    MissingRest,
     Receive,
     RefusalError,
     Scope,
@@ -52,6 +59,11 @@ LONGEST_WAIT_S: Final = 1.0
 MOST_WAITING: Final = 300
 #: Seconds between two looks whether it has come. The event takes some times as long.
 _WAIT_TURN_S: Final = 0.01
+
+#: The share of a request's time in which a large review waits for room: the rest is for being denied.
+_ROOM_SHARE: Final = 0.5
+#: What a client reads of an error of ours.
+_INTERNAL: Final = "internal error, see the log"
 
 _CONTENT_TYPE: Final = (b"Content-Type", JSON.encode())
 
@@ -82,7 +94,7 @@ class AdmissionRoutes:
 
     def __init__(self, state: ServerState) -> None:
         self._state = state
-        self._limit = state.settings.max_body_bytes
+        self._limit = state.settings.max_review_bytes
         self._needs_certificate = bool(state.settings.client_ca)
         self._bodies = BodyReader()
         self._waiting = 0
@@ -95,9 +107,8 @@ class AdmissionRoutes:
         """Answer one request; not at all if the client leaves before it has come."""
         phase = PHASES[scope["path"]]
         try:
-            body = await self._bodies.read_json(self._checked(scope), receive, self._limit)
-            query = scope["query_string"].decode("latin-1")
-            reply = await self._answer(_Request(body, phase, query, scope["evenkeel.arrived"]))
+            async with AsyncExitStack() as held:
+                reply = await self._received(scope, receive, held)
         except RefusalError as refusal:
             await self._refuse(refusal, phase, send)
         except ClientGoneError:
@@ -108,11 +119,37 @@ class AdmissionRoutes:
             await send(start)
             await send({"type": "http.response.body", "body": reply.body})
 
+    async def _received(self, scope: Scope, receive: Receive, held: AsyncExitStack) -> Reply:
+        """Receive a review and return the answer.
+
+        Args:
+            scope: The request.
+            receive: Returns the next part of its body.
+            held: Holds the room that the review takes in memory.
+
+        Raises:
+            RefusalError: It gets none.
+            ClientGoneError: It never came.
+        """
+        query, arrived = scope["query_string"].decode("latin-1"), scope["evenkeel.arrived"]
+        until = arrived + usable_s(query) * _ROOM_SHARE
+        body = await self._bodies.read_review(self._checked(scope), receive, self._limit, held, until=until)
+        request = _Request(body.data, PHASES[scope["path"]], query, arrived)
+        match body.missing:
+            case MissingRest.NOTHING:
+                return await self._answer(request)
+            case MissingRest.TOO_LARGE:
+                return self._unreviewed(request, f"its review has more than {self._limit} bytes")
+            case MissingRest.NO_ROOM:
+                return self._unreviewed(request, "too many large objects are being reviewed, try again")
+
     def at_once(self, phase: Phase, scope: Scope) -> Callable[[bytes], bytes | None] | None:
         """Return what answers a review when its body has come; None where ``__call__`` must refuse it."""
         try:
-            check_headers(self._checked(scope), self._limit)
+            length = check_headers(self._checked(scope))
         except RefusalError:
+            return None
+        if length is None or length > self._limit:
             return None
         return partial(self._answer_at_once, phase, scope)
 
@@ -202,9 +239,9 @@ class AdmissionRoutes:
         Raises:
             NotCachedError: The answer may come later, and should.
             PreviewWantedError: The same.
-            RefusalError: The body is no AdmissionReview (400), or we failed on it (500). Never with
-                Retry-After: the API server would repeat the call until its timeout instead of applying
-                failurePolicy.
+            RefusalError: The body is no AdmissionReview (400), or we failed on it (500) and it says not even
+                whose it is. Never with Retry-After: the API server would repeat the call until its timeout
+                instead of applying failurePolicy.
         """
         try:
             return self._decided(request, may_wait=may_wait, waited=waited, previewed=previewed)
@@ -212,11 +249,35 @@ class AdmissionRoutes:
             raise
         except ReviewError as error:
             raise RefusalError(HTTPStatus.BAD_REQUEST, error.message, errors=error.errors) from error
-        except Exception as error:
-            # Whatever a hostile body found: this review fails, the worker goes on.
-            fields = {"uid": _uid(request.body), "phase": request.phase.value, "bytes": len(request.body)}
-            LOGGER.exception("review_failed", extra={"fields": fields})
-            raise RefusalError(HTTPStatus.INTERNAL_SERVER_ERROR, "internal error, see the log") from error
+        except Exception as error:  # noqa: BLE001  # whatever a hostile body found: the worker goes on
+            return self._failed(request, error)
+
+    def _failed(self, request: _Request, error: Exception) -> Reply:
+        """Return the answer to a review that we failed on.
+
+        Raises:
+            RefusalError: It says not even whose it is (500).
+        """
+        fields = {"uid": _uid(request.body), "phase": request.phase.value, "bytes": len(request.body)}
+        LOGGER.error("review_failed", exc_info=error, extra={"fields": fields})
+        try:
+            return self._unreviewed(request, _INTERNAL)
+        except Exception:  # noqa: BLE001  # the same again, or one that needs no second line
+            raise RefusalError(HTTPStatus.INTERNAL_SERVER_ERROR, _INTERNAL) from error
+
+    def _unreviewed(self, request: _Request, why: str) -> Reply:
+        """Return the answer to a review that cannot be decided: a refusal where a policy may deny the object.
+
+        Raises:
+            RefusalError: It is not even the beginning of a review (400).
+        """
+        began = time.perf_counter()
+        context = self._state.usable_context()
+        reply = respond_unreviewable(request.body, request.phase, context, why)
+        if reply is None:
+            raise RefusalError(HTTPStatus.BAD_REQUEST, why)
+        self._note(request.phase, reply, time.perf_counter() - began)
+        return reply
 
     def _decided(
         self,
@@ -253,10 +314,14 @@ class AdmissionRoutes:
         seconds = time.perf_counter() - began
         if waited:
             reply = reply._replace(waited_s=time.monotonic() - started - seconds)
+        self._note(phase, reply, seconds)
+        return reply
+
+    def _note(self, phase: Phase, reply: Reply, seconds: float) -> None:
+        """Note an answer for ``settle``."""
         if not self._done:
             asyncio.get_running_loop().call_soon(self.settle)
         self._done.append((phase, reply, seconds))
-        return reply
 
     def settle(self) -> None:
         """Count and log the reviews that were answered since the last time.
@@ -286,11 +351,8 @@ class AdmissionRoutes:
 
 def _uid(body: bytes) -> str:
     """Return the uid of a review that could not be answered, empty if there is none."""
-    try:
-        uid = orjson.loads(body)["request"]["uid"]
-    except (ValueError, TypeError, LookupError):
-        return ""
-    return uid if isinstance(uid, str) else ""
+    review = Review.of_beginning(body)
+    return review.uid if review else ""
 
 
 def _fields(reply: Reply, phase: Phase, seconds: float) -> dict[str, Value]:
@@ -313,6 +375,8 @@ def _fields(reply: Reply, phase: Phase, seconds: float) -> dict[str, Value]:
         fields["injected"] = reply.injected
     if reply.dry_run:
         fields["dry_run"] = True
+    if reply.unreviewable:
+        fields["unreviewable"] = reply.unreviewable
     _add_cluster_fields(fields, reply)
     fields["ms"] = round(seconds * 1000, 3)
     return fields

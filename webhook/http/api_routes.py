@@ -30,7 +30,6 @@ def _score_limit(settings: Settings) -> int:
 
 
 def _body_limit(settings: Settings) -> int:
-    # A review holds one object; a lint request may be as large as the largest review.
     return settings.max_body_bytes
 
 

@@ -7,10 +7,13 @@ event loop: a client that sends slowly holds no thread, and the connection's dea
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
+from enum import Enum
 from http import HTTPStatus
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from policies.manifests.fields import FieldError
 from webhook.http.problems import JSON
@@ -20,6 +23,13 @@ from webhook.http.problems import JSON
 _SMALL: Final = 256 * 1024
 #: Larger bodies that are gathered at once; others wait.
 _MOST_LARGE: Final = 8
+#: Bytes beyond which a review is gathered alone: it and what is made of it take some times as much memory.
+_HUGE: Final = 4 * 1024 * 1024
+#: Bytes of a review that are taken and thrown away, so that its sender reads the answer, in so many times the
+#: limit. Beyond it no API server can store the objects.
+_TIMES_THE_LIMIT: Final = 8
+#: Digits of a length: more is none that anybody can send.
+_MOST_DIGITS: Final = 18
 
 #: The ASGI callables of a request.
 Receive: TypeAlias = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -45,11 +55,34 @@ class ClientGoneError(Exception):
     """The client left before its request had come, or the connection's deadline ended it."""
 
 
+class MissingRest(Enum):
+    """Why the rest of a body is missing."""
+
+    NOTHING = "nothing is"
+    TOO_LARGE = "it is too large"
+    NO_ROOM = "as many large requests are being read as may be at once"
+
+
+class ReviewBody(NamedTuple):
+    """A body, or its beginning.
+
+    Attributes:
+        data: Its bytes.
+        missing: Why the rest is missing.
+        more: Whether more is to come, which nobody reads.
+    """
+
+    data: bytes
+    missing: MissingRest = MissingRest.NOTHING
+    more: bool = False
+
+
 class BodyReader:
     """Reads bodies of one process."""
 
     def __init__(self) -> None:
         self._large = asyncio.Semaphore(_MOST_LARGE)
+        self._huge = asyncio.Semaphore(1)
 
     async def read_json(self, headers: Headers, receive: Receive, limit: int) -> bytes:
         """Return a body that the headers of its request call JSON, at most ``limit`` bytes.
@@ -58,28 +91,86 @@ class BodyReader:
             RefusalError: It is no JSON, has no length, or is too large.
             ClientGoneError: It never came.
         """
-        check_headers(headers, limit)
-        message = await receive()
-        if message["type"] == "http.request" and not message.get("more_body"):
-            # The most frequent case by far.
-            return _within(message["body"], limit)
+        if (check_headers(headers) or 0) > limit:
+            raise _too_large(limit)
         async with AsyncExitStack() as held:
-            parts, size = [], 0
-            while message["type"] == "http.request":
-                parts.append(message["body"])
-                size += len(parts[-1])
-                if size > limit:
-                    raise _too_large("more", limit)
-                if not message.get("more_body"):
-                    return b"".join(parts)
-                if size > _SMALL >= size - len(parts[-1]):
-                    await held.enter_async_context(self._large)
-                message = await receive()
+            found = await self._read(receive, limit, held, math.inf)
+            if found.missing is MissingRest.TOO_LARGE:
+                raise _too_large(limit)
+            return found.data
+
+    async def read_review(
+        self, headers: Headers, receive: Receive, limit: int, held: AsyncExitStack, *, until: float
+    ) -> ReviewBody:
+        """Return a review, or its beginning if it has more than ``limit`` bytes or there is no room for it.
+
+        It is received to its end in any case: who still sends reads no answer.
+
+        Args:
+            headers: Those of the request.
+            receive: Returns the next part.
+            limit: Bytes that are kept.
+            held: Holds the room that the review takes, for as long as the review is in memory.
+            until: When no room is waited for any more, by ``time.monotonic()``.
+
+        Raises:
+            RefusalError: It is no JSON, has no length, or is so large that no API server sends it.
+            ClientGoneError: It never came.
+        """
+        if (check_headers(headers) or 0) > limit * _TIMES_THE_LIMIT:
+            raise _too_large(limit)
+        found = await self._read(receive, limit, held, until)
+        size, more = len(found.data), found.more
+        while more:
+            message = await receive()
+            if message["type"] != "http.request":
+                raise ClientGoneError
+            size, more = size + len(message["body"]), bool(message.get("more_body"))
+            if size > limit * _TIMES_THE_LIMIT:
+                raise _too_large(limit)
+        return found
+
+    async def _read(self, receive: Receive, limit: int, held: AsyncExitStack, until: float) -> ReviewBody:
+        """Return a body, or its beginning and what is missing."""
+        message = await receive()
+        if (
+            message["type"] == "http.request"
+            and not message.get("more_body")
+            and len(message["body"]) <= limit
+        ):
+            # The most frequent case by far.
+            return ReviewBody(message["body"])
+        # However small the parts are, they take no more memory than the whole.
+        data = bytearray()
+        rooms = {_SMALL: self._large, _HUGE: self._huge}
+        while message["type"] == "http.request":
+            before, more = len(data), bool(message.get("more_body"))
+            data += message["body"]
+            if len(data) > limit:
+                return ReviewBody(bytes(data[:_SMALL]), MissingRest.TOO_LARGE, more=more)
+            for size, room in rooms.items():
+                if len(data) > size >= before and not await _enter(room, held, until):
+                    return ReviewBody(bytes(data[:_SMALL]), MissingRest.NO_ROOM, more=more)
+            if not more:
+                return ReviewBody(bytes(data))
+            message = await receive()
         raise ClientGoneError
 
 
-def check_headers(headers: Headers, limit: int) -> None:
-    """Make sure that a request announces JSON within the limit.
+async def _enter(room: asyncio.Semaphore, held: AsyncExitStack, until: float) -> bool:
+    """Return whether there was room before so much time had passed."""
+    left = until - time.monotonic()
+    try:
+        async with asyncio.timeout(None if math.isinf(left) else max(0, left)):
+            await room.acquire()
+    except TimeoutError:
+        return False
+    held.callback(room.release)
+    return True
+
+
+def check_headers(headers: Headers) -> int | None:
+    """Make sure that a request announces JSON, and return the length that it announces, if it does.
 
     Raises:
         RefusalError: It does not.
@@ -89,21 +180,27 @@ def check_headers(headers: Headers, limit: int) -> None:
     if media_type != _JSON_BYTES and media_type.partition(b";")[0].strip().lower() != _JSON_BYTES:
         found = f"got {media_type.decode('latin-1')}" if media_type else "got none"
         raise RefusalError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Content-Type must be {JSON}, {found}")
-    length = headers.get(b"content-length")
-    if length is not None:
-        if int(length) > limit:
-            raise _too_large(f"{int(length)} bytes", limit)
-    elif b"transfer-encoding" not in headers:
+    length = announced_length(headers)
+    if length is None and b"transfer-encoding" not in headers:
         raise RefusalError(HTTPStatus.LENGTH_REQUIRED, "send Content-Length")
+    return length
 
 
-def _within(body: bytes, limit: int) -> bytes:
-    if len(body) > limit:
-        raise _too_large("more", limit)
-    return body
+def announced_length(headers: Headers) -> int | None:
+    """Return how many bytes a request announces; None if it does not say.
+
+    Raises:
+        RefusalError: It says what is no length.
+    """
+    length = headers.get(b"content-length")
+    if length is None:
+        return None
+    if not length.isdigit() or len(length) > _MOST_DIGITS:
+        raise RefusalError(HTTPStatus.BAD_REQUEST, "invalid Content-Length")
+    return int(length)
 
 
-def _too_large(found: str, limit: int) -> RefusalError:
+def _too_large(limit: int) -> RefusalError:
     return RefusalError(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body may have {limit} bytes, this one has {found}"
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body may have {limit} bytes, this one has more"
     )

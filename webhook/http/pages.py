@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from webhook.http.api_routes import API_ROUTES
 from webhook.http.authorization.access_reviews import Result
-from webhook.http.body import BodyReader, ClientGoneError, Receive, RefusalError, Scope, Send
+from webhook.http.body import (
+    BodyReader,
+    ClientGoneError,
+    Receive,
+    RefusalError,
+    Scope,
+    Send,
+    announced_length,
+)
 from webhook.http.child_processes import Limit
 from webhook.http.limits import BusyError
 from webhook.http.problems import JSON, problem
@@ -112,8 +120,8 @@ class Pages:
             ClientGoneError: The body never came.
         """
         headers = dict(scope["headers"])
-        length = headers.get(b"content-length")
-        large = length is None or int(length) > self._state.settings.max_body_bytes
+        length = announced_length(headers)
+        large = length is None or length > self._state.settings.max_body_bytes
         with ExitStack() as held:
             try:
                 held.enter_context(self._state.computing.enter(large=large))

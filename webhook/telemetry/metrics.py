@@ -130,6 +130,12 @@ class Telemetry:
             "Reviews in which rules were not begun: the timeout was near, or the object too large.",
             registry=self._registry,
         )
+        self._unreviewable = Counter(
+            "evenkeel_unreviewable_total",
+            "Objects that could not be reviewed, by phase and verdict (denied, warned, allowed).",
+            ["phase", "verdict"],
+            registry=self._registry,
+        )
         self._access = Counter(
             "evenkeel_access_reviews_total",
             "Requests to authorized routes, by result (allowed, denied, unauthenticated, error).",
@@ -211,16 +217,21 @@ class Telemetry:
             self._node_rules.observe(reply.rules_s)
         if reply.rules_skipped:
             self._node_rules_skipped.inc()
-        if reply.waited_s is not None:
-            self._cache_waits.labels("missing" if reply.missed else "found").inc()
-        if reply.missed:
-            self._cache_misses.inc()
-        if reply.injected:
-            self._injected.inc(reply.injected)
+        self._count_rare(phase, reply)
         for exemption in reply.exempted:
             self._exemptions.labels(*exemption).inc()
         for rule in reply.rules:
             self._violations.labels(rule).inc()
+
+    def _count_rare(self, phase: str, reply: Reply) -> None:
+        if reply.waited_s is not None:
+            self._cache_waits.labels("missing" if reply.missed else "found").inc()
+        if reply.missed:
+            self._cache_misses.inc()
+        if reply.unreviewable:
+            self._unreviewable.labels(phase, reply.verdict.value).inc()
+        if reply.injected:
+            self._injected.inc(reply.injected)
 
     def count_failure(self, phase: str, code: int) -> None:
         """Count an admission request that got an HTTP error."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.recorded import recorded_reviews
-from webhook.admission.review import Review, ReviewError
+from webhook.admission.review import MAX_VALUES, Review, ReviewError, UnreadableReviewError
 
 GOOD = {
     "apiVersion": "admission.k8s.io/v1",
@@ -69,9 +69,9 @@ def test_what_a_request_says() -> None:
     [
         pytest.param(b"", [], id="empty"),
         pytest.param(b"{", [], id="cut off"),
-        pytest.param(b'"\xff"', [], id="invalid UTF-8"),
+        pytest.param(b'"\xff"', [""], id="invalid UTF-8"),
         pytest.param(b"[" * 100_000, [], id="100,000 brackets"),
-        pytest.param(b'{"a":' * 5_000 + b"1" + b"}" * 5_000, [], id="5,000 levels"),
+        pytest.param(b'{"a":' * 5_000 + b"1" + b"}" * 5_000, ["apiVersion"], id="5,000 levels"),
         pytest.param(b"[]", [""], id="a list"),
         pytest.param(b"null", ["apiVersion"], id="null"),
         pytest.param(b"{}", ["apiVersion"], id="no review"),
@@ -109,3 +109,49 @@ def test_other_bodies_are_refused(text: bytes, fields: list[str]) -> None:
         Review.parse(text)
 
     assert fields == [str(error.path) for error in caught.value.errors]
+
+
+def test_levels_that_no_one_reads() -> None:
+    """An API server takes 10,000 levels of managedFields: a review says that it was read without them."""
+    deep = b'{"f:a":' * 9_000 + b"{}" + b"}" * 9_000
+    text = body(object={"metadata": {"managedFields": [{"fieldsV1": "deep"}]}, "spec": {"replicas": 1}})
+    review = Review.parse(text.replace(b'"deep"', deep))
+
+    assert review.obj is not None
+    assert {"replicas": 1} == review.obj["spec"]
+    assert review.cut
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(body(object={"a": [{}] * MAX_VALUES}), id="too many values"),
+        pytest.param(body(object={}) + b",", id="a comma behind"),
+        pytest.param(body(object=0).replace(b"0", b"1e999"), id="a number without bounds"),
+        pytest.param(body(object={"a": "\ud800"}), id="half a pair"),
+    ],
+)
+def test_reviews_that_cannot_be_read(text: bytes) -> None:
+    """What cannot be read says whose it is all the same, with its blanks and without."""
+    with pytest.raises(UnreadableReviewError):
+        Review.parse(text)
+    for begun in (text, text.replace(b": ", b":").replace(b", ", b",")):
+        review = Review.of_beginning(begun)
+
+        assert review is not None
+        assert ("u", "Deployment", None) == (review.uid, review.kind, review.obj)
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        pytest.param(body(userInfo={"extra": {"a": ["x"], "object": ["y"]}}, object={}), True, id="a group"),
+        pytest.param(body(name=',"object":', object={}), True, id="a name"),
+        pytest.param(b',"object":' * 100_000, False, id="nothing else"),
+        pytest.param(body(uid="", object={}), False, id="no uid"),
+        pytest.param(body(), False, id="no object"),
+    ],
+)
+def test_beginnings(text: bytes, *, known: bool) -> None:
+    """Where the object begins is found, whatever stands before it."""
+    assert known == (Review.of_beginning(text) is not None)

@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
-import os
 import re
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from prometheus_client import CollectorRegistry
 
 from policies.config.context import AdmissionContext
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_pod, a_policy, a_replica_set, a_workload
-from tests.certs.builders import CA
 from tests.policies.config.contexts import a_context, defaults
 from tests.policies.placement.clusters import two_full_zones
+from tests.webhook.http.admission_caller import Caller, loggers
 from tests.webhook.running import REVIEW, review_of
+from webhook.admission import respond as respond_module
 from webhook.admission.respond import Phase
-from webhook.http.admission import LONGEST_WAIT_S, MOST_WAITING, AdmissionRoutes
-from webhook.http.state import ServerState
-from webhook.settings import LogFormat, LogLevel, Settings
-from webhook.telemetry import logs
-from webhook.telemetry.logs import EventLog
-from webhook.telemetry.metrics import Telemetry
+from webhook.http import body as body_module
+from webhook.http.admission import LONGEST_WAIT_S, MOST_WAITING
+from webhook.http.body import _MOST_LARGE
 
 if TYPE_CHECKING:
     pass
+
+__all__ = ["loggers"]
+
+pytestmark = pytest.mark.usefixtures("loggers")
 
 #: Bytes of a body, at most.
 LIMIT = 2000
@@ -39,100 +38,10 @@ LIMIT = 2000
 UNFIT = review_of(a_workload(spec={"topologySpreadConstraints": [a_constraint()]}))
 
 
-class Caller:
-    """Calls the routes as the server does, and keeps what they answered."""
-
-    def __init__(self, context: AdmissionContext) -> None:
-        self.registry = CollectorRegistry()
-        self._read, write = os.pipe()
-        events = EventLog(LogFormat.TEXT, LogLevel.INFO, descriptor=write)
-        logs.set_up(events, LogLevel.INFO)
-        state = ServerState(
-            settings=Settings(self_signed=True, max_body_bytes=LIMIT),
-            context=context,
-            telemetry=Telemetry("1", registry=self.registry),
-            events=events,
-            certificate=lambda: CA,
-        )
-        self._write = write
-        self.routes = AdmissionRoutes(state)
-        self.status = 0
-        self.headers: dict[str, str] = {}
-
-    def call(self, *parts: bytes, path: str = "/validate", **scope: Any) -> Any:
-        """Answer one request, whose body comes in parts."""
-        return asyncio.run(self.answer(*parts, path=path, **scope))
-
-    def at_once(self, body: bytes, phase: Phase = Phase.VALIDATE, **scope: Any) -> bytes | None:
-        """Answer one review as the server does first; None if it must ask in the other way."""
-
-        async def answer() -> bytes | None:
-            found = self.routes.at_once(phase, self._scope(body, **scope))
-            answered = found(body) if found else None
-            await asyncio.sleep(0)
-            return answered
-
-        return asyncio.run(answer())
-
-    @staticmethod
-    def _scope(*parts: bytes, **scope: Any) -> dict[str, Any]:
-        headers = {"content-type": "application/json", "content-length": str(len(b"".join(parts)))}
-        headers |= scope.pop("headers", {})
-        return {
-            "method": "POST",
-            "query_string": b"",
-            "extensions": {},
-            "evenkeel.arrived": time.monotonic(),
-            **scope,
-            "headers": [(name.encode(), value.encode()) for name, value in headers.items() if value],
-        }
-
-    async def answer(self, *parts: bytes, path: str = "/validate", **scope: Any) -> Any:
-        sent: list[dict[str, Any]] = []
-        coming = list(parts)
-
-        async def receive() -> dict[str, Any]:
-            if not coming:
-                return {"type": "http.disconnect"}
-            return {"type": "http.request", "body": coming.pop(0), "more_body": bool(coming)}
-
-        async def send(message: dict[str, Any]) -> None:
-            sent.append(message)
-
-        await self.routes(self._scope(*parts, path=path, **scope), receive, send)
-        # The event loop counts and logs reviews after its turn.
-        await asyncio.sleep(0)
-        if not sent:
-            return None
-        start, body = sent
-        self.status = start["status"]
-        self.headers = {name.decode(): value.decode() for name, value in start["headers"]}
-        return json.loads(body["body"])
-
-    def log(self) -> list[str]:
-        return os.read(self._read, 65536).decode().splitlines()
-
-    def close(self) -> None:
-        os.close(self._read)
-        os.close(self._write)
-
-
-@pytest.fixture(autouse=True)
-def loggers() -> Iterator[None]:
-    """Give back the loggers that a server sets up for its process."""
-    root, ours = logging.getLogger(), logs.LOGGER
-    before = [(logger, logger.handlers[:], logger.level, logger.propagate) for logger in (root, ours)]
-    yield
-    for logger, handlers, level, propagate in before:
-        logger.handlers[:] = handlers
-        logger.setLevel(level)
-        logger.propagate = propagate
-
-
 @pytest.fixture
 def caller() -> Iterator[Caller]:
     """An app that lets everything through."""
-    made = Caller(AdmissionContext(policies=()))
+    made = Caller(AdmissionContext(policies=()), limit=LIMIT)
     yield made
     made.close()
 
@@ -148,7 +57,10 @@ def caller() -> Iterator[Caller]:
         pytest.param(
             {"headers": {"content-length": "", "transfer-encoding": "chunked"}}, 200, id="200: chunked"
         ),
-        pytest.param({"headers": {"content-length": "5000"}}, 413, id="413: 5,000 bytes announced"),
+        pytest.param({"headers": {"content-length": "5000"}}, 200, id="200: 5,000 bytes announced"),
+        pytest.param({"headers": {"content-length": "20000"}}, 413, id="413: 20,000 bytes announced"),
+        pytest.param({"headers": {"content-length": "9" * 5_000}}, 400, id="400: 5,000 digits announced"),
+        pytest.param({"headers": {"content-length": "-1"}}, 400, id="400: -1 bytes announced"),
         pytest.param({"headers": {"content-length": ""}}, 411, id="411: no length"),
         pytest.param({"headers": {"content-type": "text/plain"}}, 415, id="415: text"),
         pytest.param({"headers": {"content-type": ""}}, 415, id="415: no type"),
@@ -172,14 +84,65 @@ def test_body_in_parts(caller: Caller) -> None:
     assert caller.call(*(REVIEW[start : start + 10] for start in range(0, len(REVIEW), 10)))["response"]
 
 
-@pytest.mark.parametrize(
-    "parts", [(REVIEW + b" " * LIMIT,), (REVIEW, b" " * LIMIT)], ids=["1 part", "2 parts"]
-)
-def test_chunked_body_above_the_limit(caller: Caller, parts: tuple[bytes, ...]) -> None:
-    """A chunked body is read up to the limit and no further."""
-    caller.call(*parts, b"never read", headers={"content-length": "", "transfer-encoding": "chunked"})
+@pytest.fixture
+def denying() -> Iterator[Caller]:
+    """An app with a policy that denies."""
+    made = Caller(a_context(a_policy(enforcement="deny")), limit=LIMIT)
+    yield made
+    made.close()
 
-    assert caller.status == 413
+
+#: Headers of a body without a length.
+CHUNKED = {"content-length": "", "transfer-encoding": "chunked"}
+
+
+@pytest.mark.parametrize("parts", [1, 2, 700], ids=["1 part", "2 parts", "700 parts"])
+@pytest.mark.parametrize("headers", [{}, CHUNKED], ids=["with a length", "chunked"])
+def test_too_large_reviews(denying: Caller, parts: int, headers: dict[str, str]) -> None:
+    """What is not read is denied where a policy denies, warned about by /mutate, counted and logged."""
+    body = review_of(a_workload()) + b" " * LIMIT
+    size = -(-len(body) // parts)
+    for path, allowed, verdict in (("/validate", False, "denied"), ("/mutate", True, "warned")):
+        cut = [body[start : start + size] for start in range(0, len(body), size)]
+        response = denying.call(*cut, path=path, headers=headers)["response"]
+        [line] = denying.log()
+
+        assert (200, "6b1f", allowed) == (denying.status, response["uid"], response["allowed"])
+        assert "unreviewable" in (str(response.get("warnings")) if allowed else response["status"]["message"])
+        assert "patch" not in response
+        assert f"review_{verdict} uid=6b1f" in line
+        assert "unreviewable=" in line
+        labels = {"phase": path[1:], "verdict": verdict}
+        assert 1 == denying.registry.get_sample_value("evenkeel_unreviewable_total", labels)
+
+
+def test_what_no_api_server_sends(denying: Caller) -> None:
+    """Nobody's endless body is received: it gets an error, and so does one that is no review."""
+    denying.call(*[b" " * LIMIT] * 100, headers=CHUNKED)
+    assert 413 == denying.status
+    denying.call(b" " * (LIMIT + 1))
+    assert 400 == denying.status
+
+
+def test_no_room_for_large_reviews(denying: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While others hold the room for large reviews, one waits for some of its time, and is denied then."""
+    monkeypatch.setattr(body_module, "_SMALL", 500)
+    body = review_of(a_workload()) + b" " * 900
+    half = len(body) - 500
+
+    async def crowd() -> list[Any]:
+        held = [asyncio.create_task(denying.hold(body)) for _ in range(_MOST_LARGE)]
+        await asyncio.sleep(0)
+        answer = await denying.answer(body[:half], body[half:], query_string=b"timeout=100ms")
+        for task in held:
+            task.cancel()
+        await asyncio.gather(*held, return_exceptions=True)
+        return [answer, await denying.answer(body[:half], body[half:])]
+
+    refused, reviewed = asyncio.run(crowd())
+
+    assert "too many large objects" in refused["response"]["status"]["message"]
+    assert reviewed["response"]["allowed"]
 
 
 def test_body_that_never_comes(caller: Caller) -> None:
@@ -188,7 +151,7 @@ def test_body_that_never_comes(caller: Caller) -> None:
 
 
 def test_our_own_bug() -> None:
-    """A review that we fail on gets 500 and no Retry-After, and the log has its uid and the traceback."""
+    """A review that we fail on gets no Retry-After, and the log has its uid and the traceback."""
     caller = Caller(cast("AdmissionContext", None))
     answer = caller.call(REVIEW)
     [line, _] = caller.log()
@@ -199,6 +162,19 @@ def test_our_own_bug() -> None:
     assert "Retry-After" not in caller.headers
     assert "error review_failed uid=6b1f phase=validate" in line
     assert "AttributeError" in line
+
+
+def test_a_review_that_we_fail_on_is_denied(denying: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever finds an object that we fail on has not found a way around a policy."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr(respond_module, "decide", fail)
+    answer = denying.call(review_of(a_workload()))
+
+    assert (200, False) == (denying.status, answer["response"]["allowed"])
+    assert "error review_failed uid=6b1f phase=validate" in denying.log()[0]
 
 
 def test_a_review_is_counted_and_logged(caller: Caller) -> None:
@@ -231,7 +207,6 @@ def test_a_review_is_answered_at_once(caller: Caller) -> None:
     [
         pytest.param(b"{}", {}, id="no review"),
         pytest.param(REVIEW, {"headers": {"content-type": "text/plain"}}, id="text"),
-        pytest.param(REVIEW + b" " * LIMIT, {}, id="above the limit"),
     ],
 )
 def test_errors_are_left_to_asgi(caller: Caller, body: bytes, scope: dict[str, Any]) -> None:
