@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import threading
 import time
 from collections import deque
@@ -237,13 +238,17 @@ def event(verb: str, obj: object) -> bytes:
 
 
 @contextmanager
-def serving(state: FakeApiServer, port: int = 0) -> Iterator[FakeApiServer]:
-    """Serve for as long as the block runs."""
+def serving(
+    state: FakeApiServer, port: int = 0, *, tls: ssl.SSLContext | None = None
+) -> Iterator[FakeApiServer]:
+    """Serve for as long as the block runs, plain HTTP unless there is a certificate."""
     handler = type("Bound", (Handler,), {"state": state})
     state.closed = False
     with ThreadingHTTPServer(("127.0.0.1", port), handler) as server:
         server.daemon_threads = False
-        state.url = f"http://127.0.0.1:{server.server_address[1]}"
+        if tls is not None:
+            server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        state.url = f"{'http' if tls is None else 'https'}://127.0.0.1:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
