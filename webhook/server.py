@@ -160,9 +160,10 @@ def _follow_policies(state: ServerState) -> None:
     # The definition may be installed at any time.
     backoff = Backoff(longest_refused_s=_DEFINED_WITHIN_S)
     api = _connect(settings)
-    controller.watch(
-        resources, Reflector(api, SPREAD_POLICIES, resources, clock=time.monotonic, backoff=backoff)
+    reflector = Reflector(
+        api, SPREAD_POLICIES, resources, clock=time.monotonic, backoff=backoff, keep_last=True
     )
+    controller.watch(resources, reflector)
     if settings.policy_status and state.live is not None and state.live.store is not None:
         from webhook.policy_controller.status_writer import PolicyStatusWriter  # noqa: PLC0415
 

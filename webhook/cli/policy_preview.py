@@ -189,7 +189,7 @@ class _Cluster:
 
     def _list(self, resource: ListedResource, context: str) -> None:
         try:
-            for obj in list_objects(api_server(context), resource):
+            for obj in list_objects(api_server(context), resource, left_out=lambda obj: self._warn(str(obj))):
                 self._see(obj)
         except ApiError as error:
             self.unread.append(f"{resource.kind} objects: {error}")

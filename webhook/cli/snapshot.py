@@ -14,6 +14,7 @@ from policies.manifests.errors import UsageError
 from webhook.atomic_write import atomic_write
 from webhook.cli.command import Command
 from webhook.cli.live import api_server, context_option, reading_progress
+from webhook.cli.placement_options import note
 from webhook.kube.list import EVERYTHING, read_objects
 from webhook.kube.snapshot import written_list
 
@@ -42,7 +43,9 @@ def command(*, context: str, output: str, packed: bool) -> None:
         raise UsageError("--gzip needs --output FILE when standard output is a terminal")
     api = api_server(context)
     with _opened(output) as file, reading_progress() as advance:
-        pieces = written_list(_counted(read_objects(api, EVERYTHING), advance))
+        pieces = written_list(
+            _counted(read_objects(api, EVERYTHING, left_out=lambda broken: note(str(broken))), advance)
+        )
         if packed:
             with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as stream:
                 stream.writelines(pieces)

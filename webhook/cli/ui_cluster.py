@@ -112,7 +112,8 @@ def _read_namespace(options: PlacementOptions, error: ApiError) -> PageCluster:
     objects = ClusterObjects(kinds)
     for version, kind, path in _NAMESPACED:
         try:
-            for obj in list_objects(api, ListedResource(version, kind, path.format(namespace))):
+            resource = ListedResource(version, kind, path.format(namespace))
+            for obj in list_objects(api, resource, left_out=lambda broken: warn(str(broken))):
                 objects(obj)
         except ApiError as refused:
             warn(f"{kind}s of namespace {namespace} are not shown: {refused}")

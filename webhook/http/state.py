@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from webhook.http.authorization.authorizer import Authorizer, ClosedAuthorizer
 from webhook.http.child_processes import ChildProcesses, ResourceLimits
 from webhook.http.limits import MaxConcurrent
+from webhook.kube.left_out import left_out_warning
 from webhook.settings import Settings
 from webhook.telemetry.logs import LOGGER, EventLog
 
@@ -239,6 +240,8 @@ class ServerState:
         stale = "" if self._unsynced_reason() else self._stale_reason()
         if stale:
             found.append(f"{stale}: nothing that depends on the cluster is reported or injected")
+        if self.live is not None and (left_out := self.live.left_out()):
+            found.append(left_out_warning(left_out))
         if self.policies is not None:
             found += self.policies.warnings()
         if self.skew is not None:

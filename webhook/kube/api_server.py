@@ -22,6 +22,7 @@ from typing import Any, Protocol
 import orjson
 
 from policies.manifests.errors import EvenkeelError, UsageError
+from policies.manifests.json_bytes import JsonError, read_json
 from policies.model.version import KubernetesVersion
 from policies.scheduler.releases import OLDEST_VERSION
 
@@ -121,8 +122,8 @@ class Answer:
     def json_object(self) -> dict[str, Any]:
         """Return the JSON object that the body is; an empty one if it is something else."""
         try:
-            found = orjson.loads(self.body)
-        except orjson.JSONDecodeError:
+            found = read_json(self.body).value
+        except JsonError:
             return {}
         return found if isinstance(found, dict) else {}
 
@@ -197,7 +198,7 @@ class ApiServer(ABC):
             ApiError: The API server refuses.
             UnreachableError: There is no answer.
         """
-        answer = self.send(
+        answer = self._accepted(
             method,
             path,
             params=params,
@@ -205,16 +206,32 @@ class ApiServer(ABC):
             headers={"Content-Type": content_type},
             timeout_s=timeout_s,
         )
-        self.date = answer.date
-        if not answer.ok:
-            raise answer.error()
         try:
-            found = orjson.loads(answer.body)
-        except orjson.JSONDecodeError as error:
-            raise UnreachableError(f"{self.url}{path}: the answer is no JSON: {error}") from error
+            found = read_json(answer.body).value
+        except JsonError as error:
+            raise UnreachableError(f"{self.url}{path}: the answer cannot be read: {error}") from error
         if not isinstance(found, dict):
             raise UnreachableError(f"{self.url}{path}: the answer is no object")
         return found
+
+    def fetch(
+        self, path: str, *, params: Mapping[str, str] | None = None, timeout_s: float = TIMEOUT_S
+    ) -> bytes:
+        """Return what the API server answers to a GET, as it came.
+
+        Raises:
+            ApiError: The API server refuses.
+            UnreachableError: There is no answer.
+        """
+        return self._accepted("GET", path, params=params, timeout_s=timeout_s).body
+
+    def _accepted(self, method: str, path: str, **options: Any) -> Answer:
+        """Send a request, and return its answer unless that is a refusal."""
+        answer = self.send(method, path, **options)
+        self.date = answer.date
+        if not answer.ok:
+            raise answer.error()
+        return answer
 
     @abstractmethod
     def watch(self, path: str, params: Mapping[str, str], *, idle_s: float) -> AbstractContextManager[Watch]:
@@ -234,23 +251,34 @@ class ApiServer(ABC):
 def status_error(status: int, body: bytes, retry_after: str = "") -> ApiError:
     """Return the error of an answer: its Status object's words if it has one."""
     try:
-        found = orjson.loads(body)
-    except orjson.JSONDecodeError:
+        found = read_json(body).value
+    except JsonError:
         found = None
-    wait = float(retry_after) if retry_after.isdecimal() else None
+    text = " ".join(body.decode(errors="replace").split())[:_TOLD_LENGTH]
+    return error_of(status, found, text=text, wait_s=float(retry_after) if retry_after.isdecimal() else None)
+
+
+def error_of(status: int, found: object, *, text: str = "", wait_s: float | None = None) -> ApiError:
+    """Return the error that a Status object tells.
+
+    Args:
+        status: The HTTP status, or the code of an error in a watch.
+        found: The object, if it is one.
+        text: What to say if it is none.
+        wait_s: Seconds that the API server asks to wait; None to go by the object.
+    """
     if not isinstance(found, dict) or not isinstance(found.get("message"), str):
-        text = " ".join(body.decode(errors="replace").split())[:_TOLD_LENGTH]
-        return ApiError(status, text or f"HTTP status {status}", retry_after_s=wait)
+        return ApiError(status, text or f"HTTP status {status}", retry_after_s=wait_s)
     reason = found.get("reason")
     details = found.get("details")
     seconds = details.get("retryAfterSeconds") if isinstance(details, dict) else None
-    if wait is None and isinstance(seconds, int):
-        wait = float(seconds)
+    if wait_s is None and isinstance(seconds, int):
+        wait_s = float(seconds)
     message = found["message"]
     if reason == "Unauthorized":
         # All that Kubernetes says of it is this word once more.
         message += ": the cluster does not take these credentials, which may have expired"
-    return ApiError(status, message, reason=reason if isinstance(reason, str) else "", retry_after_s=wait)
+    return ApiError(status, message, reason=reason if isinstance(reason, str) else "", retry_after_s=wait_s)
 
 
 def kubernetes_version(api: ApiServer) -> KubernetesVersion:

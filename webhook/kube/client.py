@@ -19,6 +19,7 @@ from urllib.parse import urlencode
 import urllib3
 import yaml
 from kubernetes import client, config
+from kubernetes.config import kube_config
 from kubernetes.config.config_exception import ConfigException
 from kubernetes.config.kube_config import KubeConfigLoader, KubeConfigMerger
 from kubernetes.utils.keepalive import tcp_keepalive_socket_options
@@ -51,6 +52,18 @@ _PLUGIN_FUNCTION: Final = "_load_from_exec_plugin"
 _IN_CLUSTER: Final = "KUBERNETES_SERVICE_HOST"
 #: The kubeconfig where none is named.
 _KUBECONFIG: Final = "~/.kube/config"
+
+
+def _leave_files_to_parent() -> None:
+    """Have the end of this process remove none of the files that the client made for the one it came from.
+
+    The client writes the certificates and keys that a kubeconfig embeds to files, for OpenSSL reads no other,
+    and removes them when a process ends, be it a worker whose master and successors go on reading them.
+    """
+    kube_config._temp_files.clear()  # noqa: SLF001  # nothing public says so
+
+
+os.register_at_fork(after_in_child=_leave_files_to_parent)
 
 
 def connect(context: str = "", *, kubeconfig: str = "") -> KubernetesApiServer:

@@ -12,6 +12,7 @@ from policies.scheduler.index import ClusterIndex
 from webhook.kube.api_server import ApiServer
 from webhook.kube.backoff import Backoff
 from webhook.kube.kind_record import KindStatus
+from webhook.kube.left_out import LeftOutObject
 from webhook.kube.list import WATCHED_RESOURCES, WITH_PENDING_PODS
 from webhook.kube.reflector import WATCH_S, Reflector
 from webhook.kube.workload_store import WorkloadStore
@@ -104,6 +105,10 @@ class ClusterCache:
     def refused(self, *, longer_s: float) -> list[str]:
         """Return the kinds that the API server has refused for longer than so, each with the reason."""
         return [reflector.title for reflector in self._reflectors if reflector.refused_s() > longer_s]
+
+    def left_out(self) -> list[LeftOutObject]:
+        """Return the objects that cannot be read."""
+        return [obj for reflector in self._reflectors for obj in reflector.left_out()]
 
     def kinds(self) -> list[KindStatus]:
         """Return how the cache of each kind is."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from webhook.kube.left_out import LeftOutObject
 from webhook.telemetry.logs import LOGGER
 
-#: Objects left out and odd events that are logged one by one; the others are counted.
+#: Objects left out at a time, and odd events, that are logged one by one; the others are counted.
 _MAX_LOGGED: Final = 20
 
 
@@ -21,6 +22,7 @@ class KindStatus:
         objects: How many the index holds.
         events: How many a watch told.
         lists: How many lists were read to their end.
+        left_out: How many objects are left out at the moment because they cannot be read.
         errors: How many attempts failed, and objects and events were unusable.
         last_error: Why it is not watched at the moment; empty if it is.
     """
@@ -30,6 +32,7 @@ class KindStatus:
     objects: int
     events: int
     lists: int
+    left_out: int
     errors: int
     last_error: str
 
@@ -47,7 +50,9 @@ class KindRecord:
         self.lists = 0
         self._kind = kind
         self._errors = 0
-        self._logged = 0
+        self._odd = 0
+        # What is left out, by its key. One thread writes, any number read.
+        self._left_out: dict[tuple[str, str], LeftOutObject] = {}
         self._last_error = ""
 
     @property
@@ -63,17 +68,35 @@ class KindRecord:
             objects=objects,
             events=self.events,
             lists=self.lists,
+            left_out=len(self._left_out),
             errors=self._errors,
             last_error=self._last_error,
         )
 
-    def left_out(self, problem: str) -> None:
-        """Count an object or event that cannot be used."""
+    def leave_out(self, obj: LeftOutObject, trace: Exception | None = None) -> None:
+        """Count an object that cannot be read, and keep it in mind until it can be or is gone."""
         self._errors += 1
-        self._logged += 1
-        if self._logged <= _MAX_LOGGED:
+        known = self._left_out.get(obj.key)
+        self._left_out[obj.key] = obj
+        if known != obj and len(self._left_out) <= _MAX_LOGGED:
+            fields = {"kind": self._kind, "object": obj.title, "problem": obj.reason}
+            LOGGER.warning("cluster_object_left_out", extra={"fields": fields}, exc_info=trace)
+
+    def let_in(self, key: tuple[str, str]) -> None:
+        """Note that an object can be read again, or is gone; of others nothing changes."""
+        self._left_out.pop(key, None)
+
+    def left_out(self) -> list[LeftOutObject]:
+        """Return the objects that are left out."""
+        return list(self._left_out.values())
+
+    def odd_event(self, problem: str) -> None:
+        """Count an event that says nothing of an object."""
+        self._errors += 1
+        self._odd += 1
+        if self._odd <= _MAX_LOGGED:
             fields = {"kind": self._kind, "problem": problem}
-            LOGGER.warning("cluster_object_left_out", extra={"fields": fields})
+            LOGGER.warning("cluster_event_ignored", extra={"fields": fields})
 
     def failed(self, problem: str, *, reported: bool, trace: Exception | None = None) -> None:
         """Count an attempt to list or watch that failed; not every watch that breaks off is reported."""

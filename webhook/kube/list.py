@@ -8,10 +8,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-import orjson
-
 from policies.config import spread_policy
+from policies.manifests.fields import type_name
+from policies.manifests.json_bytes import JsonError, read_json
+from webhook.kube import json_parts
 from webhook.kube.api_server import ApiError, ApiServer, UnreachableError
+from webhook.kube.left_out import LeftOutObject
 
 #: Objects of one page. Reading 250 pods, some megabyte, takes some 6 ms, during which no other thread of the
 #: process runs; fewer would ask a large cluster's API server too often.
@@ -19,6 +21,8 @@ PAGE: Final = 250
 #: How often a list whose place expired is begun again in pages, so many times larger each time; then it is
 #: asked for in one piece.
 _RESTARTS, _LARGER = 3, 4
+#: The types of the events of a watch that say what became of an object.
+CHANGES: Final = ("ADDED", "MODIFIED", "DELETED")
 #: Seconds for a page. The API server gives a list 60 s.
 _TIMEOUT_S: Final = 60.0
 
@@ -91,12 +95,14 @@ class Page:
 
     Attributes:
         first: Whether the list begins here, perhaps anew: then what came before does not count.
-        items: The objects, with their apiVersion and kind; what is no object was dropped.
+        items: The objects, with their apiVersion and kind.
+        left_out: Those that cannot be read.
         version: From which a watch goes on where the list ends.
     """
 
     first: bool
     items: list[dict[str, Any]]
+    left_out: list[LeftOutObject]
     version: str
 
 
@@ -113,8 +119,10 @@ class Listing:
         self._limit = page
         self._restarts = 0
         self._place = ""
+        # How many objects there were before the place.
+        self._before = 0
         self._ended = False
-        self._ahead: Future[dict[str, Any]] | None = None
+        self._ahead: Future[bytes] | None = None
 
     def next(self) -> Page | None:
         """Return the next page, or None after the last.
@@ -128,7 +136,7 @@ class Listing:
         first = not self._place
         ahead, self._ahead = self._ahead, None
         try:
-            answer = ahead.result() if ahead is not None else self._ask()
+            body = ahead.result() if ahead is not None else self._ask()
         except ApiError as error:
             if first or not error.gone:
                 raise
@@ -136,6 +144,13 @@ class Listing:
             self._restarts += 1
             self._limit *= _LARGER
             return self.next()
+        return self._page(body, first=first)
+
+    def _page(self, body: bytes, *, first: bool) -> Page:
+        """Take in an answer, and ask for the next one."""
+        answer = _parsed(body)
+        if answer is None:
+            raise UnreachableError(f"{self._api.url}{self._resource.path}: the answer is no JSON")
         items, metadata = answer.get("items"), answer.get("metadata")
         # Go writes an empty list as null.
         if not isinstance(items, list | None) or not isinstance(metadata, dict):
@@ -147,24 +162,74 @@ class Listing:
         self._ended = not self._place
         if self._place:
             self._ahead = _begun(self._ask)
-        named = {"apiVersion": self._resource.api_version, "kind": self._resource.kind}
-        return Page(first, [item | named for item in items or () if isinstance(item, dict)], version)
+        page = Page(first, [], [], version)
+        before = 0 if first else self._before
+        for number, item in enumerate(items or (), start=before + 1):
+            found = _read(item, self._resource, f"item {number:,} of the list")
+            if isinstance(found, LeftOutObject):
+                page.left_out.append(found)
+            else:
+                page.items.append(found)
+        self._before = before + len(items or ())
+        return page
 
-    def _ask(self) -> dict[str, Any]:
+    def _ask(self) -> bytes:
         params = self._resource.params
         if self._restarts <= _RESTARTS:
             params["limit"] = str(self._limit)
         if self._place:
             params["continue"] = self._place
-        return self._api.call("GET", self._resource.path, params=params, timeout_s=_TIMEOUT_S)
+        return self._api.fetch(self._resource.path, params=params, timeout_s=_TIMEOUT_S)
 
     def _no_list(self) -> UnreachableError:
         return UnreachableError(f"{self._api.url}{self._resource.path}: the answer is no list")
 
 
-def _begun(ask: Callable[[], dict[str, Any]]) -> Future[dict[str, Any]]:
+def _parsed(body: bytes) -> dict[str, Any] | None:
+    """Return a list, with the text of each object where it cannot be read in one go; None for no object."""
+    try:
+        answer = read_json(body).value
+    except JsonError:
+        return _parted(body)
+    return answer if isinstance(answer, dict) else None
+
+
+def _parted(body: bytes) -> dict[str, Any] | None:
+    parts = json_parts.members(body) if json_parts.is_closed(body) else {}
+    if not parts:
+        return None
+    return {
+        "metadata": json_parts.value(parts.get("metadata", b"")),
+        "items": list(json_parts.items(parts.get("items", b""))),
+    }
+
+
+def _read(item: object, resource: ListedResource, place: str) -> dict[str, Any] | LeftOutObject:
+    """Return an object with its apiVersion and kind.
+
+    Args:
+        item: A value, or the text of one where it could not be read with its neighbors.
+        resource: Where it was listed.
+        place: Where it was met, to name it by if it says no name.
+    """
+    if isinstance(item, bytes):
+        text = item
+        try:
+            item = read_json(text).value
+        except JsonError as error:
+            namespace, name = json_parts.written_identity(text)
+            reason = str(error)
+            return LeftOutObject(
+                kind=resource.kind, namespace=namespace, name=name, place=place, reason=reason
+            )
+    if isinstance(item, dict):
+        return item | {"apiVersion": resource.api_version, "kind": resource.kind}
+    return LeftOutObject(kind=resource.kind, place=place, reason=f"it is {type_name(item)}, not an object")
+
+
+def _begun(ask: Callable[[], bytes]) -> Future[bytes]:
     """Send a request in a thread of its own; no one waits for an answer that is not needed any more."""
-    asked = Future[dict[str, Any]]()
+    asked = Future[bytes]()
 
     def run() -> None:
         try:
@@ -176,12 +241,19 @@ def _begun(ask: Callable[[], dict[str, Any]]) -> Future[dict[str, Any]]:
     return asked
 
 
-def list_objects(api: ApiServer, resource: ListedResource) -> Iterator[dict[str, Any]]:
+def list_objects(
+    api: ApiServer, resource: ListedResource, *, left_out: Callable[[LeftOutObject], None] | None = None
+) -> Iterator[dict[str, Any]]:
     """Yield every object of a kind, with its apiVersion and kind, once.
+
+    Args:
+        api: The API server.
+        resource: The kind.
+        left_out: Told of each object that cannot be read; by default it ends the list.
 
     Raises:
         ApiError: The API server refuses.
-        UnreachableError: There is no answer, or none that is a list.
+        UnreachableError: There is no answer, or none that is a list, or an object of it cannot be read.
     """
     listing, seen = Listing(api, resource), set[tuple[str, str]]()
     while page := listing.next():
@@ -191,10 +263,23 @@ def list_objects(api: ApiServer, resource: ListedResource) -> Iterator[dict[str,
             if name not in seen:
                 seen.add(name)
                 yield item
+        for broken in page.left_out:
+            if left_out is None:
+                raise UnreachableError(f"{api.url}{resource.path}: {broken}")
+            if broken.key not in seen:
+                seen.add(broken.key)
+                left_out(broken)
 
 
-def read_objects(api: ApiServer, resources: tuple[ListedResource, ...]) -> Iterator[dict[str, Any]]:
+def read_objects(
+    api: ApiServer, resources: tuple[ListedResource, ...], *, left_out: Callable[[LeftOutObject], None]
+) -> Iterator[dict[str, Any]]:
     """Yield the objects of a cluster.
+
+    Args:
+        api: Its API server.
+        resources: What of it.
+        left_out: Told of each object that cannot be read.
 
     Raises:
         ApiError: The API server refuses; says what to have granted.
@@ -202,7 +287,7 @@ def read_objects(api: ApiServer, resources: tuple[ListedResource, ...]) -> Itera
     """
     for resource in resources:
         try:
-            yield from list_objects(api, resource)
+            yield from list_objects(api, resource, left_out=left_out)
         except ApiError as error:
             if not error.forbidden:
                 raise
@@ -224,13 +309,18 @@ def identity(obj: Mapping[str, Any]) -> tuple[str, str]:
     )
 
 
-def watch_event(line: bytes) -> tuple[str, dict[str, Any]] | None:
-    """Return the type and the object of a line of a watch; None if it is no event."""
+def watch_event(line: bytes, resource: ListedResource) -> tuple[str, dict[str, Any] | LeftOutObject] | None:
+    """Return the type and the object of a line of a watch; None if it does not say what happened to whom."""
     try:
-        event = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return None
+        event = read_json(line).value
+    except JsonError:
+        parts = json_parts.members(line)
+        event = {"type": json_parts.value(parts.get("type", b"")), "object": parts.get("object")}
     if not isinstance(event, dict):
         return None
-    verb, obj = event.get("type"), event.get("object")
-    return (verb, obj) if isinstance(verb, str) and isinstance(obj, dict) else None
+    verb, obj = event.get("type"), _read(event.get("object"), resource, "")
+    if not isinstance(verb, str):
+        return None
+    if isinstance(obj, LeftOutObject):
+        return (verb, obj) if verb in CHANGES and obj.name else None
+    return None if verb in CHANGES and not identity(obj)[1] else (verb, obj)

@@ -9,16 +9,16 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, Protocol
 
-import orjson
-
 from policies.manifests.fields import FieldError
-from webhook.kube.api_server import ApiError, ApiServer, ClusterError, UnreachableError, Watch, status_error
+from webhook.kube.api_server import ApiError, ApiServer, ClusterError, UnreachableError, Watch, error_of
 from webhook.kube.backoff import Backoff
 from webhook.kube.kind_record import KindRecord, KindStatus
-from webhook.kube.list import ListedResource, Listing, identity, watch_event
+from webhook.kube.left_out import LeftOutObject
+from webhook.kube.list import CHANGES, ListedResource, Listing, identity, watch_event
 from webhook.telemetry.logs import LOGGER
 
 #: Seconds after which the API server is asked to end a watch: so much, and up to half as much again, so that
@@ -67,7 +67,19 @@ class Reflector:
         clock: Callable[[], float],
         backoff: Backoff,
         watch_s: float = WATCH_S,
+        keep_last: bool = False,
     ) -> None:
+        """Nothing is asked yet.
+
+        Args:
+            api: The API server.
+            resource: The kind.
+            index: Where its objects are kept.
+            clock: Seconds that never go back.
+            backoff: Makes the pauses between attempts.
+            watch_s: Seconds that a watch lasts.
+            keep_last: Whether what is known of an object stays once that cannot be read any more.
+        """
         self.synced = False
         self.alive_at = clock()
         self.refused_status = 0
@@ -77,6 +89,7 @@ class Reflector:
         self._clock = clock
         self._backoff = backoff
         self._watch_s = watch_s
+        self._keep_last = keep_last
         self._kind = (resource.api_version, resource.kind)
         self._record = KindRecord(resource.kind)
         self._stopping = threading.Event()
@@ -104,6 +117,10 @@ class Reflector:
     def status(self) -> KindStatus:
         """Return how it goes."""
         return self._record.status(synced=self.synced, objects=self._index.count(self._kind))
+
+    def left_out(self) -> list[LeftOutObject]:
+        """Return the objects that cannot be read, from any thread."""
+        return self._record.left_out()
 
     def refused_s(self) -> float:
         """Return for how many seconds the API server has refused lists and watches; 0 if it does not."""
@@ -166,7 +183,10 @@ class Reflector:
         while page := self._listing.next():
             if page.first:
                 self._listed_at, self._listed_version = asked_at, page.version
-                self._missing = self._index.names(self._kind)
+                self._missing = self._index.names(self._kind) | {obj.key for obj in self.left_out()}
+            for broken in page.left_out:
+                self._missing.discard(broken.key)
+                self._leave_out(broken)
             for obj in page.items:
                 if self._stopping.is_set():
                     return False
@@ -175,7 +195,7 @@ class Reflector:
                 self._apply(obj)
             asked_at = self._clock()
         for namespace, name in self._missing:
-            self._index.remove(*self._kind, namespace, name)
+            self._drop(namespace, name)
         self._version, self.alive_at = self._listed_version, self._listed_at
         self._forget_list()
         self._record.lists += 1
@@ -220,56 +240,61 @@ class Reflector:
             raise
 
     def _take(self, line: bytes) -> None:
-        verb, obj = self._event(line)
-        match verb:
-            case "ADDED" | "MODIFIED":
-                self._record.events += 1
-                self._apply(obj)
-            case "DELETED":
-                self._record.events += 1
-                self._remove(obj)
-            case "BOOKMARK":
-                pass
-            case "ERROR":
-                code = obj.get("code")
-                status = code if isinstance(code, int) else HTTPStatus.INTERNAL_SERVER_ERROR
-                if status not in _PASSING:
-                    self._forget()
-                raise status_error(status, orjson.dumps(obj))
-            case _:
-                self._record.left_out(f"an event of an unknown type: {verb[:40]!r}")
+        event = watch_event(line, self._resource)
+        if event is None:
+            # No one knows what it should have been, so a list must tell.
+            self._forget()
+            text = line[:40].decode(errors="replace")
+            raise UnreachableError(f"{self._api.url}{self._resource.path}: no event of a watch: {text!r}")
+        verb, obj = event
+        if verb in CHANGES:
+            self._record.events += 1
+        if verb == "DELETED":
+            self._drop(*(obj.key if isinstance(obj, LeftOutObject) else identity(obj)))
+        elif isinstance(obj, LeftOutObject):
+            self._leave_out(obj)
+        elif verb in CHANGES:
+            self._apply(obj)
+        elif verb == "ERROR":
+            code = obj.get("code")
+            status = code if isinstance(code, int) else HTTPStatus.INTERNAL_SERVER_ERROR
+            if status not in _PASSING:
+                self._forget()
+            raise error_of(status, obj)
+        elif verb != "BOOKMARK":
+            self._record.odd_event(f"an event of an unknown type: {verb[:40]!r}")
         self.alive_at = self._clock()
-        metadata = obj.get("metadata")
+        metadata = obj.get("metadata") if isinstance(obj, dict) else None
         version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
         if isinstance(version, str) and version:
             self._version = version
 
-    def _event(self, line: bytes) -> tuple[str, dict[str, Any]]:
-        """Return the type and the object of an event.
-
-        Raises:
-            UnreachableError: It is none; no one knows what it should have been, so a list must tell.
-        """
-        event = watch_event(line)
-        if event is None:
-            self._forget()
-            text = line[:40].decode(errors="replace")
-            raise UnreachableError(f"{self._api.url}{self._resource.path}: no event of a watch: {text!r}")
-        return event
-
     def _apply(self, obj: dict[str, Any]) -> None:
-        # A server that sends another kind must not reach what another thread keeps.
-        obj["apiVersion"], obj["kind"] = self._kind
-        if errors := self._index.apply(obj):
-            namespace, name = identity(obj)
-            self._record.left_out(
-                f"{namespace}/{name}: {errors[0]}" if namespace else f"{name or 'no name'}: {errors[0]}"
-            )
-
-    def _remove(self, obj: dict[str, Any]) -> None:
+        """Take an object in; whatever is wrong with it, it is left out alone."""
         namespace, name = identity(obj)
-        if not name:
-            self._record.left_out("an object without a name is gone")
+        left_out = partial(
+            LeftOutObject, kind=self.kind, namespace=namespace, name=name, place="an object without a name"
+        )
+        try:
+            errors = self._index.apply(obj)
+        except Exception as error:  # noqa: BLE001  # the others must not wait until this one is mended
+            self._leave_out(left_out(reason=f"{type(error).__name__}: {error}"), error)
+            return
+        if errors:
+            # The index holds it no more.
+            self._record.leave_out(left_out(reason=str(errors[0])))
+        else:
+            self._record.let_in((namespace, name))
+
+    def _leave_out(self, obj: LeftOutObject, trace: Exception | None = None) -> None:
+        """Leave an object out that cannot be read, and what was known of it unless that is to be kept."""
+        self._record.leave_out(obj, trace)
+        if not self._keep_last:
+            self._index.remove(*self._kind, obj.namespace, obj.name)
+
+    def _drop(self, namespace: str, name: str) -> None:
+        """Note that an object is gone."""
+        self._record.let_in((namespace, name))
         self._index.remove(*self._kind, namespace, name)
 
     def _refused(self, error: ApiError) -> None:

@@ -150,7 +150,7 @@ def read_index(
         UnreachableError: There is no answer.
     """
     index = ClusterIndex()
-    for obj in read_objects(api, resources):
+    for obj in read_objects(api, resources, left_out=lambda broken: warn(str(broken))):
         seen(obj)
         for error in index.apply(obj)[:1]:
             metadata: dict[str, Any] = obj.get("metadata") or {}

@@ -16,6 +16,7 @@ from policies.config.policy_resource import PolicyResource
 from policies.config.policy_set import PolicySet
 from policies.config.policy_status import summary_of
 from policies.config.spread_policy import CRD_NAME, KIND, SpreadPolicy
+from webhook.kube.left_out import left_out_warning
 from webhook.kube.reflector import Reflector
 from webhook.policy_controller.files import PolicyFiles
 from webhook.policy_controller.resources import PolicyResources, policies_of
@@ -143,6 +144,8 @@ class PolicyController:
         elif self._reflector.refused_s() > _REFUSED_S:
             refusal = f"the API server refuses to list or watch {self._reflector.title}"
             yield f"policies of the cluster are not current: {refusal}"
+        if left_out := self._reflector.left_out():
+            yield f"{left_out_warning(left_out)}; the last good version stays in force"
         for entry in self.resources.listed():
             if entry.errors:
                 yield f"{KIND} {entry.name}: {_problem(entry)}"

@@ -52,6 +52,13 @@ class ClusterMetrics:
             "Objects in the cluster cache, by kind: pods on a node, Services with a selector.",
             ("kind",),
         )
+        self._left_out = _gauge(
+            registry,
+            "evenkeel_cluster_objects_left_out",
+            "Objects of the live cluster that cannot be read and are not judged by, by kind.",
+            ("kind",),
+            mode="livemax",
+        )
         self._counters = {
             name: Counter(f"evenkeel_cluster_{name}_total", text, ["kind"], registry=registry)
             for name, text in (
@@ -68,6 +75,7 @@ class ClusterMetrics:
         for kind in kinds:
             synced = synced and kind.synced
             self._objects.labels(kind.kind).set(kind.objects)
+            self._left_out.labels(kind.kind).set(kind.left_out)
             for name, counter in self._counters.items():
                 count: int = getattr(kind, name)
                 counter.labels(kind.kind).inc(count - self._counted[name, kind.kind])

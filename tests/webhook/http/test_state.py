@@ -15,6 +15,7 @@ from policies.scheduler.index import ClusterIndex
 from tests.policies.config.documents import policy_of
 from tests.webhook.http.client import a_client
 from webhook.http.state import ServerState
+from webhook.kube.left_out import LeftOutObject
 
 
 @dataclass
@@ -27,6 +28,7 @@ class Kind:
     objects: int = 3
     events: int = 0
     lists: int = 1
+    left_out: int = 0
     errors: int = 0
     refused_s: float = 0.0
 
@@ -38,6 +40,10 @@ class Live:
     followed: list[Kind] = field(default_factory=lambda: [Kind("Pod"), Kind("Node")])
     age: float = 5.0
     done: list[str] = field(default_factory=list)
+    broken: list[LeftOutObject] = field(default_factory=list)
+
+    def left_out(self) -> list[LeftOutObject]:
+        return self.broken
 
     def kinds(self) -> list[Kind]:
         return self.followed
@@ -194,6 +200,21 @@ def test_readyz_with_warnings(state: ServerState) -> None:
     body = answer.get_json()
 
     assert (200, "ok", 1) == (answer.status_code, body["status"], len(body["warnings"]))
+
+
+def test_readyz_names_what_is_left_out(state: ServerState) -> None:
+    """An object that cannot be read keeps no request away, and is said as long as it is there."""
+    live = Live(broken=[LeftOutObject(kind="Pod", namespace="shop", name="web", reason="it is null")])
+    client = a_client(following(state, live))
+    during = client.get("/readyz")
+    live.broken.clear()
+    after = client.get("/readyz").get_json()
+
+    assert 200 == during.status_code
+    assert ["Pod shop/web"] == [
+        name for name in ("Pod shop/web",) if name in during.get_json()["warnings"][0]
+    ]
+    assert "warnings" not in after
 
 
 def test_picture_comes_back(state: ServerState) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import threading
 import time
 from collections import deque
@@ -55,7 +56,10 @@ class FakeApiServer:
     """What the server holds; ``changed`` guards it."""
 
     objects: dict[tuple[str, str, str], Object] = field(default_factory=dict)
-    history: list[tuple[int, str, Object]] = field(default_factory=list)
+    #: What is sent of some objects in place of them.
+    texts: dict[tuple[str, str, str], bytes] = field(default_factory=dict)
+    #: The version, type, kind and text of each event.
+    history: list[tuple[int, str, str, bytes]] = field(default_factory=list)
     version: int = 1
     #: Versions below are forgotten.
     compacted: int = 0
@@ -72,13 +76,20 @@ class FakeApiServer:
     url: str = ""
     connections: set[socket.socket] = field(default_factory=set)
 
-    def put(self, obj: Object) -> None:
-        """Add or replace an object and tell the watches."""
-        self._happen("ADDED" if self._key(obj) not in self.objects else "MODIFIED", obj)
+    def put(self, obj: Object, text: bytes = b"") -> None:
+        """Add or replace an object and tell the watches; a text is sent in its place."""
+        self._happen("ADDED" if self._key(obj) not in self.objects else "MODIFIED", obj, text)
 
-    def delete(self, obj: Object) -> None:
-        """Remove an object and tell the watches."""
-        self._happen("DELETED", obj)
+    def delete(self, obj: Object, text: bytes = b"") -> None:
+        """Remove an object and tell the watches; a text is sent in its place."""
+        self._happen("DELETED", obj, text)
+
+    def tell(self, kind: str, verb: str, text: bytes) -> None:
+        """Send the watches of a kind an event, whatever there is."""
+        with self.changed:
+            self.version += 1
+            self.history.append((self.version, verb, kind, text))
+            self.changed.notify_all()
 
     def compact(self) -> None:
         """Forget all versions so far: the next to go on from one is told that it is gone."""
@@ -105,16 +116,18 @@ class FakeApiServer:
     def _key(obj: Object) -> tuple[str, str, str]:
         return obj["kind"], obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
 
-    def _happen(self, verb: str, obj: Object) -> None:
+    def _happen(self, verb: str, obj: Object, text: bytes) -> None:
         with self.changed:
-            self.version += 1
-            obj = obj | {"metadata": obj["metadata"] | {"resourceVersion": str(self.version)}}
+            key = self._key(obj)
+            obj = obj | {"metadata": obj["metadata"] | {"resourceVersion": str(self.version + 1)}}
+            self.texts.pop(key, None)
             if verb == "DELETED":
-                del self.objects[self._key(obj)]
+                del self.objects[key]
             else:
-                self.objects[self._key(obj)] = obj
-            self.history.append((self.version, verb, obj))
-            self.changed.notify_all()
+                self.objects[key] = obj
+                if text:
+                    self.texts[key] = text
+            self.tell(obj["kind"], verb, text or json.dumps(obj).encode())
 
 
 class Handler(QuietHandler):
@@ -199,16 +212,17 @@ class Handler(QuietHandler):
                 self.reply(410, {"kind": "Status", "reason": "Expired", "code": 410, "message": "old"})
                 return
             items = [
-                {name: value for name, value in obj.items() if name not in ("apiVersion", "kind")}
-                for (kind, _, _), obj in sorted(self.state.objects.items())
-                if kind == resource.kind
+                self.state.texts.get(key) or _without_kind(obj)
+                for key, obj in sorted(self.state.objects.items())
+                if key[0] == resource.kind
             ]
             version = version or str(self.state.version)
         end = start + int(asked.query.get("limit", len(items)))
         metadata = {"resourceVersion": version}
         if end < len(items):
             metadata["continue"] = f"{end}@{version}"
-        self.reply(200, {"kind": f"{resource.kind}List", "metadata": metadata, "items": items[start:end]})
+        head = json.dumps({"kind": f"{resource.kind}List", "metadata": metadata}).encode()[:-1]
+        self.reply(200, head + b', "items": [' + b", ".join(items[start:end]) + b"]}")
 
     def _watch(self, asked: Asked) -> None:
         state, kind = self.state, _PATHS[asked.path].kind
@@ -225,10 +239,15 @@ class Handler(QuietHandler):
                     break
                 due = [entry for entry in state.history if entry[0] > seen]
                 seen = state.version
-            for _, verb, obj in due:
-                if obj["kind"] == kind:
-                    self.chunk(event(verb, obj))
+            for _, verb, told, text in due:
+                if told == kind:
+                    self.chunk(b'{"type": "%b", "object": %b}\n' % (verb.encode(), text))
         self.wfile.write(b"0\r\n\r\n")
+
+
+def _without_kind(obj: Object) -> bytes:
+    """Return what a list says of an object."""
+    return json.dumps({name: obj[name] for name in obj if name not in ("apiVersion", "kind")}).encode()
 
 
 def event(verb: str, obj: object) -> bytes:
@@ -237,13 +256,17 @@ def event(verb: str, obj: object) -> bytes:
 
 
 @contextmanager
-def serving(state: FakeApiServer, port: int = 0) -> Iterator[FakeApiServer]:
-    """Serve for as long as the block runs."""
+def serving(
+    state: FakeApiServer, port: int = 0, *, tls: ssl.SSLContext | None = None
+) -> Iterator[FakeApiServer]:
+    """Serve for as long as the block runs, plain HTTP unless there is a certificate."""
     handler = type("Bound", (Handler,), {"state": state})
     state.closed = False
     with ThreadingHTTPServer(("127.0.0.1", port), handler) as server:
         server.daemon_threads = False
-        state.url = f"http://127.0.0.1:{server.server_address[1]}"
+        if tls is not None:
+            server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        state.url = f"{'http' if tls is None else 'https'}://127.0.0.1:{server.server_address[1]}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
+import signal
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from certs.provision import provision_self_signed
 from certs.serving import ServingContext
 from certs.store import SERVING_CERTIFICATE, SERVING_KEY
 from tests.certs.builders import a_folder, a_pair
 from tests.certs.tls import EchoServer
+from tests.webhook import running
 from tests.webhook.kube.api_server import FakeApiServer, Handler, eventually, serving
 from tests.webhook.loopback import write_kubeconfig
 from webhook.kube import client
@@ -260,3 +267,35 @@ def test_a_watch_is_canceled_by_another_thread(server: FakeApiServer, api: Kuber
 
     assert not thread.is_alive()
     assert ended.is_set()
+
+
+@pytest.mark.parametrize("stop", [signal.SIGABRT, signal.SIGTERM], ids=lambda stop: stop.name)
+def test_a_worker_that_ends_leaves_the_embedded_credentials(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: signal.Signals
+) -> None:
+    """What a kubeconfig embeds of certificates and keys outlives a worker that took too long or was ended."""
+    files = provision_self_signed(tmp_path / "pki", now=datetime.now(UTC))
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(files.certificate, files.key)
+    with serving(FakeApiServer(), tls=tls) as state:
+        path = Path(write_kubeconfig(tmp_path, state.url))
+        config = json.loads(path.read_text())
+        config["clusters"][0]["cluster"]["certificate-authority-data"] = _embedded(files.ca)
+        config["users"][0]["user"] = {
+            "client-certificate-data": _embedded(files.certificate),
+            "client-key-data": _embedded(files.key),
+        }
+        path.write_text(json.dumps(config))
+        monkeypatch.setenv("KUBECONFIG", str(path))
+        with running.serving(tmp_path, "--live") as server:
+            running.eventually(lambda: server.ask("GET", "/readyz").status == 200)
+            (first,) = server.workers()
+            os.kill(first, stop)
+            running.eventually(lambda: server.workers() not in ([], [first]))
+            running.eventually(lambda: server.ask("GET", "/readyz").status == 200)
+
+    assert not server.lines("watch_failed")
+
+
+def _embedded(file: Path) -> str:
+    return base64.b64encode(file.read_bytes()).decode()

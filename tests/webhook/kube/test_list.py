@@ -110,6 +110,10 @@ def test_an_error_leaves_the_list_where_it_is(server: FakeApiServer, api: Kubern
     [
         pytest.param(b"<html>", id="a page"),
         pytest.param(b"[]", id="an array"),
+        pytest.param(
+            b'{"metadata": {"resourceVersion": "1"}, "items": [{"metadata": {"name": "a"}, "spec": [}, {}]}',
+            id="an object that takes the next one in",
+        ),
         pytest.param(b"{}", id="an empty object"),
         pytest.param(b'{"metadata": {"resourceVersion": ""}, "items": []}', id="no version"),
         pytest.param(b'{"metadata": {"resourceVersion": "1"}, "items": {}}', id="items that are no list"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import logging
 import socket
 import threading
@@ -150,8 +151,8 @@ def test_a_refusal_is_survived(server: FakeApiServer, tmp_path: Path, fault: Fau
         pytest.param(lines(b"no JSON\n"), 2, 1, id="a line that is no JSON: listed anew"),
         pytest.param(lines(b'"event"\n'), 2, 1, id="a line that is no object: listed anew"),
         pytest.param(lines(event("ADDED", None)), 2, 1, id="an event without object: listed anew"),
-        pytest.param(lines(event("ADDED", {})), 1, 1, id="an event without a name: goes on"),
-        pytest.param(lines(event("DELETED", {"metadata": []})), 1, 1, id="nobody is gone: goes on"),
+        pytest.param(lines(event("ADDED", {})), 2, 1, id="an event without a name: listed anew"),
+        pytest.param(lines(event("DELETED", {"metadata": []})), 2, 1, id="nobody is gone: listed anew"),
         pytest.param(lines(event("MOVED", bound("kept"))), 1, 1, id="an unknown type: goes on"),
         pytest.param(lines(event("DELETED", bound("never"))), 1, 0, id="gone that never was: goes on"),
         pytest.param(
@@ -365,19 +366,125 @@ def test_a_bug_ends_nothing(
     server: FakeApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What nobody foresaw is told with where it happened, and all is listed anew."""
-    apply, failing = ClusterIndex.apply, iter([True])
+    names, failing = ClusterIndex.names, iter([True])
 
-    def fails_once(index: ClusterIndex, obj: dict[str, Any]) -> list[FieldError]:
+    def fails_once(index: ClusterIndex, kind: tuple[str, str]) -> set[tuple[str, str]]:
         if next(failing, False):
             raise RecursionError("too deep")
-        return apply(index, obj)
+        return names(index, kind)
 
-    monkeypatch.setattr(ClusterIndex, "apply", fails_once)
+    monkeypatch.setattr(ClusterIndex, "names", fails_once)
     server.put(bound("kept"))
     with following(server, tmp_path) as (reflector, index):
         eventually(lambda: reflector.synced and follows(server, index))
 
     assert 1 == reflector.status().errors
+    assert any(record.exc_info for record in caplog.records)
+
+
+#: What nobody reads, in place of a pod of each name.
+_UNREADABLE = {
+    "deep": b'{"metadata": {"name": "deep", "namespace": "shop"}, "spec": '
+    + b"[" * 3_000
+    + b"x"
+    + b"]" * 3_000
+    + b"}",
+    "cut": b'{"metadata": {"namespace": "shop", "name": "cut", "labels": {"a": nonsense}}}',
+    "number": b'{"spec": {"name": 1}, "metadata": {"name": "number", "namespace": "shop"}, "a": 01}',
+}
+
+
+@pytest.mark.parametrize("name", _UNREADABLE)
+def test_an_unreadable_object_is_left_out_alone(
+    server: FakeApiServer, tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    """A list and a watch go on without it, it is named, and all is well once it can be read, or is gone."""
+    caplog.set_level(logging.INFO)
+    server.put(bound("kept"))
+    server.put(bound("listed"))
+    server.put(bound(name), _UNREADABLE[name])
+    with following(server, tmp_path) as (reflector, index):
+        eventually(lambda: reflector.synced)
+        listed, names = [obj.title for obj in reflector.left_out()], index.names(POD)
+        server.put(bound(name))
+        eventually(lambda: follows(server, index) and not reflector.left_out())
+        server.put(bound(name), _UNREADABLE[name])
+        eventually(reflector.left_out)
+        while_broken = index.names(POD)
+        server.put(bound("new"))
+        eventually(lambda: ("shop", "new") in index.names(POD))
+        server.delete(bound(name), _UNREADABLE[name])
+        eventually(lambda: not reflector.left_out())
+        told = reflector.status()
+
+    kept = {("shop", "kept"), ("shop", "listed")}
+    assert ([f"shop/{name}"], kept, kept) == (listed, names, while_broken)
+    assert (1, 2, 0) == (told.lists, told.errors, told.left_out)
+    assert 1 == len(server.requests(watch=True))
+    logged = [record for record in caplog.records if record.getMessage() == "cluster_object_left_out"]
+    assert [f"shop/{name}"] * 2 == [record.fields["object"] for record in logged]  # type: ignore[attr-defined]
+
+
+def test_deep_managed_fields(server: FakeApiServer, tmp_path: Path) -> None:
+    """What no one reads of an object keeps it from nothing."""
+    text = json.dumps(bound("web")).encode()
+    fields = b'"managedFields": ' + b"[" * 5_000 + b"]" * 5_000
+    deep = text.replace(b'"metadata": {', b'"metadata": {' + fields + b", ")
+    server.put(bound("web"), deep)
+    with following(server, tmp_path) as (reflector, index):
+        eventually(lambda: reflector.synced)
+        listed = index.names(POD)
+        server.put(bound("other"), deep.replace(b'"web"', b'"other"'))
+        eventually(lambda: follows(server, index))
+
+    assert {("shop", "web")} == listed
+    assert [] == reflector.left_out()
+
+
+def test_what_is_left_out_goes_with_a_list(server: FakeApiServer, tmp_path: Path) -> None:
+    """What was deleted while nobody watched is warned of no more; what has no name is named by its place."""
+    server.put(bound("a"), b"null")
+    server.put(bound("b"), _UNREADABLE["cut"])
+    server.put(bound("c"))
+    with following(server, tmp_path) as (reflector, index):
+        eventually(lambda: reflector.synced)
+        before = sorted(obj.title for obj in reflector.left_out())
+        with server.changed:
+            del server.texts["Pod", "shop", "a"], server.objects["Pod", "shop", "b"]
+        server.compact()
+        server.drop()
+        eventually(lambda: reflector.status().lists == 2)
+        after = index.names(POD)
+
+    assert ["item 1 of the list", "shop/cut"] == before
+    assert ([], {("shop", "a"), ("shop", "c")}) == (reflector.left_out(), after)
+
+
+def test_a_bug_in_one_object(
+    server: FakeApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An object that nobody foresaw is left out, with where it happened, and the others go on."""
+    apply = ClusterIndex.apply
+
+    def fails(index: ClusterIndex, obj: dict[str, Any]) -> list[FieldError]:
+        if "odd" in obj["metadata"].get("labels", {}):
+            raise RecursionError("too deep")
+        return apply(index, obj)
+
+    monkeypatch.setattr(ClusterIndex, "apply", fails)
+    server.put(bound("a", labels={"odd": ""}))
+    server.put(bound("b"))
+    with following(server, tmp_path) as (reflector, index):
+        eventually(lambda: reflector.synced)
+        listed = index.names(POD)
+        server.put(bound("b", labels={"odd": ""}))
+        eventually(lambda: not index.names(POD))
+        server.put(bound("a"))
+        server.put(bound("b"))
+        eventually(lambda: follows(server, index))
+
+    assert {("shop", "b")} == listed
+    assert [] == reflector.left_out()
     assert any(record.exc_info for record in caplog.records)
 
 

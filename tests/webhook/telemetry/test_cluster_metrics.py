@@ -14,10 +14,13 @@ def test_counters_tell_what_came_since() -> None:
     registry = CollectorRegistry()
     metrics = ClusterMetrics(registry)
     for events in (7, 9):
-        pods = KindStatus(kind="Pod", synced=True, objects=3, events=events, lists=1, errors=0, last_error="")
+        pods = KindStatus(
+            kind="Pod", synced=True, objects=3, events=events, lists=1, left_out=2, errors=0, last_error=""
+        )
         metrics.update([pods], age_s=2.0, stale=False)
 
     assert 9 == registry.get_sample_value("evenkeel_cluster_events_total", {"kind": "Pod"})
+    assert 2 == registry.get_sample_value("evenkeel_cluster_objects_left_out", {"kind": "Pod"})
 
 
 @pytest.mark.parametrize("stale", [True, False])

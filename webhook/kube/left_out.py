@@ -1,0 +1,69 @@
+"""An object of a cluster that cannot be read: nothing is judged by it, and everything else goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from policies.manifests.sanitize import one_line
+from policies.reports.lint_run import plural
+
+#: Characters of a reason that are kept; there may be as many objects as a cluster has.
+_REASON_LENGTH: Final = 200
+#: Objects that a warning names; it says how many more there are.
+_NAMED: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOutObject:
+    """An object that is left out.
+
+    Attributes:
+        kind: As the API names it.
+        namespace: Its namespace; empty if it has none, or it was not found.
+        name: Its name; empty if it was not found.
+        place: Where it was met, for one without a name.
+        reason: Why it cannot be read.
+    """
+
+    kind: str
+    namespace: str = ""
+    name: str = ""
+    place: str = ""
+    reason: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", one_line(self.reason, _REASON_LENGTH))
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells it from the others of its kind: as a rule its namespace and name."""
+        return self.namespace, self.name or self.place
+
+    @property
+    def title(self) -> str:
+        """Its namespace and name, or where it was met.
+
+        >>> LeftOutObject(kind="Pod", namespace="shop", name="web", reason="it is no JSON").title
+        'shop/web'
+        >>> LeftOutObject(kind="Pod", place="item 7 of the list", reason="it is null").title
+        'item 7 of the list'
+        """
+        return one_line("/".join(filter(None, self.key)))
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.title} is left out: {self.reason}"
+
+
+def left_out_warning(found: Sequence[LeftOutObject]) -> str:
+    """Return the warning that objects are left out; there is at least one.
+
+    >>> left_out_warning([LeftOutObject(kind="Pod", namespace="shop", name="web", reason="it is no JSON")])
+    '1 object of the cluster is left out, and nothing is judged by it: Pod shop/web (it is no JSON)'
+    """
+    named = ", ".join(f"{entry.kind} {entry.title} ({entry.reason})" for entry in found[:_NAMED])
+    more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+    are, them = ("is", "it") if len(found) == 1 else ("are", "them")
+    what = f"{plural(len(found), 'object')} of the cluster {are} left out, and nothing is judged by {them}"
+    return f"{what}: {named}{more}"
