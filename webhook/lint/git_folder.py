@@ -19,10 +19,8 @@ from policies.manifests.fields import shown
 from policies.manifests.skipped import SkipReason
 from webhook.lint.external_tools import ToolError
 from webhook.lint.files import GIT, read_file
-from webhook.private_folder import private_folder
+from webhook.private_folder import GIT_FOLDER, private_folder
 
-#: How the folders that Git is given begin.
-_PREFIX: Final = "evenkeel-git-"
 #: What ``.git`` starts with where it is a file: of a work tree of another repository, or of a submodule.
 _ELSEWHERE: Final = b"gitdir:"
 #: Files and folders that are looked at: ten times those of the largest repositories that Git keeps tidy.
@@ -59,7 +57,7 @@ class GitFolder:
     @contextmanager
     def opened(self) -> Iterator[Path]:
         """Give a folder for ``--git-dir``, which leads nowhere else."""
-        with private_folder(_PREFIX) as folder:
+        with private_folder(GIT_FOLDER) as folder:
             (folder / "logs").mkdir()
             (folder / "config").write_text(
                 "".join(_lines(self.settings)), encoding="utf-8", errors="surrogateescape"
