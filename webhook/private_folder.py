@@ -1,6 +1,7 @@
 """A folder of one process that nobody else can read, gone when the process is.
 
-A server keeps keys and metrics there, a plan the files of a revision. A process that is killed (SIGKILL, a
+A server keeps keys and metrics there, a plan the files of a revision, the page the address that its browser
+is led to. A process that is killed (SIGKILL, a
 lost node, no memory left) cannot clean up, so the next one does: a living process and its workers hold a
 lock on their folder, and what nobody holds is left over. In a pod the folder for temporary files outlives
 its containers.
@@ -17,9 +18,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-#: How the folders of servers begin, and those of revisions; nothing else may.
+#: How the folders of servers begin, and those of revisions; no other purpose's may.
 SERVER: Final = "evenkeel-serve-"
 REVISION: Final = "evenkeel-revision-"
+#: How the folders begin with the address of the page, and those that Git is given.
+PAGE: Final = "evenkeel-ui-"
+GIT_FOLDER: Final = "evenkeel-git-"
 
 
 @contextmanager

@@ -7,12 +7,13 @@ they exempt only where the policy allows it. Exceptions are written by the autho
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from functools import cache
 from typing import NamedTuple
 
+from policies.config.policy_exception import PolicyException
 from policies.config.spread_policy import AnnotationExemptions, Enforcement, RuleSettings, SpreadPolicy
 from policies.manifests.fields import shown
 from policies.manifests.findings import Severity
@@ -154,6 +155,7 @@ class Exempting:
     annotated: Exemptions
     target: EnforcementTarget
     today: date | None = None
+    _selected: dict[int, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -170,8 +172,8 @@ class Exempting:
     def find(self, rule: str, enforcement: Enforcement) -> Exemption | None:
         """Return why a rule is not enforced; None if it is."""
         for policy in self.policies:
-            for exception in policy.exceptions:
-                if exception.covers(rule, *self.target, today=self.today):
+            for exception in policy.exceptions_from(rule):
+                if self._selected_by(exception):
                     reason = f"{exception.reason} (policy {policy.name})"
                     return Exemption(ExemptionSource.POLICY, reason)
         written = self.annotated.reasons.get(rule)
@@ -186,6 +188,13 @@ class Exempting:
         if policy is None or not named or self.find(rule, enforcement) is not None:
             return ""
         return f"{rule} has no effect: policy {policy.name} denies, and allows no exemption by annotation"
+
+    def _selected_by(self, exception: PolicyException) -> bool:
+        """Tell whether an exception is one for the object: compared once, however many rules are broken."""
+        known = self._selected.get(id(exception))
+        if known is None:
+            known = self._selected[id(exception)] = exception.selects(*self.target, today=self.today)
+        return known
 
     def _forbidding(self, rule: str) -> SpreadPolicy | None:
         """Return the first policy that denies for a rule whatever annotations say."""

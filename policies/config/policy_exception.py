@@ -39,19 +39,18 @@ class PolicyException:
         object.__setattr__(self, "_namespaces", Names.compile(self.namespaces))
         object.__setattr__(self, "_names", Names.compile(self.names))
 
-    def covers(
-        self, rule: str, namespace: str, kinds: frozenset[str], names: Iterable[str], *, today: date | None
+    def selects(
+        self, namespace: str, kinds: frozenset[str], names: Iterable[str], *, today: date | None
     ) -> bool:
-        """Return whether a rule is not enforced for an object.
+        """Return whether its rules are not enforced for an object.
 
         Args:
-            rule: The rule's id.
             namespace: The object's namespace.
             kinds: The kinds that it belongs to.
             names: The names that it goes by.
             today: The day for the last day of an exception; None lets every exception hold.
         """
-        if rule not in self.rules or (today is not None and self.until is not None and today > self.until):
+        if today is not None and self.until is not None and today > self.until:
             return False
         if (self.namespaces and namespace not in self._namespaces) or (
             self.kinds and kinds.isdisjoint(self.kinds)

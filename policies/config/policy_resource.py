@@ -18,8 +18,7 @@ from policies.config.schema_errors import VALUE_INVALID
 from policies.config.spread_policy import API_VERSION, KIND, SpreadPolicy
 from policies.manifests.fields import FieldError, FieldPath, member, object_items, text_member, too_long
 
-#: Bytes of the spec of a policy in a cluster, as JSON: some 2,000 exceptions. Checking it takes up to 6 µs a
-#: byte, in every replica and beside its reviews.
+#: Bytes of the spec of a policy in a cluster, as JSON: what ``policy_limits`` counts, of usual length.
 MAX_SPEC_BYTES: Final = 128 * 1024
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
 
+from policies.config.policy_limits import limit_errors
 from policies.config.schema import validator
 from policies.config.schema_errors import FIELD_MISSING, VALUE_INVALID, schema_errors
 from policies.config.spread_policy import API_VERSION, KIND, DefaultsSource
@@ -55,10 +56,15 @@ _DEDUCED = ("labelSelector", "matchLabelKeys")
 
 
 def policy_errors(value: object) -> list[FieldError]:
-    """Return everything wrong with a SpreadPolicy document, in the order of the paths."""
+    """Return everything wrong with a SpreadPolicy document, in the order of the paths.
+
+    Of one with more entries than may be checked, only that.
+    """
     foreign = kind_error(value)
     if foreign is not None:
         return [foreign]
+    if too_many := limit_errors(value):
+        return too_many
     by_model = [
         *_selector_errors(value),
         *_constraint_errors(value),

@@ -20,6 +20,7 @@ import orjson
 from policies.config import lint_config
 from policies.config.lint_config import LintConfig
 from policies.config.policy_exception import PolicyException
+from policies.config.scope import MAX_NAME
 from policies.config.spread_policy import API_VERSION, KIND, SpreadPolicy
 from policies.config.type_schema import (
     DIALECT,
@@ -62,7 +63,7 @@ _TEXTS: dict[str, dict[str, Any]] = {
         "title": "names",
         "type": "string",
         "pattern": r"^[a-z0-9*]+([-.]+[a-z0-9*]+)*$(?!\n)",
-        "maxLength": 253,
+        "maxLength": MAX_NAME,
     },
     "date": {
         "title": "date",
@@ -74,7 +75,7 @@ _TEXTS: dict[str, dict[str, Any]] = {
         "title": "name",
         "type": "string",
         "pattern": rf"^{_LABEL}(\.{_LABEL})*$(?!\n)",
-        "maxLength": 253,
+        "maxLength": MAX_NAME,
     },
 }
 

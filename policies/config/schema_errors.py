@@ -53,7 +53,7 @@ def schema_errors(validator: jsonschema.Draft202012Validator, value: object) -> 
 
 def _translated(error: Any) -> Iterator[FieldError]:
     """Yield our errors for one of jsonschema's, whose type declares every member as possibly unset."""
-    path = _path(error.absolute_path)
+    path = field_path(error.absolute_path)
     if "propertyNames" in error.absolute_schema_path:
         path = path.key(shown_name(error.instance))
     match error.validator:
@@ -69,7 +69,8 @@ def _translated(error: Any) -> Iterator[FieldError]:
             yield invalid_value(path, error.instance, _detail(error), VALUE_INVALID)
 
 
-def _path(segments: Iterable[Any]) -> FieldPath:
+def field_path(segments: Iterable[Any]) -> FieldPath:
+    """Return the path of keys and positions: what is no name of a field is shown in brackets."""
     return FieldPath(
         tuple(
             segment

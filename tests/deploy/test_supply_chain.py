@@ -59,10 +59,32 @@ def test_one_script_installs(path: str) -> None:
     assert "--no-deps --no-index --no-build-isolation" in script
 
 
+def test_what_has_no_hashes_may_change_nothing() -> None:
+    """The job that signs and pushes installs nothing, and begins when the one that tests has ended."""
+    document = yaml.safe_load((DEPLOY / "examples/release-workflow.yaml").read_text())
+    jobs = document["jobs"]
+    # A make target that needs no environment.
+    plain = {"make corpus"}
+    for job in jobs.values():
+        ours = [
+            line.strip()
+            for step in job["steps"]
+            for line in step.get("run", "").splitlines()
+            if re.match(r"\s*(make|pip|python|npm|npx)\b", line)
+        ]
+        rights = {name for name, right in job.get("permissions", {}).items() if right == "write"}
+
+        assert not rights or set(ours) <= plain
+    assert {"contents": "read"} == document["permissions"] == jobs["check"]["permissions"]
+    assert "check" == jobs["release"]["needs"]
+    assert re.search(r"^corpus: ## ", (DEPLOY.parent / "Makefile").read_text(), re.MULTILINE)
+
+
 def test_a_release_is_tested_listed_and_signed() -> None:
     """In this order, and of the image that was pushed."""
     steps = _steps(DEPLOY / "examples/release-workflow.yaml")
-    done = [step.get("run", step.get("uses", "")).split("@")[0].split(" --")[0].strip() for step in steps]
+    runs = [step.get("run", step.get("uses", "")).splitlines()[0] for step in steps]
+    done = [run.split("@")[0].split(" --")[0].strip() for run in runs]
     wanted = [
         "make check", "make test", "make sbom", "docker/build-push-action", "actions/attest-build-provenance"
     ]  # fmt: skip

@@ -498,3 +498,55 @@ def test_no_source_line_of_what_is_no_manifest(repository: Path) -> None:
 
         assert 2 == result.exit_code
         assert "hunter2" not in result.output
+
+
+#: What opens a named pipe, p, where kustomize or helm would wait for its end.
+PIPES = {
+    "a resource": {"k/kustomization.yaml": "resources: [../p]"},
+    "a patch": {"k/kustomization.yaml": "patches: [{path: ../p}]"},
+    "a JSON patch": {"k/kustomization.yaml": "patchesJson6902: [{target: {kind: A, name: a}, path: ../p}]"},
+    "a CRD": {"k/kustomization.yaml": "crds: [../p]"},
+    "a configuration": {"k/kustomization.yaml": "configurations: [../p]"},
+    "an OpenAPI document": {"k/kustomization.yaml": "openapi: {path: ../p}"},
+    "replacements": {"k/kustomization.yaml": "replacements: [{path: ../p}]"},
+    "a generator's file": {"k/kustomization.yaml": "configMapGenerator: [{name: a, files: [a=../p]}]"},
+    "a generator's variables": {"k/kustomization.yaml": "secretGenerator: [{name: a, envs: [../p]}]"},
+    "a transformer": {"k/kustomization.yaml": "transformers: [../p]"},
+    "a transformer's file": {
+        "k/kustomization.yaml": (
+            "transformers:\n- |\n  apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: a}\n"
+            "  path: ../p"
+        )
+    },
+    "a link": {"k/kustomization.yaml": "resources: [link]"},
+    "another kustomization of the folder": {"k/kustomization.yaml": "", "k/kustomization.yml": None},
+    "a base": {"k/kustomization.yaml": "resources: [../b]", "b/Kustomization": None},
+    "values of an Application": {
+        "c/Chart.yaml": CHART.format(name="c"),
+        "a.yaml": (
+            "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: a},"
+            " spec: {source: {path: c, helm: {valueFiles: [../p]}}}}"
+        ),
+    },
+    "a file of a chart": {"c/Chart.yaml": CHART.format(name="c"), "c/files/p": None},
+}
+
+
+@pytest.mark.usefixtures("helm")
+@pytest.mark.parametrize("files", [pytest.param(files, id=name) for name, files in PIPES.items()])
+def test_pipes(repository: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str | None]) -> None:
+    """No program is run that would wait for one."""
+    monkeypatch.setattr(external_tools, "run_confined", None)
+    os.mkfifo(repository / "p")
+    (repository / "k").mkdir()
+    (repository / "k/link").symlink_to("../p")
+    for name, text in files.items():
+        if text is None:
+            (repository / name).parent.mkdir(parents=True, exist_ok=True)
+            os.mkfifo(repository / name)
+        else:
+            write(repository, {name: text})
+    texts = gather_texts(["."], tools=Tools())
+
+    assert {SkipReason.NOT_A_FILE, SkipReason.UNSUPPORTED} & reasons(texts)
+    assert not any(text.rendered for text in texts.texts)

@@ -113,3 +113,21 @@ def test_a_configuration_above_the_revision(root: Path, tmp_path: Path) -> None:
     done = _plan(root, "deploy", temporary=shared)
 
     assert (0, "") == (done.returncode, done.stderr)
+
+
+@pytest.mark.parametrize("way", ["alternates", "file"])
+def test_another_repository_s_objects(root: Path, tmp_path: Path, way: str) -> None:
+    """What ``.git`` borrows from elsewhere is not read: the error says what to do."""
+    other = make_repository(
+        tmp_path / "other", {"deploy/web.yaml": yaml.safe_dump(a_deployment(3, "secret"))}
+    )
+    if way == "alternates":
+        (root / ".git/objects/info/alternates").write_text(f"{other}/.git/objects\n")
+    else:
+        (root / ".git").rename(root / "before")
+        (root / ".git").write_text(f"gitdir: {other}/.git\n")
+    done = _plan(root, "deploy")
+
+    assert (2, "") == (done.returncode, done.stdout)
+    assert "--from" in done.stderr
+    assert "secret" not in done.stderr

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import os
 import webbrowser
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -13,6 +15,7 @@ from webhook.cli.command import Command
 from webhook.cli.placement_options import PlacementOptions, note, page_options
 from webhook.cli.ui_cluster import read_page_cluster
 from webhook.gunicorn.listener import open_listener
+from webhook.private_folder import PAGE, private_folder
 from webhook.ui.access import PageAccess
 from webhook.ui.app import create_page
 from webhook.ui.bundle import built_files
@@ -21,6 +24,9 @@ from webhook.ui.server import HOST, LoopbackServer
 
 #: What says that a browser can be shown.
 _DISPLAYS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+
+#: What leads a browser on from a file.
+_REDIRECT: Final = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={}">\n'
 
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
@@ -58,24 +64,32 @@ def command(*, port: int, no_open: bool, **values: Any) -> None:  # the options 
         raise UsageError("either --live or --cluster FILE is required")
     # Before a large cluster is read for nothing.
     listener = open_listener(f"{HOST}:{port}")
-    with listener:
+    with listener, private_folder(PAGE) as folder:
         state = PageState.of(read_page_cluster(options))
         access = PageAccess(listener.getsockname()[1])
-        server = LoopbackServer(listener, create_page(state, built_files(), access))
+        server = LoopbackServer(listener, create_page(state, built_files(), access), access.bears_token)
         state.audit.start()
         click.echo(access.address)
         note("Ctrl-C ends the page")
         if not no_open:
-            _open(access.opening)
+            _open(access.opening, folder)
         try:
             server.serve_forever()
         finally:
             state.end()
 
 
-def _open(address: str) -> None:
-    """Open an address in the person's browser; that there is none is reported."""
+def _open(address: str, folder: Path) -> None:
+    """Open an address in the person's browser; that there is none is reported.
+
+    Args:
+        address: The address, which nobody else may learn.
+        folder: A folder that nobody else can read.
+    """
+    file = folder / "open.html"
+    file.touch(mode=0o600)
+    file.write_text(_REDIRECT.format(html.escape(address)), encoding="utf-8")
     # Without a display webbrowser would start one for the terminal, and wait for it.
-    opened = any(map(os.environ.get, _DISPLAYS)) and webbrowser.open(address)
+    opened = any(map(os.environ.get, _DISPLAYS)) and webbrowser.open(file.as_uri())
     if not opened:
         note("no browser can be opened here: open the address yourself")

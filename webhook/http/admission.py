@@ -40,7 +40,7 @@ from webhook.http.body import (
     Send,
     check_headers,
 )
-from webhook.http.preview import not_looked_at, preview_change
+from webhook.http.preview import LONGEST_PREVIEW_S, MOST_PREVIEWS, not_looked_at, preview_change
 from webhook.http.problems import JSON, problem
 from webhook.telemetry.logs import LOGGER, Value
 
@@ -97,7 +97,8 @@ class AdmissionRoutes:
         self._limit = state.settings.max_review_bytes
         self._needs_certificate = bool(state.settings.client_ca)
         self._bodies = BodyReader()
-        self._waiting = 0
+        self._waiting = self._previewing = 0
+        self._preview_turn = asyncio.Semaphore(1)
         self._done: deque[tuple[Phase, Reply, float]] = deque()
         self._pace, self._rules_pace = Pace(), Pace()
         # Before the workers are forked: reading fifty modules would take the first review's time.
@@ -189,7 +190,7 @@ class AdmissionRoutes:
         try:
             return self._review(request, may_wait=may_wait)
         except PreviewWantedError as error:
-            if may_wait:
+            if may_wait and self._previewing < MOST_PREVIEWS:
                 return await self._with_preview(request, error.change)
             why = "too many other reviews wait" if in_time else "there was no time"
             return self._review(request, previewed=[not_looked_at(why)])
@@ -212,18 +213,24 @@ class AdmissionRoutes:
         Raises:
             RefusalError: See ``_review``.
         """
-        deadline = request.started + usable_s(request.query)
-        self._waiting += 1
+        deadline = request.started + min(usable_s(request.query), LONGEST_PREVIEW_S)
+        self._previewing += 1
         try:
-            loop = asyncio.get_running_loop()
-            # In a thread: it waits for a child process.
-            work = partial(preview_change, change, self._state, deadline=deadline)
-            previewed = await loop.run_in_executor(None, work)
+            async with asyncio.timeout(deadline - time.monotonic()):
+                await self._preview_turn.acquire()
+            try:
+                # In a thread, which waits for a child process.
+                work = partial(preview_change, change, self._state, deadline=deadline)
+                previewed = await asyncio.get_running_loop().run_in_executor(None, work)
+            finally:
+                self._preview_turn.release()
+        except TimeoutError:
+            previewed = [not_looked_at("other previews took all of the time")]
         except Exception as error:  # noqa: BLE001  # the review itself can be answered all the same
             LOGGER.error("preview_failed", exc_info=error)
             previewed = [not_looked_at("internal error, see the log")]
         finally:
-            self._waiting -= 1
+            self._previewing -= 1
         return self._review(request, previewed=previewed, waited=True)
 
     def _review(

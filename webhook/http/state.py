@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from webhook.http.authorization.authorizer import Authorizer, ClosedAuthorizer
 from webhook.http.child_processes import ChildProcesses, ResourceLimits
 from webhook.http.limits import MaxConcurrent
+from webhook.http.preview import preview_processes
 from webhook.kube.left_out import left_out_warning
 from webhook.settings import Settings
 from webhook.telemetry.logs import LOGGER, EventLog
@@ -69,6 +70,7 @@ class ServerState:
         draining: Whether the process was asked to end.
         computing: Lets the requests that take long have half of the threads.
         children: The processes that compute the answers of /v1.
+        previews: Those that compute what a policy changes.
         workloads: The workloads of the cluster; None if there is no cluster.
         live: Follows the cluster; None if its picture is a file, or there is none.
         keeper: Keeps the certificate of --cert-secret; None where somebody else does.
@@ -88,6 +90,7 @@ class ServerState:
     draining: bool = False
     computing: MaxConcurrent = field(init=False)
     children: ChildProcesses = field(init=False)
+    previews: ChildProcesses = field(init=False, default_factory=preview_processes)
     workloads: ClusterWorkloads | None = None
     live: ClusterCache | None = None
     keeper: CertificateController | None = None
@@ -135,6 +138,7 @@ class ServerState:
         """Stop what ``begin`` started, and what requests did."""
         # Threads wait for them, and the process for its threads.
         self.children.end()
+        self.previews.end()
         # The Lease first: another replica waits for it, and time may run out.
         if self.keeper is not None:
             self.keeper.stop()

@@ -12,7 +12,7 @@ from policies.manifests.skipped import SkipReason
 from webhook.lint.chart_files import Complete, complete_chart
 from webhook.lint.discovery import CHART
 from webhook.lint.external_tools import ToolError, run_tool
-from webhook.lint.files import Text, is_file, is_within, shown_file, shown_path
+from webhook.lint.files import Text, is_file, is_special, is_within, shown_file, shown_path
 
 #: How helm marks where a document comes from: ``# Source: chart/templates/web.yaml``.
 _SOURCE = re.compile(rb"^---[ \t]*\n# Source: (.+)\n", re.MULTILINE)
@@ -86,6 +86,9 @@ def _options(release: Release, helm: Helm) -> list[str]:
     remote = tuple(file for file in release.values if "://" in file)
     if remote:
         raise ToolError("values not in this repository", SkipReason.DOWNLOAD_NEEDED, remote)
+    for file in release.values:
+        if is_special(Path(file)):
+            raise ToolError(f"values {shown_file(file)}: not a regular file", SkipReason.NOT_A_FILE)
     options = [f"--kube-version={helm.kube_version}"]
     if release.namespace:
         options.append(f"--namespace={release.namespace}")

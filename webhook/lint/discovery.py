@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from webhook.lint.files import STDIN, is_below, repository_root
-from webhook.lint.gitignore import Ignored, ignored_in
+from webhook.lint.files import STDIN, is_below, repository_root, shown_path
+from webhook.lint.gitignore import Ignored, Refused, ignored_in
 
 #: What is read of a folder.
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
@@ -34,6 +34,7 @@ class Found:
         empty: Folders without any file to read.
         outside: Links that lead out of the repository.
         special: What has the name of a file to read and is none, such as a named pipe.
+        ignore_refused: Files with patterns of what Git ignores that have no effect, and why.
     """
 
     files: dict[str, None] = field(default_factory=dict)
@@ -44,6 +45,7 @@ class Found:
     empty: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
     special: list[str] = field(default_factory=list)
+    ignore_refused: dict[str, str] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -63,14 +65,14 @@ def find(paths: Iterable[str], *, exclude: tuple[Path, tuple[str, ...]] | None =
             ``kustomization.yaml`` stand for their folders.
         exclude: Patterns as in ``.gitignore`` for what else is left out, and the folder they count from.
     """
-    found = Found()
+    found, refused = Found(), Refused()
     for path in dict.fromkeys(paths):
         if path == STDIN or not _is_folder(path):
             _take_file(path, found)
             continue
         folder = Path(os.path.normpath(Path(path).absolute()))
         found.given.add(folder)
-        ignored = ignored_in(folder)
+        ignored = ignored_in(folder, refused)
         if exclude is not None and exclude[1]:
             ignored = ignored.with_patterns(*exclude)
         below = Found()
@@ -85,6 +87,7 @@ def find(paths: Iterable[str], *, exclude: tuple[Path, tuple[str, ...]] | None =
     found.files = dict.fromkeys(_once(found.files))
     found.charts, found.kustomizations = _once(found.charts), _once(found.kustomizations)
     found.outside, found.special = _once(found.outside), _once(found.special)
+    found.ignore_refused = {shown_path(file): why for file, why in refused.files.items()}
     return found
 
 

@@ -12,22 +12,27 @@ import signal
 import subprocess
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Final
 
 from policies.manifests.sanitize import one_line
 from policies.manifests.skipped import SkipReason
 
-#: Seconds that a program may take for one chart or kustomization, by the clock and of the processor.
-#: They take one or two.
+#: Seconds that a program may take for one chart or kustomization. They take one or two.
 TIMEOUT_S: Final = 60
+#: Seconds of the processor that a program may take; the largest charts take two.
+PROCESSOR_S: Final = 10
+#: Seconds of the processor that every program of a run may take, however many there are.
+ORDINARY_S: Final = 2
+#: Seconds of the processor that all programs of a run may take beyond that, together.
+EXTRA_S: Final = 60
 #: Bytes that a program may print; the largest charts print a sixth of it.
 MAX_OUTPUT: Final = 2**25
 #: Bytes of address space that a program may have. Helm and kustomize reserve 0.8 GiB and seldom use 0.2 more.
 MAX_MEMORY: Final = 2**31
 #: What a program may not exceed, in its process and each that it starts.
 _LIMITS: Final = (
-    (resource.RLIMIT_CPU, TIMEOUT_S),
     (resource.RLIMIT_FSIZE, MAX_OUTPUT),
     (resource.RLIMIT_AS, MAX_MEMORY),
     (resource.RLIMIT_CORE, 0),
@@ -41,6 +46,29 @@ _NO_MEMORY: Final = (
 #: Flags of Linux for a network of one's own, and for the right to have one.
 _NEW_NETWORK: Final = 0x40000000
 _NEW_USER: Final = 0x10000000
+
+
+@dataclass(slots=True)
+class _Allowance:
+    """The time of the processor that programs of this run, which is this process, may yet take.
+
+    Attributes:
+        extra_s: Seconds beyond those that each may take.
+    """
+
+    extra_s: float = EXTRA_S
+
+    @property
+    def limit_s(self) -> int:
+        """Whole seconds for the next program."""
+        return min(PROCESSOR_S, ORDINARY_S + int(self.extra_s))
+
+    def charge(self, used_s: float) -> None:
+        """Count what a program took."""
+        self.extra_s = max(0.0, self.extra_s - max(0.0, used_s - ORDINARY_S))
+
+
+_ALLOWANCE: Final = _Allowance()
 
 
 class SandboxLimitError(Exception):
@@ -77,6 +105,7 @@ def run_confined(command: list[str], *, stdin: bytes = b"") -> Done:
         OSError: It cannot be run.
         ValueError: The same, for what is no argument.
     """
+    limit_s, before_s = _ALLOWANCE.limit_s, _processor_s()
     with (
         tempfile.TemporaryDirectory(prefix="evenkeel-home-", ignore_cleanup_errors=True) as home,
         tempfile.TemporaryFile() as given,
@@ -93,11 +122,14 @@ def run_confined(command: list[str], *, stdin: bytes = b"") -> Done:
             stderr=complaint,
             env=_environment(home),
             start_new_session=True,
-            preexec_fn=_confine,  # noqa: PLW1509  # this process has no thread that could hold a lock
+            preexec_fn=partial(_confine, limit_s),  # noqa: PLW1509  # no thread of ours could hold a lock
         )
-        code = _wait(process)
+        try:
+            code = _wait(process)
+        finally:
+            _ALLOWANCE.charge(_processor_s() - before_s)
         done = Done(code, _content(output), _content(complaint))
-    _check_limits(done)
+    _check_limits(done, limit_s)
     return done
 
 
@@ -116,9 +148,15 @@ def _environment(home: str) -> dict[str, str]:
     }
 
 
-def _confine() -> None:
+def _processor_s() -> float:
+    """Return the seconds of the processor that the programs took which have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _confine(processor_s: int) -> None:
     """Give up the network and what exceeds the limits; runs in the new process."""
-    for kind, limit in _LIMITS:
+    for kind, limit in ((resource.RLIMIT_CPU, processor_s), *_LIMITS):
         # Not every system has every limit, and none may be raised.
         with contextlib.suppress(OSError, ValueError):
             hard = resource.getrlimit(kind)[1]
@@ -146,13 +184,16 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
             process.wait()
 
 
-def _check_limits(done: Done) -> None:
+def _check_limits(done: Done, processor_s: int) -> None:
     if max(len(done.output), len(done.complaint)) >= MAX_OUTPUT:
         raise SandboxLimitError(f"prints more than {MAX_OUTPUT // 2**20} MiB")
     if done.code and any(mark in done.complaint for mark in _NO_MEMORY):
         raise SandboxLimitError(f"needs more than {MAX_MEMORY // 2**30} GiB of memory")
     if done.code in {-signal.SIGKILL, -signal.SIGXCPU}:
-        raise SandboxLimitError(f"was killed, as after {TIMEOUT_S} s of processor time")
+        text = f"was killed, as after {processor_s} s of processor time"
+        if processor_s < PROCESSOR_S:
+            text += f", since others took {EXTRA_S} s more than is usual: give it in a run of its own"
+        raise SandboxLimitError(text)
 
 
 def _content(file: IO[bytes]) -> bytes:

@@ -33,13 +33,20 @@ class FileError(OSError):
         self.strerror = problem
 
 
-def read_file(path: str | Path, *, regular: bool = True, follow: bool = True) -> bytes:
+class TooLargeError(FileError):
+    """A file has more bytes than are read."""
+
+
+def read_file(
+    path: str | Path, *, regular: bool = True, follow: bool = True, most: int | None = None
+) -> bytes:
     """Return what a file holds.
 
     Args:
         path: The file.
         regular: Whether it must be a regular file; a user may also name a pipe.
         follow: Whether it may be a link.
+        most: Bytes that it may have; None for ``MAX_FILE``.
 
     Raises:
         OSError: It cannot be opened, or is too large.
@@ -57,22 +64,22 @@ def read_file(path: str | Path, *, regular: bool = True, follow: bool = True) ->
             raise FileError("Is a directory")
         if regular and not stat.S_ISREG(mode):
             raise FileError("not a regular file")
-        return read_limited(file)
+        return read_limited(file, most)
 
 
-def read_limited(file: BinaryIO) -> bytes:
+def read_limited(file: BinaryIO, most: int | None = None) -> bytes:
     """Return what is left of an open file.
 
     Raises:
         OSError: It cannot be read, or is too large.
     """
-    parts, length = [], 0
+    parts, length, most = [], 0, MAX_FILE if most is None else most
     # The size that a file says is none of a device or of a file of /proc.
     while part := file.read(_PART):
         parts.append(part)
         length += len(part)
-        if length > MAX_FILE:
-            raise FileError(f"larger than {MAX_FILE // 2**20:,} MiB")
+        if length > most:
+            raise TooLargeError(f"larger than {most // 2**20:,} MiB")
     return b"".join(parts)
 
 
@@ -118,6 +125,18 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):
         return False
+
+
+def is_special(path: Path) -> bool:
+    """Tell whether there is something of a name, links followed, that is neither a file nor a folder.
+
+    Whoever opens a named pipe waits until somebody writes to it.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 def shown_path(path: Path) -> str:

@@ -22,6 +22,7 @@ from policies.manifests.sanitize import one_line
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from webhook.lint.external_tools import MAX_OUTPUT, ToolError, run_tool
 from webhook.lint.files import GIT
+from webhook.lint.git_folder import GitFolder, find_git_folder
 
 #: Files of a revision that are read; the largest repositories of manifests have a tenth of it.
 MAX_FILES: Final = 50_000
@@ -80,6 +81,7 @@ class GitRepository:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._found: GitFolder | None = None
 
     def find_commit(self, revision: str) -> str | None:
         """Return the name of the commit that a revision stands for; None if there is none.
@@ -152,18 +154,30 @@ class GitRepository:
         The folder is named, so that none above it is taken, nor one that ``core.worktree`` names.
 
         Raises:
-            ToolError: It cannot be run, exceeds a limit, or fails.
+            ToolError: It cannot be run, exceeds a limit, or fails; or the repository leads elsewhere.
         """
-        git = shutil.which("git")
-        if git is None:
-            raise ToolError("git is not on the PATH", SkipReason.TOOL_MISSING)
-        settings = [word for setting in _SETTINGS for word in ("-c", setting)]
-        return run_tool([git, f"--git-dir={self.root / GIT}", *settings, *arguments], stdin=stdin)
+        if self._found is None:
+            self._found = find_git_folder(self.root, _list_settings)
+        with self._found.opened() as folder:
+            return _run_git(folder, *arguments, stdin=stdin)
 
     @property
     def is_shallow(self) -> bool:
         """Whether it was cloned without its history."""
         return (self.root / GIT / "shallow").is_file()
+
+
+def _run_git(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
+    git = shutil.which("git")
+    if git is None:
+        raise ToolError("git is not on the PATH", SkipReason.TOOL_MISSING)
+    settings = [word for setting in _SETTINGS for word in ("-c", setting)]
+    return run_tool([git, f"--git-dir={folder}", *settings, *arguments], stdin=stdin)
+
+
+def _list_settings(file: Path) -> bytes:
+    # Next to no folder, so that Git looks for no repository.
+    return _run_git(Path(os.devnull), "config", f"--file={file}", "--no-includes", "--list", "-z")
 
 
 def _listed(output: bytes) -> _Listed:

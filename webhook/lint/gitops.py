@@ -152,8 +152,12 @@ def _is_ours(source: dict[str, Any], root: Path) -> bool:
 @lru_cache(maxsize=8)
 def _addresses(root: Path) -> tuple[str, ...]:
     """Return the addresses that a repository was cloned from; none where it is not known."""
+    if (root / GIT).is_symlink():
+        return ()
     try:
-        return tuple(_ADDRESS.findall(read_file(root / GIT / "config").decode(errors="replace")))
+        # Another repository's is not read.
+        content = read_file(root / GIT / "config", follow=False)
+        return tuple(_ADDRESS.findall(content.decode(errors="replace")))
     except OSError:
         return ()
 

@@ -95,6 +95,8 @@ def _unread(found: Found) -> Iterator[Skipped]:
         yield _skipped(path, SkipReason.OUTSIDE_REPOSITORY, "link that leads out of the repository")
     for path in found.special:
         yield _skipped(path, SkipReason.NOT_A_FILE, "not a regular file")
+    for path, why in found.ignore_refused.items():
+        yield _skipped(path, SkipReason.LIMIT_EXCEEDED, f"{why}: what Git ignores there is read")
 
 
 def _skipped(path: str, reason: SkipReason, why: str) -> Skipped:

@@ -15,7 +15,16 @@ from policies.manifests.fields import FieldError, shown
 from policies.manifests.skipped import SkipReason
 from webhook.lint.discovery import KUSTOMIZATIONS
 from webhook.lint.external_tools import ToolError, run_tool
-from webhook.lint.files import Text, absolute, is_file, is_within, read_text, shown_file, shown_path
+from webhook.lint.files import (
+    Text,
+    absolute,
+    is_file,
+    is_special,
+    is_within,
+    read_text,
+    shown_file,
+    shown_path,
+)
 from webhook.lint.kustomization_fields import Listed, listed_by, plugin_names, text_errors
 
 #: What kustomize would download whatever there is.
@@ -146,6 +155,9 @@ def kustomization_in(folder: Path, *, beside: Path) -> Kustomization | None:
         if is_file(file) and not is_within(file, beside):
             problem = f"{shown_file(shown_path(file))}: outside of the repository"
             return Kustomization(str(file), refusals=(BuildRefusal(SkipReason.OUTSIDE_REPOSITORY, problem),))
+        if is_special(file):
+            problem = f"{shown_file(shown_path(file))}: not a regular file"
+            return Kustomization(str(file), refusals=(BuildRefusal(SkipReason.NOT_A_FILE, problem),))
         if is_file(file):
             return read_kustomization(str(file))
     return None
@@ -168,6 +180,7 @@ class _Reader:
         resources = [entry for entry in self.listed.resources if entry not in remote]
         refusals += map(self._refusal, self.listed.errors)
         refusals += (refusal for entry in resources for refusal in self._refusals(entry))
+        refusals += self._special(*resources, *parts, *KUSTOMIZATIONS)
         is_read = isinstance(self.document.value, dict)
         return Kustomization(
             str(self.file),
@@ -216,6 +229,13 @@ class _Reader:
         if path.is_dir() and path.resolve() != _normal(self.file.parent.resolve() / entry):
             # What it lists counts from where the link leads, and was not read from there.
             yield self._unsupported(f"{shown_file(entry)} is reached by a link")
+
+    def _special(self, *entries: str) -> Iterator[BuildRefusal]:
+        """Yield why kustomize must not open what is neither a file nor a folder: it would wait."""
+        for entry in dict.fromkeys(entries):
+            if any(is_special(self._path(name)) for name in (entry, entry.rpartition("=")[2])):
+                problem = f"{self._shown}: {shown(entry)} is not a regular file"
+                yield BuildRefusal(SkipReason.NOT_A_FILE, problem)
 
     def _is_remote_resource(self, entry: str) -> bool:
         """Tell whether kustomize might fetch a resource: it tries to if the file is no manifest, too."""

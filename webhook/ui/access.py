@@ -22,8 +22,8 @@ class PageAccess:
     Attributes:
         token: What requests to the API bear.
         address: Where the page is, with the token.
-        opening: Where a browser is sent first. It works once: other users of the machine see the arguments
-            with which a browser is started.
+        opening: Where a browser is sent first, once. Other users of the machine see the arguments with which
+            a browser is started: these name a file with this address, which only the user can read.
     """
 
     def __init__(self, port: int, token: str = "") -> None:

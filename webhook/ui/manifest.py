@@ -17,6 +17,9 @@ from webhook.json_request import REQUEST_INCOMPLETE
 from webhook.lint.files import UNREADABLE, unreadable
 from webhook.ui import answers
 
+#: Bytes of a text that a person edits: its YAML takes 10 µs a byte, again and again as they type. The objects
+#: that people write have a tenth of it.
+MOST_TEXT_BYTES: Final = 2**18
 #: What the text is called.
 FILE: Final = "manifest"
 
@@ -128,10 +131,13 @@ def text_field(body: dict[str, Any], name: str) -> str:
     """Return a text that a request must have.
 
     Raises:
-        ProblemsError: It has none.
+        ProblemsError: It has none, or a longer one than is looked at.
     """
     value = body.get(name)
     if isinstance(value, str) and value.strip():
+        if len(value.encode(errors="surrogatepass")) > MOST_TEXT_BYTES:
+            problem = f"has more than {MOST_TEXT_BYTES >> 10} KiB, use evenkeel lint and evenkeel explain"
+            raise ProblemsError([request_problem(name, problem)])
         return value
     what = "must be a string" if value is not None and not isinstance(value, str) else "is empty"
     raise ProblemsError([request_problem(name, what)])

@@ -9,9 +9,13 @@ import pytest
 
 from policies.admission.decision import AdmissionVerdict, Decision
 from policies.admission.validation import decide_validation
+from policies.config.enforcement import Exempting, known_rules
+from policies.config.policy_exception import PolicyException
+from policies.config.spread_policy import Enforcement
 from policies.model.workload import Workload
 from tests.builders import a_constraint, a_pod, a_policy, a_workload, kind_of
 from tests.policies.config.contexts import a_context
+from tests.policies.config.documents import policy_of
 
 RULE = "max-skew-not-positive"
 ANNOTATED = {"evenkeel.dev/ignore": f"{RULE}: the chart is not ours"}
@@ -162,3 +166,22 @@ def test_an_exception_of_a_workload_is_one_of_its_pods(
     policy = a_policy(**an_exception(kinds=["Deployment"], names=names))
 
     assert verdict is decided(pod, policy, user=user).verdict
+
+
+def test_an_exception_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many rules an object breaks, its names are compared once with those of each exception."""
+    compared: list[PolicyException] = []
+    selects = PolicyException.selects
+
+    def counting(exception: PolicyException, *target: Any, today: date | None) -> bool:
+        compared.append(exception)
+        return selects(exception, *target, today=today)
+
+    monkeypatch.setattr(PolicyException, "selects", counting)
+    rules = sorted(known_rules())
+    policy = policy_of(exceptions=[{"rules": rules, "reason": "x", "names": ["a-*"]}] * 20)
+    pod = Workload.read(a_pod(), kind_of("Pod"), "shop", user="jane")
+    exempting = Exempting.of(pod, [policy], by_controller=False, today=None)
+
+    assert [None] * len(rules) == [exempting.find(rule, Enforcement.DENY) for rule in rules]
+    assert 20 == len(compared)

@@ -32,16 +32,15 @@ UNTIL = {"until": "2027-01-31"}
 def test_whom_an_exception_covers(fields: dict[str, Any], *, covered: bool) -> None:
     """Every field narrows it; what is left out means all."""
     entry = {"rules": ["selector-missing"], "reason": "why"} | fields
-    (exception,) = build(a_policy(exceptions=[entry])).exceptions
-    kinds = frozenset({"Pod", "Deployment"})
+    exceptions = build(a_policy(exceptions=[entry])).exceptions_from("selector-missing")
+    kinds, today = frozenset({"Pod", "Deployment"}), date(2027, 1, 31)
+    found = [entry.selects("team-a", kinds, ("web-7d9f-x", "web"), today=today) for entry in exceptions]
 
-    assert covered == exception.covers(
-        "selector-missing", "team-a", kinds, ("web-7d9f-x", "web"), today=date(2027, 1, 31)
-    )
+    assert covered == (found == [True])
 
 
 def test_without_a_day_every_exception_holds() -> None:
     """Who knows no day lets it hold."""
     (exception,) = build(a_policy(exceptions=[{"rules": ["a"], "reason": "why"} | UNTIL])).exceptions
 
-    assert exception.covers("a", "shop", frozenset(), (), today=None)
+    assert exception.selects("shop", frozenset(), (), today=None)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policies.config.scope import Scope
+from policies.config.scope import MAX_NAME, Scope
 from tests.policies.config.documents import policy_of
 
 POD = frozenset({"Pod", "ReplicaSet", "Deployment"})
@@ -103,3 +103,24 @@ def test_patterns_with_many_stars() -> None:
     scope = Scope(namespaces=("*a" * 30 + "*b",))
 
     assert not scope.matches("a" * 63, None, {}, POD)
+
+
+def test_a_name_that_no_object_can_have() -> None:
+    """What is longer than a name may be matches no pattern, so that its length costs nothing."""
+    scope = Scope(namespaces=("a*",))
+
+    assert scope.matches("a" * MAX_NAME, None, {}, POD)
+    assert not scope.matches("a" * (MAX_NAME + 1), None, {}, POD)
+
+
+def test_many_patterns_are_prepared_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No regular expression is compiled: that of 10,000 patterns takes seconds."""
+    monkeypatch.setattr(re, "compile", _refused)
+    scope = Scope(namespaces=tuple(f"team-{number}-*-x" for number in range(10_000)))
+
+    assert scope.matches("team-9999-a-x", None, {}, POD)
+    assert not scope.matches("team-9999-a", None, {}, POD)
+
+
+def _refused(*_: object) -> None:
+    raise AssertionError("compiled")

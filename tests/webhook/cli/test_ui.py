@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
+import re
 import signal
 import socket
+import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from tests.builders import a_workload
+from tests.webhook.running import eventually
 from tests.webhook.ui.pages import a_cluster
 
 EVENKEEL: Final = Path(sys.executable).parent / "evenkeel"
@@ -32,9 +37,15 @@ def cluster(tmp_path: Path) -> str:
 
 
 @contextmanager
-def _page(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+def _page(
+    *arguments: str, environment: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
-        [EVENKEEL, "ui", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [EVENKEEL, "ui", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
     )
     try:
         yield process
@@ -63,6 +74,38 @@ def test_a_page(cluster: str) -> None:
     assert (0, "") == (process.returncode, rest)
     assert "Traceback" not in told
     assert token not in told
+
+
+def test_what_a_browser_is_started_with(cluster: str, tmp_path: Path) -> None:
+    """Its arguments, which everybody on the machine can read, name a file that nobody else can."""
+    browser = tmp_path / "browser"
+    browser.write_text(
+        f'#!/bin/sh\necho "$@" > {tmp_path}/arguments.new\nmv {tmp_path}/arguments.new {tmp_path}/arguments\n'
+    )
+    browser.chmod(0o755)
+    with _page("--cluster", cluster, environment={"BROWSER": str(browser)}) as process:
+        assert process.stdout is not None
+        url = urlsplit(process.stdout.readline().strip())
+        assert eventually((tmp_path / "arguments").exists)
+        argument = (tmp_path / "arguments").read_text().strip()
+        file = Path(urlsplit(argument).path)
+        (code,) = re.findall(r"/open/([\w-]+)", file.read_text())
+        modes = [stat.S_IMODE(each.stat().st_mode) for each in (file, file.parent)]
+        answers = []
+        for _ in range(2):
+            connection = http.client.HTTPConnection(url.netloc)
+            connection.request("GET", f"/open/{code}")
+            answers.append(connection.getresponse().status)
+            connection.close()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+
+    assert "file" == urlsplit(argument).scheme
+    assert "127.0.0.1" not in argument
+    assert code not in argument
+    assert [0o600, 0o700] == modes
+    assert [303, 410] == answers
+    assert not file.exists()
 
 
 def test_a_port_in_use(cluster: str) -> None:

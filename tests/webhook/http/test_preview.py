@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -18,9 +19,10 @@ from policies.placement.cluster_workloads import ClusterWorkloads
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_constraint, a_policy, a_workload
 from tests.certs.builders import CA
-from webhook.http import preview
+from webhook.http import admission, preview
 from webhook.http.admission import MOST_WAITING, AdmissionRoutes
 from webhook.http.child_processes import ChildProcesses, LimitError, ResourceLimits
+from webhook.http.preview import LONGEST_PREVIEW_S, MOST_PREVIEWS
 from webhook.http.state import ServerState
 from webhook.policy_controller.controller import PolicyController
 from webhook.policy_controller.files import PolicyFiles
@@ -91,11 +93,16 @@ class Server:
             "object": obj,
             "oldObject": old,
         }
-        review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
-        answer = asyncio.run(self._answer(json.dumps(review).encode(), timeout))
+        answer = asyncio.run(self._answer(_body(request), timeout))
         assert answer["response"]["allowed"]
         found: list[str] = answer["response"].get("warnings", [])
         return found
+
+    async def many(self, policy: dict[str, Any], *, count: int) -> list[dict[str, Any]]:
+        """Review the creation of a policy so many times at once."""
+        kind = {"group": "evenkeel.dev", "version": "v1alpha1", "kind": "SpreadPolicy"}
+        request = {"uid": "1", "kind": kind, "operation": "CREATE", "name": "p", "object": policy}
+        return await asyncio.gather(*(self._answer(_body(request), "10s") for _ in range(count)))
 
     async def _answer(self, body: bytes, timeout: str) -> dict[str, Any]:
         sent: list[dict[str, Any]] = []
@@ -117,6 +124,11 @@ class Server:
         return found
 
 
+def _body(request: dict[str, Any]) -> bytes:
+    review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    return json.dumps(review).encode()
+
+
 WEB = a_workload(name="web", spec={"topologySpreadConstraints": MISSES})
 
 
@@ -130,6 +142,7 @@ def server() -> Iterator[Server]:
     made = Server(WEB, policies=(OF_TEAM,))
     yield made
     made.state.children.end()
+    made.state.previews.end()
 
 
 def test_a_policy(server: Server) -> None:
@@ -185,7 +198,7 @@ def test_little_time() -> None:
     many = Server(*(a_workload(name=f"w{number}") for number in range(3000)))
     began = time.monotonic()
     last = many.warnings(a_policy(**DENY), timeout="400ms")[-1]
-    many.state.children.end()
+    many.state.previews.end()
 
     assert " of 3000 existing workloads" in last or "were not looked at" in last
     assert time.monotonic() - began < 2
@@ -207,15 +220,67 @@ def test_a_review_that_cannot_wait(server: Server, *, waiting: int, timeout: str
 
 def test_others_that_take_all_of_the_time(server: Server) -> None:
     """A preview that found no process in time says so."""
-    with server.state.children._turn:
+    with server.state.previews._turn:
         (warning,) = server.warnings(a_policy(**DENY), timeout="1s")
 
     assert "other requests took all of the time" in warning
 
 
+def test_v1_takes_no_time_of_previews(server: Server) -> None:
+    """Nor do previews, which anyone can ask for, take any of those with credentials."""
+    with server.state.children._turn:
+        assert DENIED == server.warnings(a_policy(**DENY))[0]
+    with server.state.previews._turn:
+        assert 7 == server.state.children.run(lambda: 7, timeout_s=10)
+
+
+def test_many_previews(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One runs at a time, some wait for it, and the others are answered at once."""
+    running, most = [0], []
+
+    def slow(*_: object, **__: object) -> list[str]:
+        running[0] += 1
+        most.append(running[0])
+        time.sleep(0.05)
+        running[0] -= 1
+        return ["looked at"]
+
+    monkeypatch.setattr(admission, "preview_change", slow)
+    answers = asyncio.run(server.many(a_policy(**DENY), count=MOST_PREVIEWS + 4))
+    told = [answer["response"]["warnings"] for answer in answers]
+
+    assert {1} == set(most)
+    assert MOST_PREVIEWS == told.count(["looked at"])
+    assert 0 == server.routes._waiting == server.routes._previewing
+
+
+def test_a_timeout_of_a_minute(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request may give itself any; a preview has what ours give it."""
+    deadlines: list[float] = []
+
+    def noting(*_: object, deadline: float) -> list[str]:
+        deadlines.append(deadline - time.monotonic())
+        return []
+
+    monkeypatch.setattr(admission, "preview_change", noting)
+    server.warnings(a_policy(**DENY), timeout="60s")
+
+    assert deadlines[0] <= LONGEST_PREVIEW_S
+
+
+def test_clients_without_a_certificate(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is --client-ca, nothing is computed for them."""
+    monkeypatch.setattr(admission, "preview_change", None)
+    settings = Settings(self_signed=True, client_ca="ca.crt")
+    server.routes = AdmissionRoutes(replace(server.state, settings=settings))
+    (answer,) = asyncio.run(server.many(a_policy(**DENY), count=1))
+
+    assert "client certificate" in answer["error"]
+
+
 def test_no_process(server: Server) -> None:
     """A server that can start no child answers all the same."""
-    server.state.children.end()
+    server.state.previews.end()
     (warning,) = server.warnings(a_policy(**DENY))
 
     assert "existing workloads were not looked at" in warning

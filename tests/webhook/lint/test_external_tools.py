@@ -89,8 +89,8 @@ def test_limits(monkeypatch: pytest.MonkeyPatch, script: str, limit: str) -> Non
     """Who exceeds one is stopped, and told by it."""
     is_busy = "processor" in limit
     monkeypatch.setattr(external_tools, "TIMEOUT_S", 1 if "sleep" in script else 60)
+    monkeypatch.setattr(external_tools, "PROCESSOR_S", 1 if is_busy else 60)
     small = {
-        resource.RLIMIT_CPU: 1 if is_busy else 60,
         resource.RLIMIT_FSIZE: 2**20,
         resource.RLIMIT_AS: 2**28,
     }
@@ -101,3 +101,43 @@ def test_limits(monkeypatch: pytest.MonkeyPatch, script: str, limit: str) -> Non
         run_tool([shutil.which("sh") or "sh", "-c", script])
 
     assert SkipReason.LIMIT_EXCEEDED == caught.value.reason
+
+
+def test_the_time_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs that take long leave those after them the usual time only; a thousand usual ones leave all."""
+    allowance = external_tools._Allowance()
+    monkeypatch.setattr(external_tools, "_ALLOWANCE", allowance)
+    for _ in range(1_000):
+        allowance.charge(external_tools.ORDINARY_S)
+
+    assert external_tools.PROCESSOR_S == allowance.limit_s
+
+    limits = []
+    for _ in range(100):
+        limits.append(allowance.limit_s)
+        allowance.charge(limits[-1])
+
+    assert external_tools.ORDINARY_S == limits[-1]
+    assert sum(limits) <= 100 * external_tools.ORDINARY_S + external_tools.EXTRA_S
+
+
+def test_after_the_time_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not rendered is told with what to do."""
+    monkeypatch.setattr(external_tools, "_ALLOWANCE", external_tools._Allowance(0.0))
+    monkeypatch.setattr(external_tools, "ORDINARY_S", 1)
+    with pytest.raises(ToolError, match=r"1 s of processor time.*run of its own") as caught:
+        run_tool([shutil.which("sh") or "sh", "-c", "while :; do :; done"])
+
+    assert SkipReason.LIMIT_EXCEEDED == caught.value.reason
+
+
+def test_time_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a program that was stopped, too."""
+    allowance = external_tools._Allowance()
+    monkeypatch.setattr(external_tools, "_ALLOWANCE", allowance)
+    monkeypatch.setattr(external_tools, "PROCESSOR_S", 1)
+    monkeypatch.setattr(external_tools, "ORDINARY_S", 0)
+    with pytest.raises(ToolError):
+        run_tool([shutil.which("sh") or "sh", "-c", "while :; do :; done"])
+
+    assert allowance.extra_s < external_tools.EXTRA_S - 0.5

@@ -11,7 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
-from webhook.lint.gitignore import ignored_in, without_backtracking, without_slashes
+from policies.manifests.skipped import SkipReason
+from webhook.lint import gitignore
+from webhook.lint.gitignore import (
+    MAX_PATTERN,
+    MAX_PATTERNS,
+    Refused,
+    ignored_in,
+    without_backtracking,
+    without_slashes,
+)
+from webhook.lint.inputs import Tools, gather_texts
 
 
 @pytest.fixture
@@ -137,3 +147,41 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 
     assert not ignored_in(tmp_path).holds(tmp_path / "a.yaml")
     assert not ignored_in(tmp_path / "pipe").holds(tmp_path / "pipe" / "a.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_read"),
+    [
+        pytest.param("*a*b\n" * MAX_PATTERNS, True, id="2,000 patterns"),
+        pytest.param("#\n\n" * MAX_PATTERNS + "*a*b\n", True, id="2,000 remarks"),
+        pytest.param("*a*b\n" * (MAX_PATTERNS + 1), False, id="2,001 patterns"),
+        pytest.param("a" * (MAX_PATTERN + 1), False, id="a pattern of 4,097 characters"),
+        pytest.param("*a*b\n" + "# " * 2**19, False, id="1 MiB"),
+        pytest.param("*a*b" + "*a" * 2000, True, id="2,000 stars"),
+    ],
+)
+def test_limits(tmp_path: Path, text: str, *, is_read: bool) -> None:
+    """A file with more has no effect, and is told."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text(text)
+    (tmp_path / "xaxb.yaml").touch()
+    refused = Refused()
+    ignored_in(tmp_path, refused)
+    skipped = gather_texts([str(tmp_path)], tools=Tools()).skipped
+
+    assert ([] if is_read else [tmp_path / ".gitignore"]) == list(refused.files)
+    assert is_read != (SkipReason.LIMIT_EXCEEDED in {entry.reason for entry in skipped})
+
+
+def test_patterns_of_all_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those in force together are limited, and those that one run prepares."""
+    monkeypatch.setattr(gitignore, "MAX_PATTERNS", 3)
+    for name, count in (("", 2), ("a", 2), ("b", 1), ("c", 1)):
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / name / ".gitignore").write_text("x\n" * count)
+    refused = Refused(left=3)
+    outer = ignored_in(tmp_path, refused)
+    for name in ("a", "b", "c"):
+        outer.below(tmp_path / name)
+
+    assert [tmp_path / name / ".gitignore" for name in ("a", "c")] == list(refused.files)

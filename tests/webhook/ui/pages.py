@@ -108,7 +108,8 @@ def running(state: PageState) -> Iterator[int]:
     """Serve a page on a port of its own for as long as the block runs."""
     with open_listener("127.0.0.1:0") as listener:
         port = listener.getsockname()[1]
-        server = LoopbackServer(listener, create_page(state, FILES, PageAccess(port, TOKEN)))
+        access = PageAccess(port, TOKEN)
+        server = LoopbackServer(listener, create_page(state, FILES, access), access.bears_token)
         thread = Thread(target=server.serve_forever)
         thread.start()
         try:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from tests.webhook.running import eventually
 from tests.webhook.ui.pages import DEPLOYMENT, TOKEN, a_page_cluster, running
 from webhook.gunicorn.listener import open_listener
 from webhook.ui import placing
+from webhook.ui.manifest import MOST_TEXT_BYTES
 from webhook.ui.page_state import PageState
 from webhook.ui.server import LoopbackServer
 
@@ -141,6 +144,37 @@ def test_lengths(headers: dict[str, str], body: bytes, status: int) -> None:
         connection.close()
 
 
+def test_silent_connections() -> None:
+    """However many say nothing, a request with the token is answered; the oldest of them end."""
+    with running(PageState.of(a_page_cluster())) as port, ExitStack() as stack:
+        silent = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(70)]
+
+        assert 200 == _status(port, "GET", "/api/cluster")
+        # The end of a connection, long before its time is over.
+        silent[0].settimeout(10)
+        assert b"" == silent[0].recv(1)
+
+
+def test_silent_connections_end_no_request(gate: Gate) -> None:
+    """One with the token that is computed keeps its connection."""
+    with running(gate.state) as port, ThreadPoolExecutor(1) as pool, ExitStack() as stack:
+        waiting = pool.submit(_status, port, "POST", "/api/explain", BODY)
+        eventually(gate.children)
+        for _ in range(130):
+            stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+        assert 200 == _status(port, "GET", "/api/cluster")
+        gate.open()
+
+        assert 200 == waiting.result()
+
+
+def test_a_text_that_is_too_long() -> None:
+    """It is refused before it is read."""
+    body = json.dumps({"manifest": "a: b\n" * MOST_TEXT_BYTES})
+    with running(PageState.of(a_page_cluster())) as port:
+        assert 400 == _status(port, "POST", "/api/check", body)
+
+
 def test_an_interrupt_while_a_thread_starts_ends_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """The thread has released its place by then; a second release would be an error in place of Ctrl-C."""
 
@@ -150,7 +184,7 @@ def test_an_interrupt_while_a_thread_starts_ends_the_server(monkeypatch: pytest.
 
     monkeypatch.setattr(ThreadedWSGIServer, "process_request", interrupted)
     with open_listener("127.0.0.1:0") as listener:
-        server = LoopbackServer(listener, Flask(__name__))
+        server = LoopbackServer(listener, Flask(__name__), bool)
         with pytest.raises(KeyboardInterrupt):
             server.process_request(None, None)
         server.server_close()
