@@ -7,7 +7,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,6 +17,7 @@ from certs.provision import provision_self_signed
 from certs.serving import ServingContext
 from certs.store import CA_CERTIFICATE, SERVING_CERTIFICATE, SERVING_KEY
 from policies.config.context import AdmissionContext
+from policies.config.controllers import parse_trusted_controllers
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
 from policies.placement.cluster_workloads import ClusterWorkloads
@@ -135,8 +136,10 @@ def _workloads(settings: Settings) -> ClusterWorkloads:
 
 def _context(settings: Settings, live: ClusterCache | None, workloads: ClusterWorkloads) -> AdmissionContext:
     if live is None:
-        return build_context(settings, _warn, seen=workloads)
-    return build_context(settings, _warn, live=live.index, live_version=_live_version(settings))
+        context = build_context(settings, _warn, seen=workloads)
+    else:
+        context = build_context(settings, _warn, live=live.index, live_version=_live_version(settings))
+    return replace(context, trusted_controllers=parse_trusted_controllers(settings.trusted_controller))
 
 
 def _follow_policies(state: ServerState) -> None:

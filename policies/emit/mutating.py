@@ -6,7 +6,7 @@ and adds none. If it fails, the workload stays as its author wrote it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from policies.cel.check import literal
@@ -48,13 +48,14 @@ def api_version(version: KubernetesVersion) -> str:
 
 
 def mutating_policies(
-    policy: SpreadPolicy, version: KubernetesVersion
+    policy: SpreadPolicy, version: KubernetesVersion, trusted: Collection[str]
 ) -> tuple[list[dict[str, Any]], list[LeftOut]]:
     """Return the default constraints of a SpreadPolicy as objects, and what they do not say.
 
     Args:
         policy: The policy.
         version: The release of the API server.
+        trusted: The users that are believed of owners of custom kinds.
 
     Raises:
         UsageError: The release is too old.
@@ -71,7 +72,7 @@ def mutating_policies(
         "failurePolicy": "Ignore",
         "reinvocationPolicy": "IfNeeded",
         "matchConstraints": match_constraints(policy.scope, kinds, ("CREATE",)),
-        "matchConditions": match_conditions(policy.scope),
+        "matchConditions": match_conditions(policy.scope, trusted),
         "variables": [
             {"name": name, "expression": expression} for name, expression in _variables(defaults).items()
         ],
