@@ -37,6 +37,8 @@ from webhook.telemetry.logs import LOGGER, EventLog, Value, without_waiting
 from webhook.telemetry.metrics import Telemetry
 
 if TYPE_CHECKING:
+    from policies.model.labels import LabelSelector
+    from webhook.cert_rotation.configurations import Configuration, Registration
     from webhook.cert_rotation.controller import CertificateController
     from webhook.kube.client import KubernetesApiServer
     from webhook.kube.election import Elect
@@ -90,7 +92,7 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
         certificate=lambda: certificates.pair,
         workloads=workloads,
         live=live,
-        keeper=_keeper(settings, folder) if settings.cert_secret else None,
+        keeper=_keeper(settings, folder, live) if settings.cert_secret else None,
         access=_guard(settings, telemetry),
         skew=_skew(settings, live, telemetry),
     )
@@ -203,7 +205,7 @@ def _live_version(settings: Settings) -> KubernetesVersion:
         return KNOWN_VERSION
 
 
-def _keeper(settings: Settings, folder: Path) -> CertificateController:
+def _keeper(settings: Settings, folder: Path, live: ClusterCache | None = None) -> CertificateController:
     """Return what keeps the certificate of a Secret, for one process."""
     from webhook.cert_rotation.controller import CertificateController  # noqa: PLC0415
     from webhook.cert_rotation.reconcile import Reconciler, Target  # noqa: PLC0415
@@ -217,7 +219,37 @@ def _keeper(settings: Settings, folder: Path) -> CertificateController:
     )
 
     rotation = Reconciler(api, place, now=lambda: datetime.now(UTC))
-    return CertificateController(rotation, folder / CERTIFICATES, elect=_candidate(api, settings.lease))
+    return CertificateController(
+        rotation,
+        folder / CERTIFICATES,
+        elect=_candidate(api, settings.lease),
+        judge=_registration_judge(settings, api, live),
+    )
+
+
+def _registration_judge(
+    settings: Settings, api: KubernetesApiServer, live: ClusterCache | None
+) -> Callable[[Configuration], Registration]:
+    """Return what tells what a webhook configuration makes the API server send."""
+    from webhook.cert_rotation.configurations import registration  # noqa: PLC0415
+    from webhook.kube.list import LABELED_OBJECTS  # noqa: PLC0415
+    from webhook.kube.selected import selects_any  # noqa: PLC0415
+
+    kinds = WorkloadKinds(map(parse_workload_kind, settings.workload_kind)).values()
+
+    def namespaces() -> list[dict[str, str]] | None:
+        if live is None or not live.synced:
+            return None
+        return [namespace.labels for namespace in list(live.index.snapshot.namespaces.values())]
+
+    def selects(selector: LabelSelector) -> bool:
+        try:
+            return live is None or selects_any(api, LABELED_OBJECTS, selector)
+        except ClusterError:
+            # What is not known is no fault.
+            return True
+
+    return lambda configuration: registration(configuration, kinds, namespaces=namespaces(), selects=selects)
 
 
 def _candidate(api: KubernetesApiServer, lease: str) -> Elect:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
+from certs.inject import CONFIGURATION_KINDS
 from policies.model.labels import LabelSelector
-
-#: What rules write that matches pods.
-_PODS: Final = frozenset({"pods", "pods/*", "*", "*/*"})
+from policies.model.workload_kinds import POD_KIND
+from webhook.registration import OPERATIONS, is_sent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +39,11 @@ class RegisteredWebhook:
         """NAMESPACE/NAME of the Service that the API server calls, and its port; None if it calls a URL."""
         service = self.fields["clientConfig"].get("service")
         return (f"{service['namespace']}/{service['name']}", service.get("port", 443)) if service else None
+
+    @property
+    def path(self) -> str:
+        """The path at which webhooks of such a configuration are answered."""
+        return dict(zip(CONFIGURATION_KINDS, OPERATIONS, strict=True))[self.kind]
 
     @property
     def fails_closed(self) -> bool:
@@ -70,7 +75,7 @@ class RegisteredWebhook:
     def matches_pods(self, namespace_labels: Mapping[str, str], pod_labels: Mapping[str, str] | None) -> bool:
         """Return whether rules and selectors match the creation of a pod; of any pod without pod_labels."""
         return (
-            any(map(_matches_pods, self.fields.get("rules") or ()))
+            is_sent(self.fields, POD_KIND, ["CREATE"])
             and _selects(self.fields.get("namespaceSelector"), namespace_labels)
             and (pod_labels is None or _selects(self.fields.get("objectSelector"), pod_labels))
         )
@@ -82,15 +87,6 @@ class RegisteredWebhook:
             if "request.namespace" in text and f"'{namespace}'" in text:
                 return str(condition["name"])
         return ""
-
-
-def _matches_pods(rule: Mapping[str, Any]) -> bool:
-    """Return whether a rule matches the creation of pods, in whatever version."""
-    return (
-        not {"CREATE", "*"}.isdisjoint(rule["operations"])
-        and not {"", "*"}.isdisjoint(rule["apiGroups"])
-        and not _PODS.isdisjoint(rule["resources"])
-    )
 
 
 def _selects(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bool:
