@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -46,6 +47,16 @@ class RegisteredWebhook:
         return dict(zip(CONFIGURATION_KINDS, OPERATIONS, strict=True))[self.kind]
 
     @property
+    def namespace_selector(self) -> LabelSelector:
+        """The namespaces whose objects it is sent."""
+        return LabelSelector.parse(self.fields.get("namespaceSelector") or {})
+
+    @property
+    def object_selector(self) -> LabelSelector:
+        """The objects that it is sent."""
+        return LabelSelector.parse(self.fields.get("objectSelector") or {})
+
+    @property
     def fails_closed(self) -> bool:
         """Whether requests fail while no replica answers."""
         return bool(self.fields["failurePolicy"] == "Fail")
@@ -65,19 +76,19 @@ class RegisteredWebhook:
         """The command that opens the configuration in an editor."""
         return f"kubectl edit {self.kind.lower()}/{self.configuration}"
 
-    def set_field(self, field: str, value: int) -> str:
+    def set_field(self, field: str, value: int | str) -> str:
         """Return the command that sets a field."""
         return (
             f"kubectl patch {self.kind.lower()} {self.configuration} --type=json -p "
-            f'\'[{{"op":"add","path":"/webhooks/{self.position}/{field}","value":{value}}}]\''
+            f'\'[{{"op":"add","path":"/webhooks/{self.position}/{field}","value":{json.dumps(value)}}}]\''
         )
 
     def matches_pods(self, namespace_labels: Mapping[str, str], pod_labels: Mapping[str, str] | None) -> bool:
         """Return whether rules and selectors match the creation of a pod; of any pod without pod_labels."""
         return (
             is_sent(self.fields, POD_KIND, ["CREATE"])
-            and _selects(self.fields.get("namespaceSelector"), namespace_labels)
-            and (pod_labels is None or _selects(self.fields.get("objectSelector"), pod_labels))
+            and self.namespace_selector.matches(namespace_labels)
+            and (pod_labels is None or self.object_selector.matches(pod_labels))
         )
 
     def condition_on(self, namespace: str) -> str:
@@ -87,7 +98,3 @@ class RegisteredWebhook:
             if "request.namespace" in text and f"'{namespace}'" in text:
                 return str(condition["name"])
         return ""
-
-
-def _selects(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bool:
-    return LabelSelector.parse(selector or {}).matches(labels)
