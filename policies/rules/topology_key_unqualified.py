@@ -141,7 +141,10 @@ def _cel(context: CelContext) -> CelCheck:
             ": 'the constraint does nothing') "
             f"+ '; use ' + {names}[constraint.topologyKey]"
         ),
-        lacks="terms of pod affinity are not checked",
+        lacks=(
+            "terms of pod affinity are not checked; a webhook that knows the nodes reports "
+            "topology-key-on-no-node instead, which only warns unless a policy says otherwise"
+        ),
     )
 
 
