@@ -7,7 +7,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,6 +17,7 @@ from certs.provision import provision_self_signed
 from certs.serving import ServingContext
 from certs.store import CA_CERTIFICATE, SERVING_CERTIFICATE, SERVING_KEY
 from policies.config.context import AdmissionContext
+from policies.config.controllers import parse_trusted_controllers
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
 from policies.placement.cluster_workloads import ClusterWorkloads
@@ -36,6 +37,8 @@ from webhook.telemetry.logs import LOGGER, EventLog, Value, without_waiting
 from webhook.telemetry.metrics import Telemetry
 
 if TYPE_CHECKING:
+    from policies.model.labels import LabelSelector
+    from webhook.cert_rotation.configurations import Configuration, Registration
     from webhook.cert_rotation.controller import CertificateController
     from webhook.kube.client import KubernetesApiServer
     from webhook.kube.election import Elect
@@ -89,7 +92,7 @@ def serve(settings: Settings, *, folder: Path, version: str) -> None:
         certificate=lambda: certificates.pair,
         workloads=workloads,
         live=live,
-        keeper=_keeper(settings, folder) if settings.cert_secret else None,
+        keeper=_keeper(settings, folder, live) if settings.cert_secret else None,
         access=_guard(settings, telemetry),
         skew=_skew(settings, live, telemetry),
     )
@@ -135,8 +138,10 @@ def _workloads(settings: Settings) -> ClusterWorkloads:
 
 def _context(settings: Settings, live: ClusterCache | None, workloads: ClusterWorkloads) -> AdmissionContext:
     if live is None:
-        return build_context(settings, _warn, seen=workloads)
-    return build_context(settings, _warn, live=live.index, live_version=_live_version(settings))
+        context = build_context(settings, _warn, seen=workloads)
+    else:
+        context = build_context(settings, _warn, live=live.index, live_version=_live_version(settings))
+    return replace(context, trusted_controllers=parse_trusted_controllers(settings.trusted_controller))
 
 
 def _follow_policies(state: ServerState) -> None:
@@ -201,7 +206,7 @@ def _live_version(settings: Settings) -> KubernetesVersion:
         return KNOWN_VERSION
 
 
-def _keeper(settings: Settings, folder: Path) -> CertificateController:
+def _keeper(settings: Settings, folder: Path, live: ClusterCache | None = None) -> CertificateController:
     """Return what keeps the certificate of a Secret, for one process."""
     from webhook.cert_rotation.controller import CertificateController  # noqa: PLC0415
     from webhook.cert_rotation.reconcile import Reconciler, Target  # noqa: PLC0415
@@ -215,7 +220,37 @@ def _keeper(settings: Settings, folder: Path) -> CertificateController:
     )
 
     rotation = Reconciler(api, place, now=lambda: datetime.now(UTC))
-    return CertificateController(rotation, folder / CERTIFICATES, elect=_candidate(api, settings.lease))
+    return CertificateController(
+        rotation,
+        folder / CERTIFICATES,
+        elect=_candidate(api, settings.lease),
+        judge=_registration_judge(settings, api, live),
+    )
+
+
+def _registration_judge(
+    settings: Settings, api: KubernetesApiServer, live: ClusterCache | None
+) -> Callable[[Configuration], Registration]:
+    """Return what tells what a webhook configuration makes the API server send."""
+    from webhook.cert_rotation.configurations import registration  # noqa: PLC0415
+    from webhook.kube.list import LABELED_OBJECTS  # noqa: PLC0415
+    from webhook.kube.selected import selects_any  # noqa: PLC0415
+
+    kinds = WorkloadKinds(map(parse_workload_kind, settings.workload_kind)).values()
+
+    def namespaces() -> list[dict[str, str]] | None:
+        if live is None or not live.synced:
+            return None
+        return [namespace.labels for namespace in list(live.index.snapshot.namespaces.values())]
+
+    def selects(selector: LabelSelector) -> bool:
+        try:
+            return live is None or selects_any(api, LABELED_OBJECTS, selector)
+        except ClusterError:
+            # What is not known is no fault.
+            return True
+
+    return lambda configuration: registration(configuration, kinds, namespaces=namespaces(), selects=selects)
 
 
 def _candidate(api: KubernetesApiServer, lease: str) -> Elect:

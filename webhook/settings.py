@@ -13,6 +13,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
+from policies.config.controllers import TRUSTED_CONTROLLERS, parse_trusted_controllers
 from policies.manifests.errors import UsageError
 
 #: What every environment variable of Evenkeel starts with.
@@ -186,6 +187,15 @@ class Settings:
         ),
     )
 
+    #: Users of service accounts, of controllers that make objects of templates that were reviewed.
+    trusted_controller: tuple[str, ...] = field(
+        default=TRUSTED_CONTROLLERS,
+        metadata=_help(
+            "Service account that is believed about the custom resource that owns what it sends, as "
+            "system:serviceaccount:NAMESPACE:NAME; may be repeated, and an empty one is nobody."
+        ),
+    )
+
     #: Processes. A review is pure computation, and one Python process computes on one core.
     workers: int = field(
         default_factory=default_workers,
@@ -255,6 +265,7 @@ class Settings:
     def __post_init__(self) -> None:
         _check_certificate_source(self)
         _check_cluster(self)
+        parse_trusted_controllers(self.trusted_controller)
         for name in (
             "workers",
             "threads",
@@ -342,8 +353,10 @@ class Option:
         match self.default:
             case bool():
                 return "true" if self.default else "false"
-            case tuple() | "":
+            case tuple() | "" if not self.default:
                 return "none"
+            case tuple():
+                return " ".join(self.default)
             case float():
                 return f"{self.default:g}"
         return str(self.default)

@@ -179,7 +179,12 @@ def _worst_first(found: list[Violation]) -> list[Violation]:
 
 def _same_pods(workload: Workload, old: Workload) -> bool:
     """Return whether an update leaves all that rules look at as it is, as most updates do."""
-    return workload.template.labels == old.template.labels and workload.obj.get("spec") == old.obj.get("spec")
+    if workload.template.labels != old.template.labels:
+        return False
+    kind = workload.kind
+    # A PodTemplate has no spec, and a kind that the server was told of may keep its parts anywhere.
+    parts = {"spec", *(way[0] for way in (kind.template, kind.selector, kind.replicas) if way)}
+    return all(workload.obj.get(part) == old.obj.get(part) for part in parts)
 
 
 class _Runner(NamedTuple):

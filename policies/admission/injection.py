@@ -109,7 +109,7 @@ def missing_for_injection(
         return None
     namespace = snapshot.namespaces.get(workload.namespace)
     if namespace is None:
-        kinds = workload.all_kinds
+        kinds = context.kinds_of(workload)
         policies = [
             policy
             for policy in context.policies

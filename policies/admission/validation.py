@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date
 from typing import TypeAlias
 
-from policies.admission.admission_rules import Violation, api_violations, rule_violations
+from policies.admission.admission_rules import MESSAGE_LENGTH, Violation, api_violations, rule_violations
 from policies.admission.decision import (
     ALLOWED,
     AdmissionVerdict,
@@ -32,13 +32,16 @@ from policies.config.enforcement import (
 )
 from policies.config.spread_policy import Enforcement
 from policies.manifests.fields import FieldError, shown
+from policies.manifests.sanitize import one_line
 from policies.model.api_rules import API_RULES
-from policies.model.workload import Workload
+from policies.model.workload import Owner, Workload
 
 #: The audit annotation that says why the cluster was not asked.
 WITHHELD = "withheld"
 #: The audit annotation that names the rules that were not run, and why.
 NOT_JUDGED = "not-judged"
+#: The audit annotation that names the owner of an object whose sender does not prove it.
+UNPROVED = "owner-unproved"
 #: Violations that an audit annotation lists: more than it has room for.
 MAX_AUDITED = 100
 #: The audit annotation with the exemptions that a policy does not let an object write for itself.
@@ -96,9 +99,10 @@ def _validated(
     exempting = Exempting.of(workload, policies, by_controller=not by_person, today=today)
     found = api_violations(_new(errors, old), policies, strictest_of(policies))
     if by_person:
-        return _of_person(
+        decision = _of_person(
             workload, old, context, exempting, found=found, within=within, within_rules=within_rules
         )
+        return decision if workload.owner is None else _with_unproved(decision, workload, workload.owner)
     return _decision(_judged(found, exempting), exempting, (), by_person=False) if found else ALLOWED
 
 
@@ -220,6 +224,19 @@ def _with_withheld(decision: Decision, why: str, enforcement: Enforcement) -> De
     )
 
 
+def _with_unproved(decision: Decision, workload: Workload, owner: Owner) -> Decision:
+    """Say that an object was judged as if it had no owner; who reads a denial may have expected otherwise."""
+    if workload.user is None:
+        return decision
+    # All three are texts of other people, of any length.
+    why = one_line(
+        f"{workload.user} is no trusted controller, so its owner {owner.kind} {owner.name} does not count",
+        MESSAGE_LENGTH,
+    )
+    notes = (*decision.notes, why) if decision.errors else decision.notes
+    return replace(decision, audit={UNPROVED: why, **decision.audit}, notes=notes)
+
+
 def _with_skipped(
     decision: Decision, skipped: tuple[SkippedRules, ...], enforcement: Enforcement
 ) -> Decision:
@@ -262,7 +279,7 @@ def missing_for_rules(workload: Workload, context: AdmissionContext) -> CacheMis
     snapshot = context.snapshot
     if not context.live or snapshot is None or workload.namespace in snapshot.namespaces:
         return None
-    kinds = workload.all_kinds
+    kinds = context.kinds_of(workload)
     if any(
         policy.scope.needs_namespace_labels
         and policy.scope.may_match(workload.namespace, workload.labels, kinds)

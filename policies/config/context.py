@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from policies.config.controllers import BUILT_IN_CONTROLLERS, BUILT_IN_GROUPS, NODE, TRUSTED_CONTROLLERS
 from policies.config.policy_set import PolicySet
 from policies.config.spread_policy import SpreadPolicy
 from policies.model.constraint import ReleaseFields
@@ -30,32 +31,6 @@ if TYPE_CHECKING:
 #: Constraints for which is kept what was derived from the nodes: the next workload may have the same. With
 #: 5,000 nodes it can be a megabyte for each.
 MAX_KEPT: Final = 64
-
-
-_SERVICE_ACCOUNT: Final = "system:serviceaccount:"
-#: Who makes pods, ReplicaSets and Jobs of templates in Kubernetes itself: the service accounts of the
-#: built-in controllers, and kube-controller-manager's own user, which they share where it runs without
-#: ``--use-service-account-credentials``. The webhook configurations have this list too.
-#: Source: ``plugin/pkg/auth/authorizer/rbac/bootstrappolicy/controller_policy.go``, Kubernetes 1.36.
-BUILT_IN_CONTROLLERS: Final = (
-    *(
-        f"{_SERVICE_ACCOUNT}kube-system:{name}"
-        for name in (
-            "cronjob-controller",
-            "daemon-set-controller",
-            "deployment-controller",
-            "job-controller",
-            "replicaset-controller",
-            "replication-controller",
-            "statefulset-controller",
-        )
-    ),
-    "system:kube-controller-manager",
-)
-#: How the users of kubelets begin, which mirror static pods and name their node as owner.
-_NODE: Final = "system:node:"
-#: The API groups of Kubernetes' own kinds that hold a pod template.
-_BUILT_IN_GROUPS: Final = frozenset({"", "apps", "batch", "extensions"})
 
 
 @dataclass(slots=True)
@@ -84,6 +59,7 @@ class AdmissionContext:
         kubernetes_version: The cluster's release.
         judged_as: What that release does, in place of what the table of releases says; None for the table.
         kinds: The kinds of workload that are looked at.
+        trusted_controllers: The users that are believed if they name an owner of a custom kind.
         release: What that release does with the fields of constraints.
         snapshot: The cluster's services, namespaces and owners; None if none is connected.
     """
@@ -96,6 +72,7 @@ class AdmissionContext:
     kubernetes_version: KubernetesVersion = KNOWN_VERSION
     judged_as: Behavior | None = None
     kinds: WorkloadKinds = field(default_factory=WorkloadKinds)
+    trusted_controllers: frozenset[str] = frozenset(TRUSTED_CONTROLLERS)
     release: ReleaseFields = field(init=False, repr=False, compare=False)
     snapshot: Snapshot | None = field(init=False, repr=False, compare=False)
     _derived: _Derived = field(default_factory=_Derived, init=False, repr=False, compare=False)
@@ -148,28 +125,31 @@ class AdmissionContext:
         namespace = self.snapshot.namespaces.get(workload.namespace) if self.snapshot else None
         labels = None if namespace is None else namespace.labels
         policies: PolicySet = self.policies  # type: ignore[assignment]  # see __post_init__
-        return policies.selecting(workload.namespace, labels, workload.labels, workload.all_kinds)
+        return policies.selecting(workload.namespace, labels, workload.labels, self.kinds_of(workload))
+
+    def kinds_of(self, workload: Workload) -> frozenset[str]:
+        """Return the kinds that policies select an object by: its owner's only if a controller made it."""
+        return workload.all_kinds if self.made_by_controller(workload) else workload.kind.only_itself
 
     def made_by_controller(self, workload: Workload) -> bool:
-        """Return whether a controller made an object of a template that was reviewed before.
+        """Return whether it is proved that a controller made an object of a template that was reviewed.
 
-        Anyone can write an ownerReference, and the API server does not check that an owner exists; the user
-        of the request is a proof. An owner of Kubernetes' own kinds is believed if the request is from the
-        account of a built-in controller, one of a custom kind whose template is reviewed if it is from any
-        service account. In a file, which no user sends, any owner with a template is believed.
+        An owner is believed if the request is from the account of a built-in controller, and one of a custom
+        kind whose template is reviewed if it is from a trusted controller. In a file, which no user sends,
+        any owner with a template is believed.
         """
         owner, user = workload.owner, workload.user
         if owner is None:
             return False
         if user in BUILT_IN_CONTROLLERS:
             return True
-        group = owner.api_version.rpartition("/")[0]
-        if user is not None and user.startswith(_NODE):
+        if user is not None and user.startswith(NODE):
             return (owner.api_version, owner.kind) == ("v1", "Node")
+        group = owner.api_version.rpartition("/")[0]
         known = self.kinds.get((group, owner.kind))
         if known is None or known.is_pod:
             return False
-        return user is None or (group not in _BUILT_IN_GROUPS and user.startswith(_SERVICE_ACCOUNT))
+        return user is None or (user in self.trusted_controllers and group not in BUILT_IN_GROUPS)
 
     def for_rules(self) -> Context:
         """Return what rules are given besides the object, the same one until a node changes.

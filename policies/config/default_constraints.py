@@ -14,6 +14,7 @@ from typing import Any
 from policies.config.context import AdmissionContext
 from policies.config.spread_policy import Defaults, DefaultsSource, InjectAt, SpreadPolicy
 from policies.model.constraint import Constraint
+from policies.model.controller_labels import controller_label_keys
 from policies.model.labels import LabelSelector
 from policies.model.version import MATCH_LABEL_KEYS_SINCE
 from policies.model.workload import Workload
@@ -25,6 +26,8 @@ INJECT_ANNOTATION = "evenkeel.dev/inject"
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 #: Kinds whose pods are placed by other means, or end by themselves.
 UNSPREAD_OWNERS = frozenset({"DaemonSet", "Job"})
+#: Stands for what a controller generates: no selector that is valid has this value.
+_GENERATED = " "
 
 
 class Skip(StrEnum):
@@ -39,6 +42,7 @@ class Skip(StrEnum):
     OWNED = "its owner's template decides"
     NO_POD_SPEC = "it holds no pod spec"
     NO_OWN_SELECTOR = "it has no selector of its own that matches its template"
+    GENERATED_LABEL = "its selector does not match the labels that its controller generates"
     NO_CLUSTER = "no cluster is connected, so its selector cannot be deduced"
     WITHHELD = "the cluster cache cannot be used, so its selector cannot be deduced"
     NO_DEDUCED_SELECTOR = "no Service matches it and no known controller owns it"
@@ -160,6 +164,10 @@ def own_selector(workload: Workload) -> LabelSelector | Skip:
     selector = workload.selector
     if selector is None or selector.empty or not selector.matches(workload.template.labels):
         return Skip.NO_OWN_SELECTOR
+    # Else the injected constraint would count no pods: ``selector-names-revision-label``.
+    generated = dict.fromkeys(controller_label_keys(workload.kind), _GENERATED)
+    if generated and not selector.matches({**workload.template.labels, **generated}):
+        return Skip.GENERATED_LABEL
     return selector
 
 

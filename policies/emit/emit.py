@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import date
 from typing import Any, Final
 
+from policies.config.controllers import TRUSTED_CONTROLLERS
 from policies.config.spread_policy import SpreadPolicy
 from policies.emit.emitted import Emitted, LeftOut, PolicyKind
 from policies.emit.mutating import api_version, mutating_policies
@@ -33,6 +34,7 @@ def emit(
     *,
     today: date,
     version: KubernetesVersion = KNOWN_VERSION,
+    trusted: Collection[str] = TRUSTED_CONTROLLERS,
 ) -> Emitted:
     """Return SpreadPolicies as objects of the API server.
 
@@ -41,6 +43,7 @@ def emit(
         kind: As which policies.
         today: The day, for the last day of exceptions.
         version: The release of the API server.
+        trusted: The users that are believed of owners of custom kinds.
 
     Raises:
         UsageError: The release has no such policies.
@@ -49,9 +52,9 @@ def emit(
     left_out: list[LeftOut] = []
     for policy in policies:
         if kind is PolicyKind.VALIDATING:
-            emitted, missing = validating_policies(policy, version, today)
+            emitted, missing = validating_policies(policy, version, today, trusted)
         else:
-            emitted, missing = mutating_policies(policy, version)
+            emitted, missing = mutating_policies(policy, version, trusted)
         objects += emitted
         left_out += missing
     return Emitted(tuple(objects), (*left_out, *_together(policies, kind, version)))

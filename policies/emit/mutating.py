@@ -6,7 +6,7 @@ and adds none. If it fails, the workload stays as its author wrote it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from policies.cel.check import literal
@@ -16,6 +16,7 @@ from policies.emit.emitted import LeftOut, object_name, with_binding
 from policies.emit.scope import kinds_in_scope, left_out_of_scope, match_conditions, match_constraints
 from policies.emit.variables import descent, is_kind, step, template_variables
 from policies.manifests.errors import UsageError
+from policies.model.controller_labels import controller_label_keys
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.version import KubernetesVersion
 from policies.model.workload_kinds import KNOWN_KINDS
@@ -48,13 +49,14 @@ def api_version(version: KubernetesVersion) -> str:
 
 
 def mutating_policies(
-    policy: SpreadPolicy, version: KubernetesVersion
+    policy: SpreadPolicy, version: KubernetesVersion, trusted: Collection[str]
 ) -> tuple[list[dict[str, Any]], list[LeftOut]]:
     """Return the default constraints of a SpreadPolicy as objects, and what they do not say.
 
     Args:
         policy: The policy.
         version: The release of the API server.
+        trusted: The users that are believed of owners of custom kinds.
 
     Raises:
         UsageError: The release is too old.
@@ -71,7 +73,7 @@ def mutating_policies(
         "failurePolicy": "Ignore",
         "reinvocationPolicy": "IfNeeded",
         "matchConstraints": match_constraints(policy.scope, kinds, ("CREATE",)),
-        "matchConditions": match_conditions(policy.scope),
+        "matchConditions": match_conditions(policy.scope, trusted),
         "variables": [
             {"name": name, "expression": expression} for name, expression in _variables(defaults).items()
         ],
@@ -153,16 +155,22 @@ def _owned() -> str:
 
 
 def _selects_own_pods() -> str:
-    """The workload has a selector that is not empty and matches its template, see ``Requirement.matches``."""
+    """The workload has a selector that may be injected, see ``default_constraints.own_selector``."""
     labels = "variables.labels[0]"
+    made = "[]"
+    for kind in _KINDS:
+        if keys := controller_label_keys(kind):
+            made = f"{is_kind([kind])} ? {literal(keys)} : {made}"
+    # What the controller generates is there, and has no value that a selector names.
+    given = f"!(key in made) && key in {labels} && {labels}[key] == variables.matchLabels[key]"
     return (
         "(variables.matchLabels.size() > 0 || variables.matchExpressions.size() > 0) "
-        f"&& variables.matchLabels.all(key, key in {labels} && {labels}[key] == variables.matchLabels[key]) "
+        f"&& [{made}].all(made, variables.matchLabels.all(key, {given}) "
         "&& variables.matchExpressions.all(e, "
-        f"e.operator == 'In' ? e.key in {labels} && {labels}[e.key] in e.values "
+        f"e.operator == 'In' ? !(e.key in made) && e.key in {labels} && {labels}[e.key] in e.values "
         f": e.operator == 'NotIn' ? !(e.key in {labels}) || !({labels}[e.key] in e.values) "
         f": e.operator == 'Exists' ? e.key in {labels} "
-        f": e.operator == 'DoesNotExist' && !(e.key in {labels}))"
+        f": e.operator == 'DoesNotExist' && !(e.key in made) && !(e.key in {labels})))"
     )
 
 

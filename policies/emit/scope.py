@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from policies.admission.admission_rules import BUILT_IN_GROUPS
 from policies.cel.check import literal
-from policies.config.context import BUILT_IN_CONTROLLERS
+from policies.config.controllers import BUILT_IN_CONTROLLERS
 from policies.config.scope import NAMESPACE_NAME_LABEL, Scope
 from policies.config.spread_policy import SpreadPolicy
 from policies.emit.emitted import LeftOut
@@ -51,17 +51,21 @@ def match_constraints(
     return found
 
 
-def match_conditions(scope: Scope) -> list[dict[str, str]]:
+def match_conditions(scope: Scope, trusted: Collection[str]) -> list[dict[str, str]]:
     """Return what selectors cannot say of the scope, and that no object of a controller is looked at.
 
     Who could fix what a controller creates applied something else, which was reviewed.
+
+    Args:
+        scope: The scope of the SpreadPolicy.
+        trusted: The users that are believed of owners of custom kinds.
     """
     conditions = []
     if any("*" in name for name in scope.namespaces):
         conditions.append(("is-in-a-selected-namespace", names_match("request.namespace", scope.namespaces)))
     if globs := [name for name in scope.exclude_namespaces if "*" in name]:
         conditions.append(("is-in-no-excluded-namespace", f"!{names_match('request.namespace', globs)}"))
-    conditions.append(("is-not-made-by-a-controller", _by_person()))
+    conditions.append(("is-not-made-by-a-controller", _by_person(trusted)))
     return [{"name": name, "expression": expression} for name, expression in conditions]
 
 
@@ -106,7 +110,7 @@ def _namespace_selector(scope: Scope) -> dict[str, Any]:
     return {**selector, "matchExpressions": expressions} if expressions else selector
 
 
-def _by_person() -> str:
+def _by_person(trusted: Collection[str]) -> str:
     """No owner, or one that the request's user does not prove: ``AdmissionContext.made_by_controller``."""
     user = "request.userInfo.username"
     custom = [
@@ -118,6 +122,5 @@ def _by_person() -> str:
         "!has(object.metadata.ownerReferences) || !object.metadata.ownerReferences.exists(owner, "
         f"has(owner.controller) && owner.controller && ({user} in {literal(BUILT_IN_CONTROLLERS)} "
         f"|| ({user}.startsWith('system:node:') && owner.apiVersion == 'v1' && owner.kind == 'Node') "
-        f"|| ({user}.startsWith('system:serviceaccount:') "
-        f"&& ({' || '.join(custom)}))))"
+        f"|| ({user} in {literal(sorted(trusted))} && ({' || '.join(custom)}))))"
     )

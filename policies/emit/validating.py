@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import date
 from typing import Any, NamedTuple
 
@@ -44,7 +44,7 @@ class _Validation(NamedTuple):
 
 
 def validating_policies(
-    policy: SpreadPolicy, version: KubernetesVersion, today: date
+    policy: SpreadPolicy, version: KubernetesVersion, today: date, trusted: Collection[str]
 ) -> tuple[list[dict[str, Any]], list[LeftOut]]:
     """Return a SpreadPolicy as objects, and what they do not say.
 
@@ -52,6 +52,7 @@ def validating_policies(
         policy: The policy.
         version: The release of the API server.
         today: The day; an exception whose last day is over is not emitted.
+        trusted: The users that are believed of owners of custom kinds.
 
     Raises:
         UsageError: The release is too old.
@@ -81,7 +82,7 @@ def validating_policies(
         spec = {
             "failurePolicy": "Fail",
             "matchConstraints": match_constraints(policy.scope, kinds, ("CREATE", "UPDATE")),
-            "matchConditions": match_conditions(policy.scope),
+            "matchConditions": match_conditions(policy.scope, trusted),
             "variables": variables,
             "validations": [_validation(entry, policy, enforcement, today) for entry in found],
         }

@@ -33,7 +33,7 @@ from policies.rules.base import Context, Rule
 #: need more than two.
 MAX_ROUNDS = 5
 #: Reasons for getting no defaults that the author of a manifest can do something about.
-_WORTH_A_WORD = frozenset({Skip.NO_OWN_SELECTOR, Skip.INVALID, Skip.NO_DEFAULTS})
+_WORTH_A_WORD = frozenset({Skip.NO_OWN_SELECTOR, Skip.GENERATED_LABEL, Skip.INVALID, Skip.NO_DEFAULTS})
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ Sources, Kubernetes 1.36: the controllers of each kind below ``pkg/controller``,
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from policies.manifests.edits import Edit
@@ -41,6 +42,12 @@ def controller_labels(workload: Workload) -> dict[str, str]:
     None for a pod, and for a kind whose controller is not known here.
     """
     return _added_labels(workload.obj, workload.kind, workload.name or PLACEHOLDER)
+
+
+@cache
+def controller_label_keys(kind: WorkloadKind) -> frozenset[str]:
+    """Return the keys of the labels that the controller of a kind puts on every pod."""
+    return frozenset(_added_labels({}, kind, PLACEHOLDER))
 
 
 def own_mismatch(selector: LabelSelector, workload: Workload) -> str:

@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from policies.admission.decision import IGNORED, AdmissionVerdict
-from policies.config.context import BUILT_IN_CONTROLLERS, AdmissionContext
+from policies.config.context import AdmissionContext
+from policies.config.controllers import BUILT_IN_CONTROLLERS
 from policies.config.loader import load_policies
 from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
 from policies.scheduler.index import ClusterIndex
@@ -389,8 +390,8 @@ def _metadata(**fields: object) -> dict[str, Any]:
                 {"metadata": OWNED, "spec": {"replicas": 2, "template": {}}},
                 "apps",
             ),
-            False,
-            id="scaled by its owner",
+            True,
+            id="scaled by who is no controller, whatever owner it has",
         ),
         pytest.param(
             "validate",

@@ -124,7 +124,8 @@ class Installation:
                 case "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration":
                     for webhook in made["webhooks"]:
                         webhook["clientConfig"]["service"]["port"] = self.port
-                        webhook |= {"failurePolicy": "Fail", "timeoutSeconds": TIMEOUT_S}
+                        webhook["timeoutSeconds"] = TIMEOUT_S
+                    made["webhooks"][0]["failurePolicy"] = "Fail"
         if self.control_plane.version < (1, 21):
             # policy/v1 came then.
             manifests = [made for made in manifests if made["kind"] != "PodDisruptionBudget"]

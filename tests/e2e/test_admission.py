@@ -434,3 +434,39 @@ def test_injected_revision_key(kubectl: Kubectl, space: str) -> None:
     kubectl.do("apply", "-f", "-", stdin=deployment())
 
     assert ["pod-template-hash"] == _constraints(kubectl.get("deployment", "web"))[0]["matchLabelKeys"]
+
+
+@pytest.mark.parametrize(
+    ("user", "owner", "admitted"),
+    [
+        pytest.param("ci:deployer", ("argoproj.io/v1alpha1", "Rollout"), False, id="a pipeline"),
+        pytest.param("ci:deployer", ("apps/v1", "ReplicaSet"), False, id="a pipeline and a ReplicaSet"),
+        pytest.param(
+            "argo-rollouts:argo-rollouts", ("argoproj.io/v1alpha1", "Rollout"), True, id="Argo Rollouts"
+        ),
+        pytest.param(
+            "argo-rollouts:argo-rollouts", ("apps/v1", "ReplicaSet"), False, id="Argo Rollouts and others"
+        ),
+    ],
+)
+def test_who_is_believed_about_an_owner(
+    kubectl: Kubectl, space: str, user: str, owner: tuple[str, str], *, admitted: bool
+) -> None:
+    """An owner that need not exist exempts nobody but the controller of its kind."""
+    account = f"system:serviceaccount:{user}"
+    kubectl.do("create", "role", "sender", "--verb=create", "--resource=pods")
+    kubectl.do("create", "rolebinding", "sender", "--role=sender", f"--user={account}")
+    reference = {"apiVersion": owner[0], "kind": owner[1], "name": "web", "uid": "1", "controller": True}
+    made = pod("web-0", constraints=[WITHOUT_SELECTOR])
+    made["metadata"]["ownerReferences"] = [reference]
+    told = eventually(
+        lambda: (
+            told
+            if "is forbidden: User"
+            not in (told := kubectl(f"--as={account}", "create", "-f", "-", stdin=made)).err
+            else None
+        )
+    )
+
+    assert admitted == (told.code == 0), told.err
+    assert admitted == (f"{account} is no trusted controller" not in told.err)

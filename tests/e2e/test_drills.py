@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Any
@@ -20,6 +20,7 @@ from tests.e2e.kubectl import Kubectl
 from tests.e2e.objects import constraint, deployment
 from tests.e2e.processes import eventually
 from tests.e2e.readiness import asked
+from tests.webhook.registrations import IDLE
 from tests.webhook.running import review_of
 
 #: The Secret of the certificates.
@@ -173,6 +174,63 @@ def test_a_registration_that_is_gone(installed: Installation, kubectl: Kubectl) 
     assert "webhooks-registered" in {
         found["check"] for found in json.loads(doctor.out)["findings"] if found["status"] == "problem"
     }
+
+
+@pytest.mark.parametrize(
+    ("change", "known"),
+    [
+        *(
+            pytest.param(IDLE[name], True, id=name)
+            for name in (
+                "a wrong path",
+                "the other webhook's path",
+                "rules of another group",
+                "a namespaceSelector that selects nothing",
+                "an objectSelector that selects nothing",
+                "a condition that is false",
+            )
+        ),
+        pytest.param(
+            lambda webhook: webhook.update(matchConditions=[{"name": "off", "expression": "1 == 2"}]),
+            False,
+            id="a condition that nobody evaluates",
+        ),
+    ],
+)
+def test_a_webhook_that_reviews_nothing(
+    installed: Installation, kubectl: Kubectl, change: Callable[[dict[str, Any]], object], *, known: bool
+) -> None:
+    """The doctor has a problem, replicas warn as far as they can know, and nobody leaves the Service."""
+    kind = CONFIGURATIONS[1]
+    configuration = kubectl.get(kind, NAME)
+    change(configuration["webhooks"][0])
+    configuration["webhooks"][0]["failurePolicy"] = "Ignore"
+    configuration["metadata"] = {"name": NAME}
+    kubectl.do("apply", "-f", "-", stdin=configuration)
+    try:
+        health = eventually(lambda: _all_warn(installed, warn=known))
+        doctor = eventually(
+            lambda: told if (told := installed.evenkeel("doctor", "-o", "json")).code == 1 else None
+        )
+    finally:
+        kubectl.do("apply", "-f", "-", stdin=installed.manifests)
+    eventually(lambda: not any(body.get("warnings") for _, body in _all_health(installed)))
+
+    problems = {
+        found["check"] for found in json.loads(doctor.out)["findings"] if found["status"] == "problem"
+    }
+    assert ("webhooks-registered" if known else "webhooks-answer") in problems
+    assert all(status == HTTPStatus.OK for status, _ in health)
+
+
+def _all_warn(installed: Installation, *, warn: bool) -> list[tuple[int, Any]]:
+    """Return the health of all replicas as soon as all warn, or none does."""
+    found = _all_health(installed)
+    return found if all(bool(body.get("warnings")) == warn for _, body in found) else []
+
+
+def _all_health(installed: Installation) -> list[tuple[int, Any]]:
+    return [installed.health(port) for port in installed.replicas]
 
 
 @pytest.mark.parametrize("which", ["kube-apiserver", "etcd"])

@@ -38,6 +38,7 @@ from policies.model.workload import Workload
 from webhook.admission.answer import ReviewAnswer, ReviewResponse
 from webhook.admission.budget import Budget
 from webhook.admission.review import API_VERSION, Review, UnreadableReviewError
+from webhook.registration import PROBE_ANNOTATION, probe_answer
 
 #: Characters of one audit annotation. The audit log keeps any size, and somebody pays for it.
 AUDIT_LENGTH = 4096
@@ -287,6 +288,8 @@ def _response(
         response["warnings"] = warning_texts(decision.warnings, MAX_WARNINGS - shown_before)
     if previewed:
         response["warnings"] = [*response.get("warnings", ()), *previewed]
+    if review.dry_run and PROBE_ANNOTATION in _annotations(review):
+        response["warnings"] = [probe_answer(f"/{phase}"), *response.get("warnings", ())]
     if decision.audit:
         response["auditAnnotations"] = {key: _audited(text) for key, text in decision.audit.items()}
     return response
@@ -294,10 +297,14 @@ def _response(
 
 def _was_injected(review: Review) -> bool:
     """Tell whether the mutating webhook was asked a moment ago, and warned of what it added."""
+    return review.operation == "CREATE" and INJECTED_ANNOTATION in _annotations(review)
+
+
+def _annotations(review: Review) -> dict[str, Any]:
+    """Return the annotations of the object; their values may be anything."""
     metadata = (review.obj or {}).get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    injected = isinstance(annotations, dict) and INJECTED_ANNOTATION in annotations
-    return injected and review.operation == "CREATE"
+    return annotations if isinstance(annotations, dict) else {}
 
 
 def _denial(review: Review, decision: Decision, name: str) -> dict[str, Any]:

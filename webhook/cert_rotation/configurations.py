@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from cryptography import x509
 
 from certs.inject import CONFIGURATION_KINDS, plan_injection, trusted_by
+from policies.model.labels import LabelSelector
+from policies.model.workload_kinds import WorkloadKind
 from webhook.kube.api_server import JSON_PATCH, ApiError, ApiServer
+from webhook.registration import OPERATIONS, faults, is_sent, reviews
 
 
 def collection(kind: str) -> str:
@@ -42,9 +45,14 @@ class Configuration:
         return "mutate" if self.kind == CONFIGURATION_KINDS[0] else "validate"
 
     @property
-    def registered(self) -> bool:
-        """Whether the API server calls anyone: without configuration or webhooks it does not."""
-        return bool((self.manifest or {}).get("webhooks"))
+    def path(self) -> str:
+        """Where its webhooks are answered."""
+        return f"/{self.webhook}"
+
+    @property
+    def webhooks(self) -> list[Mapping[str, Any]]:
+        """Its webhooks; empty where the API server calls nobody."""
+        return list((self.manifest or {}).get("webhooks") or ())
 
     @property
     def trusted(self) -> dict[str, frozenset[x509.Certificate]]:
@@ -52,9 +60,51 @@ class Configuration:
         return trusted_by(self.manifest or {})
 
     @property
-    def path(self) -> str:
+    def api_path(self) -> str:
         """Where the API server has it."""
         return f"{collection(self.kind)}/{self.name}"
+
+
+class Registration(NamedTuple):
+    """What a configuration makes the API server send.
+
+    Attributes:
+        reviewed: Whether it sends workloads to a webhook that answers.
+        faults: Why some webhook is sent nothing, each as a sentence.
+    """
+
+    reviewed: bool
+    faults: tuple[str, ...]
+
+
+def registration(
+    configuration: Configuration,
+    kinds: Collection[WorkloadKind],
+    *,
+    namespaces: Collection[Mapping[str, str]] | None,
+    selects: Callable[[LabelSelector], bool],
+) -> Registration:
+    """Return what a configuration makes the API server send; see ``webhook.registration.faults``.
+
+    That nothing has the labels of an objectSelector is told, but it may have tomorrow.
+    """
+    source, path, listed = configuration.source, configuration.path, configuration.webhooks
+    nothing = f"the API server sends nothing to {path}"
+    if not listed:
+        what = "does not exist" if configuration.manifest is None else "has no webhooks"
+        return Registration(False, (f"{source} {what}: {nothing}",))  # noqa: FBT003  # named in the tuple
+    sound = [each for each in listed if not any(faults(each, path, kinds, namespaces=namespaces))]
+    reviewed = any(
+        reviews(kind, path) and is_sent(each, kind, OPERATIONS[path]) for each in sound for kind in kinds
+    )
+    found = [
+        f"{source}: {each.get('name')} {fault}"
+        for each in listed
+        for fault in faults(each, path, kinds, namespaces=namespaces, selects=selects)
+    ]
+    if not reviewed:
+        found.append(f"{source} makes no workload reviewed: {nothing} that it answers")
+    return Registration(reviewed, tuple(found))
 
 
 def read_configurations(api: ApiServer, name: str) -> tuple[Configuration, ...]:
@@ -83,13 +133,13 @@ def publish(
         return configuration
     # The API server's managed fields name who has written the bundle.
     manager = {"fieldManager": "evenkeel"}
-    manifest = api.call("PATCH", configuration.path, params=manager, body=patch, content_type=JSON_PATCH)
+    manifest = api.call("PATCH", configuration.api_path, params=manager, body=patch, content_type=JSON_PATCH)
     return replace(configuration, manifest=manifest)
 
 
 def _read(api: ApiServer, configuration: Configuration) -> Configuration:
     try:
-        return replace(configuration, manifest=api.call("GET", configuration.path))
+        return replace(configuration, manifest=api.call("GET", configuration.api_path))
     except ApiError as error:
         if not error.not_found:
             raise

@@ -22,6 +22,7 @@ from certs.inspect import leads_to, signer_of
 from certs.keypair import KeyPair
 from certs.keyring import serving_data
 from certs.rotate import Action, is_better, serving_problem
+from webhook.cert_rotation.configurations import Configuration, Registration
 from webhook.cert_rotation.reconcile import ClockError, ObservedState, Reconciler
 from webhook.kube.api_server import ApiError, ClusterError, UnreachableError
 from webhook.telemetry.logs import LOGGER
@@ -41,14 +42,24 @@ _TIMEOUT_S: Final = 60.0
 class CertificateController:
     """One replica's serving certificate: ``provision`` before listening, then ``start``, and ``stop``."""
 
-    def __init__(self, reconciler: Reconciler, folder: Path, *, elect: Elect) -> None:
+    def __init__(
+        self,
+        reconciler: Reconciler,
+        folder: Path,
+        *,
+        elect: Elect,
+        judge: Callable[[Configuration], Registration],
+    ) -> None:
         """Nothing is sent or written yet.
 
         Args:
             reconciler: The cluster's certificates, for this controller alone.
             folder: A private folder, for the pair that is served.
             elect: Stands for election.
+            judge: Tells what a webhook configuration makes the API server send.
         """
+        self._judge = judge
+        self._registrations: dict[str, Registration] = {}
         self.certificate: Path = folder / store.SERVING_CERTIFICATE
         self.key: Path = folder / store.SERVING_KEY
         self._reconciler = reconciler
@@ -84,19 +95,12 @@ class CertificateController:
 
     def warnings(self) -> list[str]:
         """Return what is wrong in the cluster that is no reason to send requests elsewhere. Costs nothing."""
-        found = self._observed.configurations if self._observed else ()
-        unregistered = [
-            f"{entry.source} {'has no webhooks' if entry.manifest else 'does not exist'}: the API server "
-            f"sends nothing to /{entry.webhook}"
-            for entry in found
-            if not entry.registered
-        ]
-        return [*unregistered, *filter(None, [clock_problem(self.skew)])]
+        found = [fault for entry in self._registrations.values() for fault in entry.faults]
+        return [*found, *filter(None, [clock_problem(self.skew)])]
 
     def registered(self) -> dict[str, bool]:
-        """Return whether the API server calls each webhook; empty before the first look."""
-        found = self._observed.configurations if self._observed else ()
-        return {entry.webhook: entry.registered for entry in found}
+        """Return whether the API server sends workloads to each webhook; empty before the first look."""
+        return {webhook: entry.reviewed for webhook, entry in self._registrations.items()}
 
     def problem(self) -> str:
         """Return why an API server would not trust what is served; empty if it would. Costs nothing.
@@ -241,6 +245,10 @@ class CertificateController:
             LOGGER.info("certificate_adopted", extra={"fields": fields})
         missing = [found.source for found in observed.configurations if found.manifest is None]
         self._report("missing", "webhook_configuration_missing", ", ".join(missing))
+        found = {entry.webhook: self._judge(entry) for entry in observed.configurations}
+        told = [fault for entry in found.values() for fault in entry.faults]
+        self._report("idle", "webhook_reviews_nothing", "" if missing else "; ".join(told))
+        self._registrations = found
         self._observed = observed
         self._problem = self._distrusted_by(observed)
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import click
 
+from policies.config.controllers import TRUSTED_CONTROLLERS, parse_trusted_controllers
 from policies.config.loader import load_policies
 from policies.emit.emit import emit
 from policies.emit.emitted import PolicyKind
@@ -31,10 +32,21 @@ EMITTED, NOTHING = 0, 1
     "--kubernetes-version", default=str(KNOWN_VERSION), metavar="VERSION", show_default=True,
     help="Kubernetes version of the cluster.",
 )  # fmt: skip
+@click.option(
+    "--trusted-controller", multiple=True, default=TRUSTED_CONTROLLERS, metavar="USER", show_default=True,
+    help="Service account that is believed about the custom resource that owns what it sends, as for"
+    " evenkeel serve; may be repeated, and an empty one is nobody.",
+)  # fmt: skip
 @click.option("-o", "--format", "report", type=click.Choice(["yaml", "json"]), default="yaml")
 @click.pass_context
 def command(
-    context: click.Context, *, files: tuple[str, ...], kind: str, kubernetes_version: str, report: str
+    context: click.Context,
+    *,
+    files: tuple[str, ...],
+    kind: str,
+    kubernetes_version: str,
+    trusted_controller: tuple[str, ...],
+    report: str,
 ) -> None:
     """Write SpreadPolicies as admission policies in CEL, with bindings, for a cluster without webhook.
 
@@ -46,7 +58,8 @@ def command(
     version = KubernetesVersion.parse(kubernetes_version)
     policies = load_policies(dict.fromkeys(files), lambda name: read_text(name, named=True).content)
     as_kind = PolicyKind(kind)
-    emitted = emit(policies, as_kind, today=datetime.now(UTC).date(), version=version)
+    trusted = parse_trusted_controllers(trusted_controller)
+    emitted = emit(policies, as_kind, today=datetime.now(UTC).date(), version=version, trusted=trusted)
     form = json_report if report == "json" else yaml_report
     click.echo(form.render(emitted, as_kind, version), nl=False)
     for line in yaml_report.left_out_lines(emitted):

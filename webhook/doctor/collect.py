@@ -1,4 +1,4 @@
-"""Collects what the checks need, as far as the caller may read it. Writes nothing."""
+"""Collects what the checks need, as far as the caller may read it. Its one write is a dry run."""
 
 from __future__ import annotations
 
@@ -23,15 +23,20 @@ from webhook.doctor.observations import (
     pod_labels,
 )
 from webhook.doctor.permissions import of_clients, of_replicas
+from webhook.doctor.probe import probe
 from webhook.doctor.reader import Reader, observe
 from webhook.doctor.registered_webhook import RegisteredWebhook
 from webhook.doctor.replica_pod import ReplicaPod
 from webhook.doctor.replica_status import read_status, read_statuses
 from webhook.kube.api_server import ApiError, ApiServer, kubernetes_version
+from webhook.kube.list import LABELED_OBJECTS
+from webhook.kube.selected import selects_any
 
 #: Seconds for everything that the API server itself answers. Counting the pods of a large cluster takes most.
 TIMEOUT_S: Final = 30.0
 _REGISTRATION: Final = "/apis/admissionregistration.k8s.io/v1"
+#: Lists of objects that a webhook is sent.
+_LABELED_OBJECTS: Final = (*LABELED_OBJECTS, "/apis/apps/v1/deployments")
 _NOT_YET: Final = Missing("not read yet")
 
 
@@ -77,6 +82,9 @@ def collect(
             lambda: {kind: _webhooks(reader, kind, names.webhooks) for kind in CONFIGURATION_KINDS}
         ),
         namespaces=observe(lambda: _namespaces(reader, "kube-system", names.namespace)),
+        all_namespaces=observe(lambda: tuple(reader.list("/api/v1/namespaces"))),
+        selected=_NOT_YET,
+        probe=_NOT_YET,
         service=service,
         through_service=_NOT_YET,
         deployment=deployment,
@@ -87,8 +95,10 @@ def collect(
         client_permissions=_NOT_YET,
         injection=_NOT_YET,
     )
+    observed = replace(observed, selected=observe(lambda: _selected(bounded, observed)))
     return replace(
         observed,
+        probe=observe(lambda: probe(bounded, observed)),
         through_service=observe(lambda: _through_service(api, observed)),
         certificate=observe(lambda: _certificate(reader, observed)),
         permissions=observe(lambda: reader.permissions(observed.account, of_replicas(observed))),
@@ -113,8 +123,11 @@ def _replicas(
     service: Observation[Object | None],
     deployment: Observation[Object | None],
 ) -> tuple[ReplicaPod, ...]:
-    """Return the pods that the Service selects; where it selects none, those of the Deployment."""
-    selector = ((service.get() or {}).get("spec") or {}).get("selector") or pod_labels(deployment.get())
+    """Return the pods that the Service selects; where it does not select those of the Deployment, these."""
+    labels = pod_labels(deployment.value) if isinstance(deployment, Observed) else {}
+    selector = ((service.get() or {}).get("spec") or {}).get("selector") or labels
+    if labels and not selector.items() <= labels.items():
+        selector = labels
     if not selector:
         return ()
     return tuple(
@@ -133,6 +146,16 @@ def _webhooks(reader: Reader, kind: str, name: str) -> tuple[RegisteredWebhook, 
         RegisteredWebhook(kind=kind, configuration=name, position=position, fields=fields)
         for position, fields in enumerate(configuration.get("webhooks") or ())
     )
+
+
+def _selected(api: ApiServer, observed: Observations) -> dict[str, bool]:
+    """Return whether anything in the cluster has the labels that objectSelectors ask for."""
+    selectors = {
+        str(selector): selector
+        for webhook in observed.all_webhooks()
+        if not (selector := webhook.object_selector).empty
+    }
+    return {text: selects_any(api, _LABELED_OBJECTS, selector) for text, selector in selectors.items()}
 
 
 def _namespaces(reader: Reader, *names: str) -> tuple[Object, ...]:

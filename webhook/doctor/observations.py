@@ -8,9 +8,11 @@ from datetime import datetime, timedelta
 from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from policies.model.version import KubernetesVersion
+from policies.model.workload_kinds import KNOWN_KINDS
 from webhook.doctor.registered_webhook import RegisteredWebhook
 from webhook.doctor.replica_pod import ReplicaPod
 from webhook.kube.service_proxy import account_of
+from webhook.registration import faults
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -94,6 +96,20 @@ class ReplicaStatus:
     unreachable: str = ""
 
 
+class DryRunAnswer(NamedTuple):
+    """What came of a dry run.
+
+    Attributes:
+        namespace: Where it was tried.
+        answered: The paths of the webhooks that were asked and answered.
+        refusal: Why the API server would not store it; empty if it would.
+    """
+
+    namespace: str
+    answered: frozenset[str]
+    refusal: str
+
+
 class Controller(NamedTuple):
     """What creates pods."""
 
@@ -125,6 +141,9 @@ class Observations:
         kubernetes_version: The API server's.
         webhooks: The webhooks of each kind of configuration; None where there is no such configuration.
         namespaces: kube-system and Evenkeel's own, as far as they exist.
+        all_namespaces: All namespaces.
+        selected: Whether there is any object that an objectSelector selects, by its text.
+        probe: What the webhooks answered to a dry run.
         service: None if it does not exist.
         through_service: What a replica says of itself through the port of the Service that the webhooks call.
         deployment: None if it does not exist.
@@ -143,6 +162,9 @@ class Observations:
     kubernetes_version: Observation[KubernetesVersion]
     webhooks: Observation[Mapping[str, tuple[RegisteredWebhook, ...] | None]]
     namespaces: Observation[tuple[Object, ...]]
+    all_namespaces: Observation[tuple[Object, ...]]
+    selected: Observation[Mapping[str, bool]]
+    probe: Observation[DryRunAnswer]
     service: Observation[Object | None]
     through_service: Observation[ReplicaStatus]
     deployment: Observation[Object | None]
@@ -157,6 +179,23 @@ class Observations:
         """Return the webhooks of both configurations; skips the check if there are none."""
         found = tuple(webhook for webhooks in self.webhooks.get().values() for webhook in webhooks or ())
         return found or Missing(f"no webhook configuration {self.names.webhooks} has webhooks").get()
+
+    def faults(self, webhook: RegisteredWebhook) -> list[str]:
+        """Return why a webhook reviews nothing, as far as it is known."""
+        namespaces = selected = None
+        if isinstance(self.all_namespaces, Observed):
+            namespaces = [entry["metadata"].get("labels") or {} for entry in self.all_namespaces.value]
+        if isinstance(self.selected, Observed):
+            selected = self.selected.value
+        return list(
+            faults(
+                webhook.fields,
+                webhook.path,
+                KNOWN_KINDS,
+                namespaces=namespaces,
+                selects=lambda selector: selected is None or selected.get(str(selector), True),
+            )
+        )
 
     def called_ports(self) -> list[int]:
         """Return the ports of the Service that the webhooks call; skips the check if they call none."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
+from certs.inject import CONFIGURATION_KINDS
 from policies.model.labels import LabelSelector
-
-#: What rules write that matches pods.
-_PODS: Final = frozenset({"pods", "pods/*", "*", "*/*"})
+from policies.model.workload_kinds import POD_KIND
+from webhook.registration import OPERATIONS, is_sent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,21 @@ class RegisteredWebhook:
         return (f"{service['namespace']}/{service['name']}", service.get("port", 443)) if service else None
 
     @property
+    def path(self) -> str:
+        """The path at which webhooks of such a configuration are answered."""
+        return dict(zip(CONFIGURATION_KINDS, OPERATIONS, strict=True))[self.kind]
+
+    @property
+    def namespace_selector(self) -> LabelSelector:
+        """The namespaces whose objects it is sent."""
+        return LabelSelector.parse(self.fields.get("namespaceSelector") or {})
+
+    @property
+    def object_selector(self) -> LabelSelector:
+        """The objects that it is sent."""
+        return LabelSelector.parse(self.fields.get("objectSelector") or {})
+
+    @property
     def fails_closed(self) -> bool:
         """Whether requests fail while no replica answers."""
         return bool(self.fields["failurePolicy"] == "Fail")
@@ -60,19 +76,19 @@ class RegisteredWebhook:
         """The command that opens the configuration in an editor."""
         return f"kubectl edit {self.kind.lower()}/{self.configuration}"
 
-    def set_field(self, field: str, value: int) -> str:
+    def set_field(self, field: str, value: int | str) -> str:
         """Return the command that sets a field."""
         return (
             f"kubectl patch {self.kind.lower()} {self.configuration} --type=json -p "
-            f'\'[{{"op":"add","path":"/webhooks/{self.position}/{field}","value":{value}}}]\''
+            f'\'[{{"op":"add","path":"/webhooks/{self.position}/{field}","value":{json.dumps(value)}}}]\''
         )
 
     def matches_pods(self, namespace_labels: Mapping[str, str], pod_labels: Mapping[str, str] | None) -> bool:
         """Return whether rules and selectors match the creation of a pod; of any pod without pod_labels."""
         return (
-            any(map(_matches_pods, self.fields.get("rules") or ()))
-            and _selects(self.fields.get("namespaceSelector"), namespace_labels)
-            and (pod_labels is None or _selects(self.fields.get("objectSelector"), pod_labels))
+            is_sent(self.fields, POD_KIND, ["CREATE"])
+            and self.namespace_selector.matches(namespace_labels)
+            and (pod_labels is None or self.object_selector.matches(pod_labels))
         )
 
     def condition_on(self, namespace: str) -> str:
@@ -82,16 +98,3 @@ class RegisteredWebhook:
             if "request.namespace" in text and f"'{namespace}'" in text:
                 return str(condition["name"])
         return ""
-
-
-def _matches_pods(rule: Mapping[str, Any]) -> bool:
-    """Return whether a rule matches the creation of pods, in whatever version."""
-    return (
-        not {"CREATE", "*"}.isdisjoint(rule["operations"])
-        and not {"", "*"}.isdisjoint(rule["apiGroups"])
-        and not _PODS.isdisjoint(rule["resources"])
-    )
-
-
-def _selects(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bool:
-    return LabelSelector.parse(selector or {}).matches(labels)

@@ -6,14 +6,19 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from certs.inject import CONFIGURATION_KINDS
-from webhook.doctor.check_result import CheckResult, ok, problem, warning
+from policies.config.controllers import BUILT_IN_GROUPS
+from policies.model.workload_kinds import KNOWN_KINDS
+from webhook.doctor.check_result import CheckResult, joined, ok, problem, skipped, warning
 from webhook.doctor.observations import Object, Observations, Observed, pod_labels
+from webhook.doctor.probe import probed
 from webhook.doctor.registered_webhook import RegisteredWebhook
+from webhook.registration import OPERATIONS, is_sent, reviews, unsent
 
 #: What it means that a configuration is missing.
 _MISSED: Final = dict(zip(CONFIGURATION_KINDS, ("nothing is injected", "nothing is validated"), strict=True))
 #: The longest timeout that is not reported: Kubernetes' default.
 LONGEST_TIMEOUT_S: Final = 10
+_BUILT_IN_KINDS: Final = tuple(kind for kind in KNOWN_KINDS if kind.group in BUILT_IN_GROUPS)
 #: The timeout of the shipped manifests.
 _USUAL_TIMEOUT_S: Final = 3
 
@@ -33,9 +38,72 @@ def _registered(observed: Observations) -> Iterator[CheckResult]:
                     f"{webhook.name} calls Service {webhook.service[0]}, not {names.service_path}",
                     f"{webhook.edit}, or run doctor with the -n and --service that it calls",
                 )
+            elif found := observed.faults(webhook):
+                for fault in found:
+                    yield problem(f"{webhook.name} {fault}", f"{webhook.edit}, or {observed.install}")
             else:
                 policy = webhook.fields["failurePolicy"]
                 yield ok(f"{webhook.name} calls Service {names.service_path}, failurePolicy {policy}")
+
+
+def _kinds(observed: Observations) -> Iterator[CheckResult]:
+    """All kinds of Kubernetes' own that are reviewed are sent to some webhook."""
+    for kind, webhooks in observed.webhooks.get().items():
+        if not webhooks:
+            continue
+        path = webhooks[0].path
+        missing = unsent((webhook.fields for webhook in webhooks), path, _BUILT_IN_KINDS)
+        if len(missing) == sum(reviews(entry, path) for entry in _BUILT_IN_KINDS):
+            # Then some webhook has a fault that says more, or was taken away.
+            if not any(map(observed.faults, webhooks)):
+                yield problem(
+                    f"{kind} {observed.names.webhooks} has no webhook for workloads: {_MISSED[kind]}",
+                    observed.install,
+                )
+        elif missing:
+            named = joined(entry.name for entry in missing)
+            yield warning(
+                f"{kind} {observed.names.webhooks} has rules for no {named}: {path} is not asked about them",
+                f"{webhooks[0].edit}, or {observed.install}",
+            )
+        else:
+            yield ok(f"{kind} {observed.names.webhooks} has rules for all kinds that {path} reviews")
+
+
+def _asked(observed: Observations) -> Iterator[CheckResult]:
+    """Who should be asked about a Deployment is, whatever the configurations say."""
+    answer, service = observed.probe.get(), observed.through_service
+    unreachable = service.value.unreachable if isinstance(service, Observed) else ""
+    tried = f"about a Deployment in namespace {answer.namespace} (a dry run)"
+    for webhook in probed(observed):
+        if webhook.path in answer.answered:
+            yield ok(f"{webhook.name} was asked {tried}, and answered")
+        elif answer.refusal and webhook.name not in answer.refusal:
+            yield skipped(f"a dry run was refused before {webhook.name} answered: {answer.refusal}")
+        elif unreachable:
+            yield skipped(f"{webhook.name} did not answer {tried}, as no replica answers: {unreachable}")
+        else:
+            why = answer.refusal or "the API server would have stored it without a word"
+            yield problem(
+                f"{webhook.name} gave no answer {tried}: {why}",
+                f"{webhook.edit}: its matchConditions may leave everything out; or {observed.install}",
+            )
+
+
+def _fail_open(observed: Observations) -> Iterator[CheckResult]:
+    """Policies and namespaces can be changed while no replica answers."""
+    webhooks = [webhook for found in observed.webhooks.get().values() for webhook in found or ()]
+    for webhook in webhooks:
+        if any(is_sent(webhook.fields, kind, OPERATIONS[webhook.path]) for kind in KNOWN_KINDS):
+            continue
+        if webhook.fails_closed:
+            yield warning(
+                f"{webhook.name} has failurePolicy Fail: while no replica answers, what it reviews cannot be "
+                "changed, not even to repair that",
+                webhook.set_field("failurePolicy", "Ignore"),
+            )
+        else:
+            yield ok(f"{webhook.name} has failurePolicy Ignore")
 
 
 def _own_namespaces(observed: Observations) -> Iterator[CheckResult]:
@@ -89,6 +157,9 @@ def _timeouts(observed: Observations) -> Iterator[CheckResult]:
 
 CHECKS: Final = {
     "webhooks-registered": _registered,
+    "kinds-registered": _kinds,
+    "webhooks-answer": _asked,
+    "policies-fail-open": _fail_open,
     "own-namespaces-excluded": _own_namespaces,
     "timeout-own": _timeouts,
 }

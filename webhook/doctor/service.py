@@ -6,7 +6,27 @@ from collections.abc import Iterator
 from typing import Final
 
 from webhook.doctor.check_result import CheckResult, joined, ok, problem
-from webhook.doctor.observations import Object, Observations
+from webhook.doctor.observations import Object, Observations, pod_labels
+
+
+def _selector(observed: Observations) -> Iterator[CheckResult]:
+    """The Service selects the pods of the Deployment."""
+    names, service = observed.names, observed.service.get()
+    labels = pod_labels(observed.deployment.get())
+    # Something else than the Deployment may create the pods.
+    selector = ((service or {}).get("spec") or {}).get("selector") if labels else None
+    if not selector:
+        return
+    lacking = selector.items() - labels.items()
+    if lacking:
+        texts = joined(sorted(f"{key}={value}" for key, value in lacking))
+        yield problem(
+            f"Service {names.service_path} selects {texts}, which pods of Deployment {names.service_path} do "
+            "not have: no replica is called",
+            f"{observed.kubectl} edit service {names.service}",
+        )
+    else:
+        yield ok(f"Service {names.service_path} selects the pods of Deployment {names.service_path}")
 
 
 def _ports(observed: Observations) -> Iterator[CheckResult]:
@@ -62,4 +82,4 @@ def _answers(observed: Observations) -> Iterator[CheckResult]:
     )
 
 
-CHECKS: Final = {"service-port": _ports, "service-answers": _answers}
+CHECKS: Final = {"service-selector": _selector, "service-port": _ports, "service-answers": _answers}

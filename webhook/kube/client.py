@@ -230,7 +230,7 @@ class KubernetesApiServer(ApiServer):
             return Answer(
                 response.status,
                 response.read(),
-                {name.lower(): value for name, value in response.headers.items()},
+                {name.lower(): value for name, value in response.headers.itermerged()},
             )
 
     @contextmanager

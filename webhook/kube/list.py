@@ -77,6 +77,12 @@ WITH_PENDING_PODS: Final = tuple(
     replace(resource, field_selector=resource.field_selector and _UNFINISHED)
     for resource in WATCHED_RESOURCES
 )
+#: Lists of objects that a webhook is sent, of those that a server may list.
+LABELED_OBJECTS: Final = tuple(
+    resource.path
+    for resource in WATCHED_RESOURCES
+    if resource.kind in {"Pod", "ReplicaSet", "StatefulSet", "ReplicationController"}
+)
 #: The policies of a cluster, which a server follows besides what the cluster is made of.
 SPREAD_POLICIES: Final = ListedResource(
     spread_policy.API_VERSION,

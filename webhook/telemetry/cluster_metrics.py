@@ -136,7 +136,8 @@ class KeptCertificates:
         self._registered = _gauge(
             registry,
             "evenkeel_webhook_registered",
-            "Whether a webhook configuration has the API server call this webhook (mutate, validate).",
+            "Whether a webhook configuration has the API server send workloads to this webhook (mutate, "
+            "validate): it exists, and its path, rules, selectors and conditions leave something.",
             ("webhook",),
         )
 

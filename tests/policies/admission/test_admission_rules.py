@@ -15,6 +15,7 @@ from policies.admission.validation import decide_validation
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorKind
 from policies.model.api_rules import API_RULES
+from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
 from policies.rules.base import AtAdmission, all_rules
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
 from tests.policies.config.contexts import a_context, read
@@ -240,6 +241,19 @@ def test_certainty_depends_on_the_controller() -> None:
 def test_updates(old: dict[str, Any], new: dict[str, Any], rules: set[str]) -> None:
     """An update is held to the rules that the stored object kept."""
     assert rules == set(review(new, old=old).rules)
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in KNOWN_KINDS if not kind.is_pod], ids=lambda kind: kind.name
+)
+def test_updates_of_every_kind(kind: WorkloadKind) -> None:
+    """Wherever a kind keeps its template, a change of it is looked at."""
+    old, new = (
+        a_workload(kind.kind, kind.group, spec=spec)
+        for spec in (None, {"topologySpreadConstraints": [CERTAIN_ERROR]})
+    )
+
+    assert "selector-missing" in review(new, old=old).rules
 
 
 def test_updates_of_a_pod_are_held_to_no_rule() -> None:

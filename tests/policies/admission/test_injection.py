@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from collections.abc import Sequence
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from policies.admission import injection
+from policies.admission.admission_rules import rules_at_admission
 from policies.admission.decision import AdmissionVerdict
 from policies.admission.injection import LAST_APPLIED, decide_mutation, remnants
 from policies.admission.validation import decide_validation
 from policies.manifests.fields import FieldPath
+from policies.manifests.json_patch import AddOperation
+from policies.model.controller_labels import controller_label_keys
 from policies.model.workload import Workload
+from policies.model.workload_kinds import KNOWN_KINDS
 from tests.builders import a_constraint, a_pod, a_policy, a_workload, kind_of
-from tests.policies.config.contexts import a_context, defaults
+from tests.policies.config.contexts import HOST as HOST_ENTRY
+from tests.policies.config.contexts import ZONE, a_context, defaults
+from tests.policies.placement.clusters import a_node
 
 HOST = "kubernetes.io/hostname"
 #: What the webhook added, and what kubectl makes of it and of a constraint of one's own for the same key.
@@ -125,3 +137,57 @@ def test_what_is_kept_is_bounded() -> None:
     kept = injection._kept_injection.cache_info().currsize
     assert AdmissionVerdict.INJECTED == decide_mutation(read(unknown), context).verdict
     assert kept == injection._kept_injection.cache_info().currsize
+
+
+#: Labels of the pods, and keys that a selector asks for: what controllers generate, and what people write.
+_KEYS = sorted({"app", "tier"}.union(*map(controller_label_keys, KNOWN_KINDS)))
+_LABELS = st.dictionaries(st.sampled_from(_KEYS), st.sampled_from(("web", "0", "")), min_size=1, max_size=3)
+_EXPRESSIONS = st.fixed_dictionaries(
+    {
+        "key": st.sampled_from(_KEYS),
+        "operator": st.sampled_from(("In", "NotIn", "Exists", "DoesNotExist")),
+        "values": st.lists(st.sampled_from(("web", "0", "")), max_size=2),
+    }
+)
+#: Every rule that may run on a workload denies for what it finds.
+_STRICT = {rule.id: {"severity": "error"} for rule in rules_at_admission()}
+
+
+@st.composite
+def objects(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw objects without constraints, whose selectors may ask for anything."""
+    kind, labels = draw(st.sampled_from([kind for kind in KNOWN_KINDS if kind.spreads])), draw(_LABELS)
+    if kind.is_pod:
+        return a_pod(labels=labels)
+    selector: dict[str, Any] = {key: labels[key] for key in draw(st.sets(st.sampled_from(sorted(labels))))}
+    if not kind.selector_is_map:
+        selector = {"matchLabels": selector, "matchExpressions": draw(st.lists(_EXPRESSIONS, max_size=2))}
+    obj = a_workload(kind.kind, kind.group, labels=labels, selector=selector)
+    if kind.replicas:
+        obj["spec"]["replicas"] = draw(st.sampled_from((0, 1, 2, 5)))
+    return obj
+
+
+def patched(obj: dict[str, Any], patch: Sequence[AddOperation]) -> dict[str, Any]:
+    """Return an object as the API server patches it."""
+    made = copy.deepcopy(obj)
+    for operation in patch:
+        *way, last = (part.replace("~1", "/") for part in operation["path"].split("/")[1:])
+        reduce(getitem, way, made)[last] = operation["value"]
+    return made
+
+
+@settings(max_examples=150)
+@given(obj=objects(), action=st.sampled_from(("DoNotSchedule", "ScheduleAnyway")), known=st.booleans())
+def test_what_is_injected_breaks_no_rule(obj: dict[str, Any], action: str, *, known: bool) -> None:
+    """No object is denied, or warned of, for what the webhook itself put into it."""
+    constraints = [{**entry, "whenUnsatisfiable": action} for entry in (ZONE, HOST_ENTRY)]
+    cluster = [SERVICE, *(a_node(zone, zone) for zone in "ab")] if known else None
+    context = a_context(a_policy(defaults=defaults("both", constraints), rules=_STRICT), cluster=cluster)
+    patch = decide_mutation(read(obj), context).patch
+    before, after = (
+        decide_validation(read(each), None, context, within_rules=lambda work: work())
+        for each in (obj, patched(obj, patch))
+    )
+
+    assert set(after.rules) <= set(before.rules)

@@ -96,10 +96,11 @@ def test_old_clusters_get_no_match_label_keys(version: str, keys: list[str] | No
 
 def test_the_revision_label_is_not_asked_for_twice() -> None:
     """A selector that names the revision label already gets no match label key, which would conflict."""
-    deployment = a_workload(labels=HASHED, selector={"matchLabels": HASHED})
+    selector = {"matchExpressions": [{"key": key, "operator": "Exists"} for key in HASHED]}
+    deployment = a_workload(labels=HASHED, selector=selector)
     context = a_context(a_policy(defaults=defaults("workloads", [ZONE])))
 
-    assert [ZONE | {"labelSelector": {"matchLabels": HASHED}}] == injected(deployment, context)
+    assert [ZONE | {"labelSelector": selector}] == injected(deployment, context)
 
 
 @pytest.mark.parametrize(
@@ -183,6 +184,20 @@ def namespace(**metadata: Any) -> dict[str, Any]:
             id="selects others",
         ),
         pytest.param(a_workload(selector={}), [], Skip.NO_OWN_SELECTOR, id="selects all"),
+        *(
+            pytest.param(
+                a_workload(*kind, selector={"matchLabels": {label: "x"}}, labels={label: "x"}),
+                [],
+                Skip.GENERATED_LABEL,
+                id=f"selects by {label}",
+            )
+            for kind, label in (
+                (("Deployment", "apps"), "pod-template-hash"),
+                (("Rollout", "argoproj.io"), "rollouts-pod-template-hash"),
+                (("StatefulSet", "apps"), "controller-revision-hash"),
+                (("StatefulSet", "apps.kruise.io"), "apps.kubernetes.io/pod-index"),
+            )
+        ),
         pytest.param(a_pod(labels={"app": 1}), [service()], Skip.INVALID, id="invalid labels"),
         pytest.param(a_workload() | {"metadata": None}, [], Skip.INVALID, id="no metadata to patch"),
         pytest.param(

@@ -72,6 +72,9 @@ _SELECTORS = st.sampled_from(
         {"matchLabels": {"app": "api"}},
         {},
         {"matchLabels": {"pod-template-hash": "x"}},
+        {"matchExpressions": [{"key": "pod-template-hash", "operator": "In", "values": ["x"]}]},
+        {"matchExpressions": [{"key": "controller-revision-hash", "operator": "NotIn", "values": ["x"]}]},
+        {"matchExpressions": [{"key": "controller-revision-hash", "operator": "DoesNotExist"}]},
         {"matchExpressions": [{"key": "app", "operator": "In", "values": ["api", "web"]}]},
         {"matchExpressions": [{"key": "pod-template-hash", "operator": "DoesNotExist"}]},
         {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["web"]}], "matchLabels": {}},
@@ -96,7 +99,9 @@ def workloads(draw: st.DrawFn) -> dict[str, Any]:
         kind,
         group,
         selector=selector,
-        labels=draw(st.sampled_from(({"app": "web"}, {"app": "web", "tier": "front"}))),
+        labels=draw(
+            st.sampled_from(({"app": "web"}, {"app": "web", "tier": "front"}, {"pod-template-hash": "x"}))
+        ),
         template_annotations=draw(_ANNOTATIONS),
         spec=draw(st.sampled_from(({}, {}, {}, {"topologySpreadConstraints": []}))),
     )

@@ -25,6 +25,7 @@ from tests.recorded import phase_of, recorded_reviews
 from webhook.admission.budget import Budget, Pace
 from webhook.admission.respond import AUDIT_LENGTH, Phase, Reply, respond
 from webhook.admission.review import ReviewError
+from webhook.registration import PROBE_ANNOTATION, probe_answer
 
 RECORDED = sorted(recorded_reviews())
 INJECTING = a_context(
@@ -257,6 +258,16 @@ def test_dry_run_answers_alike() -> None:
 
     assert dry.body == real.body
     assert (True, False) == (dry.dry_run, real.dry_run)
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_a_probe_is_answered(phase: Phase) -> None:
+    """Who tries whether the webhooks are asked reads which were; what would be stored is no probe."""
+    probe = a_workload(annotations={PROBE_ANNOTATION: ""})
+    dry, real = (respond(review(probe, dryRun=dry), phase, INJECTING) for dry in (True, False))
+    told, silent = (response(reply).get("warnings", []) for reply in (dry, real))
+
+    assert [probe_answer(f"/{phase}"), *silent] == told
 
 
 @pytest.mark.parametrize(

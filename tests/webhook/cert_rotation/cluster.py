@@ -120,7 +120,9 @@ class Objects(ApiServer):
 
 def a_configuration(kind: str, *, bundle: str | None = None, webhooks: int = 1) -> dict[str, Any]:
     """Return a webhook configuration."""
-    client = {"service": {"name": "evenkeel", "namespace": "evenkeel"}}
+    path = "/mutate" if kind == CONFIGURATION_KINDS[0] else "/validate"
+    client = {"service": {"name": "evenkeel", "namespace": "evenkeel", "path": path}}
+    rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
     if bundle is not None:
         client["caBundle"] = bundle  # type: ignore[assignment]
     return {
@@ -128,7 +130,7 @@ def a_configuration(kind: str, *, bundle: str | None = None, webhooks: int = 1) 
         "kind": kind,
         "metadata": {"name": "evenkeel"},
         "webhooks": [
-            {"name": f"{number}.{kind.lower()}.evenkeel.dev", "clientConfig": dict(client)}
+            {"name": f"{number}.{kind.lower()}.evenkeel.dev", "clientConfig": dict(client), "rules": [rule]}
             for number in range(webhooks)
         ],
     }

@@ -17,6 +17,7 @@ from certs.keypair import KeyPair
 from certs.keyring import Keyring, serving_data
 from certs.names import parse_names
 from certs.rotate import Trust, rotate
+from policies.model.workload_kinds import KNOWN_KINDS
 from tests.certs.builders import CA, NOW, read_serving
 from tests.webhook.cert_rotation.cluster import (
     MUTATING,
@@ -27,11 +28,21 @@ from tests.webhook.cert_rotation.cluster import (
     a_configuration,
 )
 from tests.webhook.kube.api_server import eventually
+from tests.webhook.registrations import IDLE, ONLY_TOLD
+from webhook.cert_rotation.configurations import Configuration, Registration, registration
 from webhook.cert_rotation.controller import CertificateController
 from webhook.cert_rotation.reconcile import ClockError, Reconciler, Target
 from webhook.kube.api_server import ApiError, UnreachableError
 
 LONG_AGO = create_ca(NOW - timedelta(days=400))
+
+
+#: The labels of the namespaces, and what there is besides.
+NAMESPACES = [{"kubernetes.io/metadata.name": name} for name in ("kube-system", "evenkeel", "shop")]
+
+
+def judged(configuration: Configuration) -> Registration:
+    return registration(configuration, KNOWN_KINDS, namespaces=NAMESPACES, selects=lambda _selector: False)
 
 
 class Election:
@@ -65,7 +76,7 @@ class Controllers:
         """Return a controller that looks all the time, by default with a folder of its own."""
         reconciler = Reconciler(self.cluster, Target(), now=lambda: datetime.now(UTC) + self.ahead)
         folder = folder or self._folder / str(len(self.made))
-        controller = CertificateController(reconciler, folder, elect=self.election)
+        controller = CertificateController(reconciler, folder, elect=self.election, judge=judged)
         self.made.append(controller)
         return controller
 
@@ -357,6 +368,20 @@ class TestFollowing:
         assert leader.problem() == ""
         assert {"mutate": False, "validate": False} == leader.registered()
         assert [True, True] == ["does not exist" in line for line in leader.warnings()]
+
+    @pytest.mark.parametrize("change", IDLE, ids=IDLE.keys())
+    def test_a_webhook_that_reviews_nothing(
+        self, controllers: Controllers, caplog: pytest.LogCaptureFixture, change: str
+    ) -> None:
+        """It is told, and what is served and who serves stays as it is."""
+        leader = controllers.started(leads=True)
+        eventually(lambda: not leader.problem() and leader.registered().get("validate"))
+        IDLE[change](controllers.cluster.objects[VALIDATING]["webhooks"][0])
+        eventually(lambda: "webhook_reviews_nothing" in caplog.messages)
+
+        assert {"mutate": True, "validate": change in ONLY_TOLD} == leader.registered()
+        assert leader.warnings()
+        assert not leader.problem()
 
     def test_the_end(self, controllers: Controllers) -> None:
         """The Lease is given back, the thread ends, and what is served stays."""

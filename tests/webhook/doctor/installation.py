@@ -14,6 +14,7 @@ import orjson
 
 from certs.ca import create_ca
 from certs.inject import CONFIGURATION_KINDS
+from policies.model.workload_kinds import KNOWN_KINDS
 from tests.certs.builders import CA, DAY, NOW, a_pair
 from webhook.doctor.check_result import CheckResult, CheckStatus
 from webhook.doctor.collect import collect
@@ -21,6 +22,7 @@ from webhook.doctor.diagnosis import Diagnosis, diagnose
 from webhook.doctor.observations import InstallationNames, Observations
 from webhook.doctor.permissions import CERT_SECRET, CLIENT, LIVE, POLICY_STATUS
 from webhook.kube.api_server import TIMEOUT_S, Answer, ApiServer, UnreachableError, Watch
+from webhook.registration import OPERATIONS, probe_answer
 
 Object = dict[str, Any]
 Change = Callable[["Cluster"], object]
@@ -57,6 +59,8 @@ class Cluster(ApiServer):
         self.now = NOW + timedelta(hours=1)
         self.requested: list[str] = []
         self.posted: set[str] = set()
+        #: The paths of the webhooks that answer a probe.
+        self.answering = set(OPERATIONS)
 
     def send(
         self,
@@ -74,15 +78,19 @@ class Cluster(ApiServer):
             self.posted.add(path)
         if self.hangs(path):
             raise UnreachableError(f"{self.url}: no answer within {timeout_s:.0f} s")
-        status, found = self._answer(path, body)
+        status, found = self._answer(path, body, (params or {}).get("labelSelector", ""))
         text = found.encode() if isinstance(found, str) else orjson.dumps(found)
-        return Answer(status, text, {"date": format_datetime(self.now, usegmt=True)})
+        told = {"date": format_datetime(self.now, usegmt=True)}
+        if path.endswith("/deployments") and method == "POST":
+            assert {"dryRun": "All"} == params
+            told["warning"] = ", ".join(f'299 - "{probe_answer(path)}"' for path in sorted(self.answering))
+        return Answer(status, text, told)
 
     def watch(self, path: str, params: Mapping[str, str], *, idle_s: float) -> AbstractContextManager[Watch]:
         """Refuse: nothing here is watched."""
         raise UnreachableError("no watches")
 
-    def _answer(self, path: str, body: bytes | None) -> tuple[int, Object | str]:
+    def _answer(self, path: str, body: bytes | None, selector: str) -> tuple[int, Object | str]:
         if self.forbidden(path):
             message = f'{path} is forbidden: User "jane" cannot get it'
             return 403, {"kind": "Status", "reason": "Forbidden", "message": message}
@@ -90,13 +98,21 @@ class Cluster(ApiServer):
             if (answer := self.answers[path]) is None:
                 raise UnreachableError(f"{self.url}: the connection broke off")
             return answer
+        if body is not None and path.endswith("/deployments"):
+            return 201, orjson.loads(body)
         if body is not None:
             return 201, {"status": {"allowed": self._allowed(orjson.loads(body)["spec"])}}
         if path in self.objects:
             return 200, self.objects[path]
         if path.endswith("s") and path != SERVICE:
             pattern = f"{path}/[^/]+" if path != "/api/v1/pods" else "/api/v1/namespaces/[^/]+/pods/[^/]+"
-            items = [obj for name, obj in self.objects.items() if re.fullmatch(pattern, name)]
+            wanted = dict(pair.split("=") for pair in selector.split(",") if "=" in pair)
+            items = [
+                obj
+                for name, obj in self.objects.items()
+                if re.fullmatch(pattern, name)
+                and wanted.items() <= (obj.get("metadata", {}).get("labels") or {}).items()
+            ]
             return 200, {"metadata": {"resourceVersion": "1"}, "items": items}
         return 404, {"kind": "Status", "reason": "NotFound", "message": f"{path} not found"}
 
@@ -146,11 +162,11 @@ def proxy_error(message: str) -> Object:
 
 def a_configuration(kind: str) -> Object:
     """Return a webhook configuration as the shipped manifests make it."""
-    resources = ["pods"] if kind == MUTATING else ["pods", "deployments"]
+    path = "/mutate" if kind == MUTATING else "/validate"
     webhook = {
         "name": f"{'mutate' if kind == MUTATING else 'validate'}.evenkeel.dev",
         "clientConfig": {
-            "service": {"namespace": "evenkeel", "name": "evenkeel", "path": "/x", "port": 443},
+            "service": {"namespace": "evenkeel", "name": "evenkeel", "path": path, "port": 443},
             "caBundle": encoded(CA.certificate_pem),
         },
         "failurePolicy": "Ignore",
@@ -160,10 +176,11 @@ def a_configuration(kind: str) -> Object:
         "rules": [
             {
                 "operations": ["CREATE"],
-                "apiGroups": ["", "apps"],
+                "apiGroups": [group],
                 "apiVersions": ["v1"],
-                "resources": resources,
+                "resources": [f"{kind.kind.lower()}s" for kind in KNOWN_KINDS if kind.group == group],
             }
+            for group in ("", "apps", "batch")
         ],
         "matchConditions": [{"name": "has-no-owner", "expression": "!has(object.metadata.ownerReferences)"}],
     }
@@ -224,6 +241,15 @@ def a_cluster(*changes: Change) -> Cluster:
     for change in changes:
         change(cluster)
     return cluster
+
+
+def with_policies(policy: str) -> Change:
+    """Add the webhook that reviews policies."""
+    rule = {"operations": ["*"], "apiGroups": ["evenkeel.dev"], "apiVersions": ["*"], "resources": ["*"]}
+    fields = {"name": "policies.evenkeel.dev", "rules": [rule], "failurePolicy": policy}
+    return lambda cluster: cluster.objects[CONFIGURATIONS[VALIDATING]]["webhooks"].append(
+        cluster.webhook(VALIDATING) | fields
+    )
 
 
 def all_of(*changes: Change) -> Change:

@@ -27,7 +27,15 @@ from webhook.doctor.observations import InstallationNames, Missing, Observed
 from webhook.kube.api_server import ApiError, UnreachableError
 
 CERTIFICATES = {"certificate-trusted", "certificate-names", "clocks"}
-WEBHOOKS = {"webhooks-registered", "own-namespaces-excluded", "timeout-own", "ca-bundle"}
+WEBHOOKS = {
+    "webhooks-registered",
+    "kinds-registered",
+    "webhooks-answer",
+    "policies-fail-open",
+    "own-namespaces-excluded",
+    "timeout-own",
+    "ca-bundle",
+}
 PODS = {
     "service-port", "replicas-ready", "replicas-say-ready", "kubernetes-version",
     "permissions-needed", "permissions-excessive", "permissions-client",
@@ -52,12 +60,17 @@ def test_a_healthy_installation() -> None:
             "mutatingwebhook", WEBHOOKS | {"certificate-trusted", "service-port", "service-answers"}, id="1"
         ),
         pytest.param("/namespaces/kube-system", {"own-namespaces-excluded"}, id="kube-system"),
-        pytest.param("/services/evenkeel", PODS | {"service-answers"}, id="the Service"),
+        pytest.param(
+            "/services/evenkeel",
+            PODS | {"service-answers", "service-selector"},
+            id="the Service",
+        ),
         pytest.param(
             "subjectaccessreviews", {check for check in PODS if "permissions" in check}, id="reviews"
         ),
         pytest.param("/version", {"kubernetes-version"}, id="the version"),
-        pytest.param("/deployments", {"replicas-ready"}, id="the Deployment"),
+        pytest.param("/deployments/", {"replicas-ready", "service-selector"}, id="the Deployment"),
+        pytest.param("/namespaces/shop/deployments", {"webhooks-answer"}, id="a dry run"),
         pytest.param("/namespaces/evenkeel/pods", PODS, id="the replicas"),
         pytest.param("/api/v1/pods", {"injected-in-part"}, id="pods of the cluster"),
     ],
@@ -209,10 +222,13 @@ def test_the_private_key_is_not_kept() -> None:
 
 
 def test_requests_are_reads() -> None:
-    """Nothing is written: only reviews are posted."""
+    """Nothing is written: only reviews are posted, and a dry run."""
     cluster = a_cluster()
     collect(cluster, InstallationNames(), now=cluster.now, tool_version="0.1.0")
 
     assert readyz(1) in cluster.requested
     assert DEPLOYMENT in cluster.requested
-    assert cluster.posted == {"/apis/authorization.k8s.io/v1/subjectaccessreviews"}
+    assert cluster.posted == {
+        "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+        "/apis/apps/v1/namespaces/shop/deployments",
+    }

@@ -30,7 +30,7 @@ def test_rules(operations: list[str], groups: list[str], resources: list[str], *
 
     Source: ``Matcher``, apiserver ``plugin/webhook/predicates/rules``, Kubernetes 1.36.
     """
-    rule = {"operations": operations, "apiGroups": groups, "resources": resources}
+    rule = {"operations": operations, "apiGroups": groups, "apiVersions": ["*"], "resources": resources}
 
     assert expected == webhook(rules=[rule], namespaceSelector={}).matches_pods({}, LABELS)
 

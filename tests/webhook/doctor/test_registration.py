@@ -18,8 +18,11 @@ from tests.webhook.doctor.installation import (
     diagnosis,
     excluding,
     found,
+    with_policies,
     wording,
 )
+from tests.webhook.registrations import IDLE
+from webhook.registration import OPERATIONS
 
 UNREGISTERED = ("webhooks-registered", "problem")
 CALLED_ELSEWHERE = ("webhooks-registered", "warning")
@@ -30,6 +33,11 @@ OTHER_PODS = {"matchLabels": {"app": "web"}}
 def both_deleted(cluster: Cluster) -> None:
     for path in CONFIGURATIONS.values():
         del cluster.objects[path]
+
+
+def with_other_pods(cluster: Cluster) -> None:
+    metadata = {"name": "web", "namespace": "shop", "labels": {"app": "web"}}
+    cluster.objects["/api/v1/namespaces/shop/pods/web"] = {"metadata": metadata}
 
 
 def calling(client: dict[str, object]) -> Change:
@@ -45,12 +53,73 @@ def unlabeled(cluster: Cluster) -> None:
     del cluster.objects[DEPLOYMENT]
 
 
+#: Not what the mutating webhook does anything with.
+JOBS = {"operations": ["*"], "apiGroups": ["batch"], "apiVersions": ["v1"], "resources": ["jobs"]}
+
+
+def refused(status: int, message: str, *, asked: set[str]) -> Change:
+    """Have the API server refuse a probe."""
+
+    def change(cluster: Cluster) -> None:
+        cluster.answers["/apis/apps/v1/namespaces/shop/deployments"] = (status, {"message": message})
+        cluster.answering = asked
+
+    return change
+
+
+def without_workloads(cluster: Cluster) -> None:
+    with_policies("Ignore")(cluster)
+    del cluster.objects[CONFIGURATIONS[VALIDATING]]["webhooks"][0]
+
+
+def idle(change: str) -> Change:
+    return lambda cluster: IDLE[change](cluster.webhook(VALIDATING))
+
+
+UNSENT, UNASKED = ("kinds-registered", "warning"), ("webhooks-answer", "problem")
 CASES = [
+    *(
+        pytest.param(
+            idle(change),
+            {UNREGISTERED},
+            id=f"/validate has {change}" if change.startswith("a") else change,
+        )
+        for change in IDLE
+    ),
+    pytest.param(
+        lambda cluster: cluster.answering.remove("/validate"), {UNASKED}, id="nobody asks /validate"
+    ),
+    pytest.param(lambda cluster: cluster.answering.clear(), {UNASKED}, id="nobody asks"),
+    pytest.param(
+        refused(403, "exceeded quota: deployments", asked={"/mutate"}),
+        {("webhooks-answer", "skipped")},
+        id="somebody else refuses before /validate is asked",
+    ),
+    pytest.param(
+        refused(
+            403, 'admission webhook "validate.evenkeel.dev" denied the request: no', asked=set(OPERATIONS)
+        ),
+        set(),
+        id="/validate refuses it",
+    ),
+    pytest.param(
+        refused(500, 'failed calling webhook "mutate.evenkeel.dev": 404', asked=set()),
+        {UNASKED, ("webhooks-answer", "skipped")},
+        id="/mutate cannot be called, Fail",
+    ),
+    pytest.param(
+        without_workloads,
+        {("kinds-registered", "problem")},
+        id="policies alone",
+    ),
+    pytest.param(with_policies("Ignore"), set(), id="policies fail open"),
+    pytest.param(with_policies("Fail"), {("policies-fail-open", "warning")}, id="policies fail closed"),
     pytest.param(
         both_deleted,
         {
             UNREGISTERED,
             ("own-namespaces-excluded", "skipped"),
+            ("webhooks-answer", "skipped"),
             ("timeout-own", "skipped"),
             ("ca-bundle", "skipped"),
             ("certificate-trusted", "skipped"),
@@ -75,6 +144,7 @@ CASES = [
         lambda cluster: cluster.set_webhooks(clientConfig={"url": "https://keel"}),
         {
             CALLED_ELSEWHERE,
+            ("webhooks-answer", "skipped"),
             ("ca-bundle", "problem"),
             ("service-port", "skipped"),
             ("service-answers", "skipped"),
@@ -92,8 +162,11 @@ CASES = [
         id="own namespace is included, Ignore",
     ),
     pytest.param(
-        lambda cluster: cluster.set_webhooks(
-            namespaceSelector=excluding("kube-system"), objectSelector=OTHER_PODS
+        all_of(
+            with_other_pods,
+            lambda cluster: cluster.set_webhooks(
+                namespaceSelector=excluding("kube-system"), objectSelector=OTHER_PODS
+            ),
         ),
         set(),
         id="own namespace is included, but not the labels of the replicas",
@@ -101,6 +174,7 @@ CASES = [
     pytest.param(
         all_of(
             unlabeled,
+            with_other_pods,
             lambda cluster: cluster.set_webhooks(
                 namespaceSelector=excluding("kube-system"), objectSelector=OTHER_PODS
             ),
@@ -121,7 +195,9 @@ CASES = [
         id="matchCondition that names another namespace",
     ),
     pytest.param(
-        lambda cluster: cluster.set_webhooks(namespaceSelector={}, rules=[]), set(), id="rules without pods"
+        lambda cluster: cluster.set_webhooks(namespaceSelector={}, rules=[JOBS]),
+        {UNSENT, ("webhooks-registered", "problem"), ("webhooks-answer", "skipped")},
+        id="rules without pods",
     ),
     pytest.param(lambda cluster: cluster.set_webhooks(timeoutSeconds=10), set(), id="timeout of 10 s"),
     pytest.param(

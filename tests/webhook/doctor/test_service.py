@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.webhook.doctor.installation import (
+    LABELS,
     SERVICE,
     THROUGH_SERVICE,
     Change,
@@ -29,7 +30,16 @@ def through(status: int, body: Any) -> Change:
     return lambda cluster: cluster.answers.update({THROUGH_SERVICE: (status, body)})
 
 
+SELECTOR = ("service-selector", "problem")
+
+
+def selecting(**labels: str) -> Change:
+    return lambda cluster: cluster.objects[SERVICE]["spec"].update(selector=labels)
+
+
 CASES = [
+    pytest.param(selecting(app="web"), {SELECTOR}, id="selects other pods"),
+    pytest.param(selecting(**LABELS, track="b"), {SELECTOR}, id="selects by one label too many"),
     pytest.param(ports({"port": 443, "targetPort": 8443}), set(), id="443 to 8443"),
     pytest.param(ports({"port": 443, "targetPort": 9443}), {PORT}, id="443 to 9443"),
     pytest.param(ports({"port": 443}), {PORT}, id="443 to the same"),
