@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import orjson
 
 from policies.admission.admission_rules import rules_at_admission
-from webhook.admission.budget import Budget, Pace, usable_s
+from webhook.admission.budget import Budget, usable_s
 from webhook.admission.respond import NotCachedError, Phase, PreviewWantedError, Reply, respond
 from webhook.admission.review import ReviewError
 from webhook.http.body import (
@@ -87,7 +87,6 @@ class AdmissionRoutes:
         self._bodies = BodyReader()
         self._waiting = 0
         self._done: deque[tuple[Phase, Reply, float]] = deque()
-        self._pace, self._rules_pace = Pace(), Pace()
         # Before the workers are forked: reading fifty modules would take the first review's time.
         rules_at_admission()
 
@@ -239,8 +238,8 @@ class AdmissionRoutes:
         context = self._state.usable_context()
         budget = rules_budget = None
         if phase is Phase.VALIDATE and context.cluster is not None:
-            budget = Budget(self._pace, query=query, started=started)
-            rules_budget = Budget(self._rules_pace, query=query, started=started)
+            budget = Budget(query=query, started=started)
+            rules_budget = Budget(query=query, started=started)
         reply = respond(
             body,
             phase,
