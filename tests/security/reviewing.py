@@ -64,7 +64,7 @@ def _cluster(nodes: int) -> Iterator[dict[str, Any]]:
         labels = {
             "kubernetes.io/hostname": name,
             "topology.kubernetes.io/zone": "abc"[number % ZONES],
-            "topology.kubernetes.io/region": "r",
+            "topology.kubernetes.io/region": "rs"[number % ZONES // 2],
             "pool": f"p{number % 7}",
         }
         taints = [{"key": "team", "value": "y", "effect": "NoSchedule"}] if number % 10 == 0 else []
