@@ -13,7 +13,7 @@ import orjson
 
 from benchmarks.samples import CLUSTER, POLICY, applied, review
 from policies.config.context import AdmissionContext
-from webhook.admission.budget import Budget, Pace
+from webhook.admission.budget import Budget
 from webhook.admission.context import build_context
 from webhook.admission.respond import Phase, Reply, respond
 from webhook.settings import Settings
@@ -42,12 +42,12 @@ def _microseconds(function: Callable[[], object]) -> float:
     return (time.perf_counter() - started) / CALLS * 1e6
 
 
-def _answer(body: bytes, phase: Phase, context: AdmissionContext, pace: Pace) -> Reply:
+def _answer(body: bytes, phase: Phase, context: AdmissionContext) -> Reply:
     """Answer as the server does; a controller's pod gets no forecast, and must not pay for one."""
     budget = rules_budget = None
     if phase is Phase.VALIDATE:
-        budget = Budget(pace, query="timeout=10s", started=time.monotonic())
-        rules_budget = Budget(pace, query="timeout=10s", started=time.monotonic())
+        budget = Budget(query="timeout=10s", started=time.monotonic())
+        rules_budget = Budget(query="timeout=10s", started=time.monotonic())
     return respond(body, phase, context, budget=budget, rules_budget=rules_budget)
 
 
@@ -57,14 +57,14 @@ def _rewrite(body: bytes) -> bytes:
 
 def run() -> None:
     """Print the median cost of both phases, of a Deployment that a person applies, and of the floor."""
-    context, pace = sample_context(), Pace()
+    context = sample_context()
     print(f"One review in-process (median, µs; aim for a validated pod: under {AIM_US:.0f}):")
     for phase, body in [*((phase, review(phase)) for phase in Phase), (Phase.VALIDATE, applied())]:
-        verdict = _answer(body, phase, context, pace).verdict
+        verdict = _answer(body, phase, context).verdict
         floor, ours = [], []
         for _ in range(SAMPLES):
             floor.append(_microseconds(partial(_rewrite, body)))
-            ours.append(_microseconds(partial(_answer, body, phase, context, pace)))
+            ours.append(_microseconds(partial(_answer, body, phase, context)))
         cost, least = statistics.median(ours), statistics.median(floor)
         print(
             f"  {phase.value:<8} {verdict:<9} {len(body)} bytes: {cost:6.1f}"

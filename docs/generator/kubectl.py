@@ -15,7 +15,7 @@ import yaml
 
 from policies.config.context import AdmissionContext
 from policies.config.loader import load_policies
-from webhook.admission.budget import Budget, Pace
+from webhook.admission.budget import Budget
 from webhook.admission.respond import Phase, respond
 from webhook.kube.snapshot import SnapshotFile
 
@@ -57,7 +57,7 @@ def _review(obj: dict[str, Any]) -> bytes:
 
 def _budget() -> Budget:
     """Return all the time that a review may take."""
-    return Budget(Pace(), query="timeout=30s", started=time.monotonic())
+    return Budget(query="timeout=30s", started=time.monotonic())
 
 
 def _context() -> AdmissionContext:

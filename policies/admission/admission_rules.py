@@ -151,8 +151,7 @@ def rule_violations(
         # The constraints of a pod that is there cannot change; nor have those of this workload.
         return RuleResults([])
     given = context.for_rules()
-    before = None if old is None else ReviewCost(old, given.inventory)
-    runner = _Runner(cost, before, given, context, policies, strictest)
+    runner = _Runner(cost, cost.before, given, context, policies, strictest)
     inventory = given.inventory
     looks_at_nodes = inventory is not None and inventory.nodes is not None
     rules = [rule for rule in rules_at_admission() if runner.is_enabled(rule)]
@@ -270,7 +269,7 @@ class _Runner(NamedTuple):
         if before is None or _why_not(before, rule):
             return False
         on_nodes = rule.needs_inventory and not certain
-        if not self.cost.affords(before, labels_only=certain, on_nodes=on_nodes):
+        if not self.cost.affords_before(labels_only=certain, on_nodes=on_nodes):
             return False
         return bool(rule.run(before.workload, self.given, settings.params))
 

@@ -21,21 +21,27 @@ from policies.model.topology import ClusterTopology
 from policies.model.validation import MAX_SIZE, size_of
 from policies.model.workload import Workload
 
+#: Steps that a whole review may take, the rules and the forecast together. A step is some 0.1 µs on a slow
+#: machine, so all take some 40 ms.
+MAX_STEPS: Final = 400_000
+#: Steps that reading the pod for the rules may take.
+MAX_READ_STEPS: Final = 200_000
 #: Entries of a pod template that rules read, and those for each constraint once more, up to which they are
-#: asked: a few hundred are usual, and so many take some 10 ms.
+#: asked: a few hundred are usual.
 MAX_READ: Final = 10_000
 MAX_READ_AGAIN: Final = 50_000
-#: Comparisons with nodes and their taints up to which rules look at nodes (50 with each of 5,000):
-#: so many take some 20 ms, besides 20 ms that such a cluster costs for any pod.
-MAX_COMPARISONS: Final = 250_000
-#: Comparisons that a constraint costs, and a hard one more, for the room that it leaves is found out; and
-#: those of a topology key of pod affinity.
-CONSTRAINT_COMPARISONS, HARD_COMPARISONS, TERM_COMPARISONS = 5, 5, 2
-#: Entries of a whole template up to which the next pod is judged: it is compared with those of the cluster.
+#: Steps that an entry costs, an entry for each constraint once more, and a term of pod affinity.
+ENTRY_STEPS, AGAIN_STEPS, TERM_STEPS = 5, 1, 250
+#: Steps for each node: of a requirement, a constraint, a hard one more, for the room that it leaves is found
+#: out, and of a topology key of pod affinity, for the room under one pod a domain.
+REQUIREMENT_STEPS, CONSTRAINT_STEPS, HARD_STEPS, KEY_STEPS = 3, 10, 10, 32
+#: Entries of a whole template up to which the next pod is judged.
 MAX_TEMPLATE: Final = 10_000
-#: Nodes, and pods of its namespace, that a verdict on the next pod may look at, once for each part of what it
-#: asks for: so many take some 30 ms.
-MAX_LOOKS: Final = 4_000_000
+#: Steps of the forecast for an entry of the template, and for a term of pod affinity besides the nodes and
+#: pods that it is compared with.
+TEMPLATE_STEPS, FORECAST_TERM_STEPS = 20, 300
+#: Nodes, and pods, that whole arrays are compared with in the time of a step.
+_NODES_A_STEP = 13
 #: Values in the list of a requirement that cost as much as another requirement.
 VALUES_A_COMPARISON: Final = 16
 #: What a requirement costs, in others, that compares numbers.
@@ -71,10 +77,12 @@ class ReviewCost:
     Attributes:
         workload: The workload; what is read lazily of it is for rules that may run.
         inventory: What is known of nodes and domains; None if nothing is.
+        before: What is stored now, for an update: rules may have to look at it, too.
     """
 
     workload: Workload
     inventory: ClusterTopology | None
+    before: ReviewCost | None = None
 
     @cached_property
     def of_all(self) -> str:
@@ -88,47 +96,89 @@ class ReviewCost:
     @cached_property
     def of_others(self) -> str:
         """Why only the rules can run that look at constraints and labels alone; empty if others can."""
-        return self._too_much(self.entries, "pod template")
+        if why := self._too_much(self.entries, "pod template"):
+            return why
+        if self.read_steps > MAX_READ_STEPS:
+            return (
+                f"its pod template has {self.term_count} terms of pod affinity, which take too long to read"
+            )
+        return ""
 
     @cached_property
     def of_nodes(self) -> str:
         """Why rules cannot look at nodes; empty if they can."""
-        if self.comparisons <= MAX_COMPARISONS:
+        if self.read_steps + self.node_steps <= MAX_STEPS:
             return ""
         return f"its constraints, affinity and tolerations take too long to compare with {self._nodes} nodes"
 
-    def affords(self, before: ReviewCost, *, labels_only: bool, on_nodes: bool) -> bool:
+    def affords_before(self, *, labels_only: bool, on_nodes: bool) -> bool:
         """Return whether a rule can run on what is stored now as well: both cost no more than one may.
 
         Args:
-            before: What is stored now.
             labels_only: Whether the rule looks at constraints and labels alone.
             on_nodes: Whether it looks at nodes.
         """
-        both = (self, before)
+        if self.before is None:
+            return False
+        both = (self, self.before)
         read = [cost.label_entries if labels_only else cost.entries for cost in both]
         again = sum(count * (1 + cost.constraint_count) for count, cost in zip(read, both, strict=True))
         if sum(read) > MAX_READ or again > MAX_READ_AGAIN:
             return False
-        return not on_nodes or sum(cost.comparisons for cost in both) <= MAX_COMPARISONS
+        if labels_only:
+            return True
+        steps = sum(cost.read_steps for cost in both)
+        return steps <= MAX_READ_STEPS and (not on_nodes or self._rule_steps <= MAX_STEPS)
 
-    def of_forecast(self, *, nodes: int, pods: int) -> str:
+    def of_forecast(self, *, nodes: int, pods: int, all_pods: int) -> str:
         """Return why the next pod cannot be judged; empty if it can.
 
         Args:
             nodes: How many the cluster has.
             pods: How many there are in the object's namespace.
+            all_pods: How many there are.
         """
         if why := self.of_all or self.of_others:
             return why
         template = descend(self.workload.obj, self.workload.kind.template, ErrorList())
-        if size_of(template, MAX_TEMPLATE) > MAX_TEMPLATE:
+        if (size := size_of(template, MAX_TEMPLATE)) > MAX_TEMPLATE:
             return f"its pod template has more than {MAX_TEMPLATE} entries"
         workload = self.workload
         parts = _requirements(workload) + _requests(workload) + _selecting(workload)
-        if parts * (nodes + pods // _PODS_A_NODE + _NODES_A_PART) <= MAX_LOOKS:
+        steps = (
+            TEMPLATE_STEPS * size + parts * (nodes + pods // _PODS_A_NODE + _NODES_A_PART) // _NODES_A_STEP
+        )
+        steps += self.term_count * (FORECAST_TERM_STEPS + (nodes + all_pods) // _NODES_A_STEP)
+        if steps + self._rule_steps <= MAX_STEPS:
             return ""
         return f"its scheduling requirements take too long to compare with {nodes} nodes"
+
+    @cached_property
+    def _rule_steps(self) -> int:
+        """Steps that rules take at most, those with what is stored now included."""
+        steps = 0 if self.of_others else self.read_steps + (0 if self.of_nodes else self.node_steps)
+        if self.before is None or self.before.of_all:
+            return steps
+        return steps + self.before._rule_steps  # noqa: SLF001  # of the same class
+
+    @property
+    def term_count(self) -> int:
+        """Terms of pod affinity and anti-affinity, required and preferred."""
+        return len(self.workload.pod_affinity.terms)
+
+    @cached_property
+    def read_steps(self) -> int:
+        """Steps of reading the pod for the rules; of more than ``MAX_READ`` entries not all are counted."""
+        return (
+            ENTRY_STEPS * self.entries
+            + AGAIN_STEPS * self.entries * self.constraint_count
+            + TERM_STEPS * self._entries_of_terms
+        )
+
+    @property
+    def _entries_of_terms(self) -> int:
+        """Entries of the lists of pod affinity, readable or not."""
+        return sum(len(entries) for entries in _affinity_lists(self.workload))
 
     @cached_property
     def label_entries(self) -> int:
@@ -151,13 +201,13 @@ class ReviewCost:
         return 0 if self.inventory is None else len(self.inventory.nodes or ())
 
     @cached_property
-    def comparisons(self) -> int:
-        """Comparisons with nodes and their taints."""
+    def node_steps(self) -> int:
+        """Steps of comparing with nodes and their taints."""
         workload = self.workload
         hard = sum(entry.is_hard for entry in workload.constraints)
         keys = {term.topology_key for term in workload.pod_affinity.terms}
-        asked = _requirements(workload) + TERM_COMPARISONS * len(keys)
-        asked += CONSTRAINT_COMPARISONS * len(workload.constraints) + HARD_COMPARISONS * hard
+        asked = REQUIREMENT_STEPS * _requirements(workload) + KEY_STEPS * len(keys)
+        asked += CONSTRAINT_STEPS * len(workload.constraints) + HARD_STEPS * hard
         taints = 0 if self.inventory is None else self.inventory.taint_count
         return self._nodes * asked + taints * len(workload.tolerations)
 
@@ -204,3 +254,13 @@ def _read_by_rules(workload: Workload) -> Iterator[Any]:
         for container in containers[: MAX_READ + 1] if isinstance(containers, list) else ():
             is_object = isinstance(container, dict)
             yield [container.get(name) for name in _READ_OF_CONTAINERS] if is_object else container
+
+
+def _affinity_lists(workload: Workload) -> Iterator[list[Any]]:
+    """Yield the lists of terms of pod affinity and anti-affinity, without reading a term."""
+    affinity = workload.template.spec.get("affinity")
+    for kind in ("podAffinity", "podAntiAffinity"):
+        lists = affinity.get(kind) if isinstance(affinity, dict) else None
+        for entries in lists.values() if isinstance(lists, dict) else ():
+            if isinstance(entries, list):
+                yield entries

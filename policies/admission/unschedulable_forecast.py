@@ -93,7 +93,8 @@ def forecast(
         return None
     table = context.cluster.pods_of(workload.namespace)
     pods = 0 if table is None else len(table)
-    if why := cost.of_forecast(nodes=context.cluster.node_count, pods=pods):
+    cluster = context.cluster
+    if why := cost.of_forecast(nodes=cluster.node_count, pods=pods, all_pods=cluster.pod_count):
         return SkippedRules((UNSCHEDULABLE,), why)
     found = within(lambda: _judge(workload, context, when))
     return SkippedRules((UNSCHEDULABLE,), found.value) if isinstance(found, NoTime) else found

@@ -118,7 +118,8 @@ def _of_person(
 ) -> Decision:
     """Decide on an object that a person applies: rules run on it, and the person reads of what they find."""
     strictest = strictest_of(exempting.policies)
-    cost = ReviewCost(workload, context.for_rules().inventory)
+    inventory = context.for_rules().inventory
+    cost = ReviewCost(workload, inventory, None if old is None else ReviewCost(old, inventory))
     reviewed = rule_violations(
         cost, old, context, policies=exempting.policies, strictest=strictest, within=within_rules
     )

@@ -98,7 +98,10 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     if inventory is None or not inventory.nodes or replicas is None or replicas.least < 2:
         return
     terms = workload.pod_affinity.separations(workload.namespace, workload.template.labels)
-    found = [term for term in terms if _keeps_all_apart(workload, term)]
+    found: dict[str, AffinityTerm] = {}
+    for term in terms:
+        if term.topology_key not in found and _keeps_all_apart(workload, term):
+            found[term.topology_key] = term
     if not found:
         return
     topology = WorkloadTopology.of(workload, inventory, context.version)
@@ -106,7 +109,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     are_own = all(counts_only_its_own(workload, entry, context.repository) for entry in hard)
     capacities = [topology.capacities(entry.constraint) for entry in hard] if are_own else []
     grows = nodes_are_added(context.repository, inventory)
-    for term in found:
+    for term in found.values():
         if not topology.usable or (grows and (term.topology_key == HOSTNAME or capacities)):
             continue
         listed = inventory.domains.get(term.topology_key, ())

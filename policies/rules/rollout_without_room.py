@@ -134,13 +134,17 @@ def _is_unreachable(
 def _limits(
     workload: Workload, topology: WorkloadTopology, context: Context
 ) -> Iterator[tuple[FieldPath, DomainCapacities]]:
-    """Yield what the constraints allow that count pods of every revision."""
+    """Yield what the constraints allow that count pods of every revision, and each key's first term."""
     for declared in workload.constraints:
         if not declared.is_hard or REVISION_LABELS & set(declared.constraint.match_label_keys):
             continue
         if counts_only_its_own(workload, declared, context.repository):
             yield declared.path, topology.capacities(declared.constraint)
+    seen: set[str] = set()
     for term in workload.pod_affinity.separations(workload.namespace, workload.template.labels):
+        if term.topology_key in seen or term.match_label_keys:
+            continue
+        seen.add(term.topology_key)
         capacity = topology.one_pod_per_domain(term.topology_key)
-        if capacity is not None and not term.match_label_keys:
+        if capacity is not None:
             yield term.path, capacity

@@ -16,7 +16,7 @@ from policies.config.loader import load_policies
 from policies.scheduler.index import ClusterIndex
 from tests.builders import a_policy
 from tests.security.shapes import as_pod
-from webhook.admission.budget import Budget, Pace
+from webhook.admission.budget import Budget
 from webhook.admission.respond import Phase, respond
 
 #: Bytes of the largest object that the API server takes.
@@ -64,7 +64,7 @@ def _cluster(nodes: int) -> Iterator[dict[str, Any]]:
         labels = {
             "kubernetes.io/hostname": name,
             "topology.kubernetes.io/zone": "abc"[number % ZONES],
-            "topology.kubernetes.io/region": "r",
+            "topology.kubernetes.io/region": "rs"[number % ZONES // 2],
             "pool": f"p{number % 7}",
         }
         taints = [{"key": "team", "value": "y", "effect": "NoSchedule"}] if number % 10 == 0 else []
@@ -111,7 +111,7 @@ def answer(body: bytes, phase: Phase, context: AdmissionContext) -> Answer:
         # What was derived for another pod is of no use to one that asks for something else.
         inventory.memo.clear()
     started = time.process_time()
-    budget, rules_budget = (Budget(Pace(), query="timeout=10s", started=time.monotonic()) for _ in range(2))
+    budget, rules_budget = (Budget(query="timeout=10s", started=time.monotonic()) for _ in range(2))
     if phase is Phase.VALIDATE:
         reply = respond(body, phase, context, budget=budget, rules_budget=rules_budget)
     else:

@@ -1,7 +1,9 @@
 """The time that a review has left, and whether a verdict on the next pod still fits into it.
 
-A verdict cannot be interrupted, so it is only begun where it should end in time, going by how long the last
-ones took. What the API server gets too late it throws away, and with ``failurePolicy: Fail`` the object too.
+A verdict cannot be interrupted, so it is only begun where it should end in time. How much work it may be is
+counted beforehand (``policies.admission.review_cost``), for each review by itself: what one user's object
+costs takes nothing from the review of another. What the API server gets too late it throws away, and with
+``failurePolicy: Fail`` the object too.
 """
 
 from __future__ import annotations
@@ -22,14 +24,8 @@ DEFAULT_TIMEOUT_S: Final = 10.0
 RESERVED_SHARE: Final = 0.2
 #: Seconds that are kept at least. Some round trips between zones.
 LEAST_RESERVE_S: Final = 0.05
-#: Seconds that the first verdict is expected to take. With 5,000 nodes it takes some 5 ms, and the
-#: next ones 1 ms.
-FIRST_ESTIMATE_S: Final = 0.1
-#: Seconds beyond which no verdict is begun however much time is left: everybody waits for it.
-LONGEST_S: Final = 0.5
-#: What an estimate keeps of itself with every quicker verdict, and with every one that was not begun: a slow
-#: verdict is remembered for a while, and not for ever.
-FADING: Final = 0.9
+#: Seconds that must be left for a verdict to begin: twice what the work that is counted may take.
+VERDICT_S: Final = 0.1
 
 _T = TypeVar("_T")
 
@@ -41,24 +37,6 @@ _PART: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|
 _DURATION: Final = re.compile(rf"([+-]?)((?:{_PART.pattern})+|0)")
 
 
-class Pace:
-    """How long verdicts take: the slowest of late, in seconds. One for each process."""
-
-    def __init__(self) -> None:
-        self.estimate_s = FIRST_ESTIMATE_S
-
-    def allows(self, left_s: float) -> bool:
-        """Tell whether a verdict should be begun with so many seconds left."""
-        if self.estimate_s <= min(left_s, LONGEST_S):
-            return True
-        self.estimate_s *= FADING
-        return False
-
-    def record(self, seconds: float) -> None:
-        """Learn from a verdict."""
-        self.estimate_s = max(seconds, self.estimate_s * FADING)
-
-
 class Budget:
     """The time of one review.
 
@@ -66,21 +44,17 @@ class Budget:
         spent_s: Seconds that the verdict took; None if none was begun.
     """
 
-    __slots__ = ("_clock", "_pace", "_query", "_started", "spent_s")
+    __slots__ = ("_clock", "_query", "_started", "spent_s")
 
-    def __init__(
-        self, pace: Pace, *, query: str, started: float, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, *, query: str, started: float, clock: Callable[[], float] = time.monotonic) -> None:
         """Start with what the request says.
 
         Args:
-            pace: How long verdicts take.
             query: The query of the request's URL.
             started: When the request had been read, by the same clock.
             clock: Seconds that never go back.
         """
         self.spent_s: float | None = None
-        self._pace = pace
         self._query = query
         self._started = started
         self._clock = clock
@@ -88,13 +62,12 @@ class Budget:
     def within(self, work: Callable[[], _T]) -> _T | NoTime:
         """Do some work if it can be done in time."""
         began = self._clock()
-        if not self._pace.allows(self._started + usable_s(self._query) - began):
+        if self._started + usable_s(self._query) - began < VERDICT_S:
             return NoTime.NO_TIME
         try:
             return work()
         finally:
             self.spent_s = self._clock() - began
-            self._pace.record(self.spent_s)
 
 
 @lru_cache(maxsize=64)

@@ -19,7 +19,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from policies.admission.admission_rules import rules_at_admission
-from webhook.admission.budget import Budget, Pace, usable_s
+from webhook.admission.budget import Budget, usable_s
 from webhook.admission.respond import (
     NotCachedError,
     Phase,
@@ -100,7 +100,6 @@ class AdmissionRoutes:
         self._waiting = self._previewing = 0
         self._preview_turn = asyncio.Semaphore(1)
         self._done: deque[tuple[Phase, Reply, float]] = deque()
-        self._pace, self._rules_pace = Pace(), Pace()
         # Before the workers are forked: reading fifty modules would take the first review's time.
         rules_at_admission()
 
@@ -307,8 +306,8 @@ class AdmissionRoutes:
         context = self._state.usable_context()
         budget = rules_budget = None
         if phase is Phase.VALIDATE and context.cluster is not None:
-            budget = Budget(self._pace, query=query, started=started)
-            rules_budget = Budget(self._rules_pace, query=query, started=started)
+            budget = Budget(query=query, started=started)
+            rules_budget = Budget(query=query, started=started)
         reply = respond(
             body,
             phase,

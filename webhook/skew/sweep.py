@@ -74,5 +74,5 @@ def _too_large(entry: ClusterWorkload, cluster: ClusterIndex) -> str:
     """Return why a workload would hold up events and reviews for too long; empty if it would not."""
     with cluster.reading():
         table = cluster.pods_of(entry.workload.namespace)
-        nodes, pods = cluster.node_count, 0 if table is None else len(table)
-    return ReviewCost(entry.workload, None).of_forecast(nodes=nodes, pods=pods)
+        nodes, pods, all_pods = cluster.node_count, 0 if table is None else len(table), cluster.pod_count
+    return ReviewCost(entry.workload, None).of_forecast(nodes=nodes, pods=pods, all_pods=all_pods)

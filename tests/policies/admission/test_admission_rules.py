@@ -10,7 +10,7 @@ import pytest
 
 from policies.admission.admission_rules import error_text, rules_at_admission
 from policies.admission.decision import AdmissionVerdict, Decision
-from policies.admission.review_cost import MAX_COMPARISONS, MAX_READ, NoTime
+from policies.admission.review_cost import MAX_READ, MAX_STEPS, NoTime
 from policies.admission.validation import decide_validation
 from policies.config.context import AdmissionContext
 from policies.manifests.fields import ErrorKind
@@ -378,10 +378,10 @@ def test_what_would_take_too_long(obj: dict[str, Any], skipped: set[str], *, enf
 
 def test_nodes_that_would_take_too_long() -> None:
     """Rules that look at nodes are left out where there are too many for what a pod asks of each."""
-    count = MAX_COMPARISONS // 850
+    count = MAX_STEPS // (3 * 850)
     nodes = [a_node(f"n{n}", "zone-a") for n in range(count)]
     found = review(a_demanding(GOOD, affinity=a_wish(requirements=900)), a_context(cluster=nodes))
-    fewer = review(a_demanding(GOOD, affinity=a_wish(requirements=800)), a_context(cluster=nodes))
+    fewer = review(a_demanding(GOOD, affinity=a_wish(requirements=700)), a_context(cluster=nodes))
 
     [not_judged] = found.skipped
     assert NODE_RULE in not_judged.rules

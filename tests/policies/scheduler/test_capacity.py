@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.scheduler.capacity import DomainCapacities, max_pods
+from policies.scheduler.capacity import (
+    MOST_COMPARISONS,
+    DomainCapacities,
+    _levels,
+    max_pods,
+)
 
 #: Most pods that the search places. Arbitrary; keeps it quick.
 WANTED = 8
@@ -85,6 +91,99 @@ def test_any_number_of_replicas_costs_little(sizes: list[int], zone: int, expect
     ]
 
     assert expected == max_pods(families, 2**31 - 1)
+
+
+class Tree(NamedTuple):
+    """Nested domains, from the root on: how many are in each, level by level, and what each level allows."""
+
+    inside: tuple[tuple[int, ...], ...]
+    limits: tuple[int, ...]
+    rises: tuple[bool, ...]
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> Tree:
+    """Draw up to four levels of domains of unequal sizes, some levels with the same domains."""
+    depth = draw(st.integers(1, 4))
+    inside: list[tuple[int, ...]] = [(draw(st.integers(1, 3)),)]
+    for _ in range(depth - 1):
+        inside.append(tuple(draw(st.sampled_from([1, 1, 2, 3, 5])) for _ in range(sum(inside[-1]))))
+    limits = st.one_of(st.integers(1, 3), st.integers(1, 60))
+    rises = st.sampled_from([True] * 9 + [False])
+    return Tree(tuple(inside), draw(st.tuples(*[limits] * depth)), draw(st.tuples(*[rises] * depth)))
+
+
+def _capacities(tree: Tree) -> list[DomainCapacities]:
+    """Return the levels of a tree, the coarsest first; its leaves are nodes."""
+    families: list[list[frozenset[str]]] = [[frozenset({str(node)}) for node in range(sum(tree.inside[-1]))]]
+    for sizes in reversed(tree.inside[1:]):
+        below = iter(families[0])
+        families.insert(0, [frozenset().union(*islice(below, size)) for size in sizes])
+    return [
+        DomainCapacities(str(level), {str(n): nodes for n, nodes in enumerate(family)}, limit, rises=rises)
+        for level, (family, limit, rises) in enumerate(zip(families, tree.limits, tree.rises, strict=True))
+    ]
+
+
+def _one_by_one(capacities: list[DomainCapacities], wanted: int) -> int | None:
+    """Raise one minimum by one at a time, looking at every domain: what ``max_pods`` must come to."""
+    domains = [list(capacity.domains.values()) for capacity in reversed(capacities)]
+    allowed = [capacity.limit for capacity in reversed(capacities)]
+    rises = [capacity.rises for capacity in reversed(capacities)]
+    minima = [0] * len(domains)
+
+    def most(level: int, nodes: frozenset[str]) -> int:
+        cap = minima[level] + allowed[level]
+        below = [most(level - 1, each) for each in domains[level - 1] if each <= nodes] if level else [cap]
+        return min(cap, sum(below))
+
+    def can_rise(level: int) -> bool:
+        below = (
+            sum(most(level - 1, each) for each in domains[level - 1] if each <= nodes)
+            for nodes in (domains[level] if level else ())
+        )
+        least = minima[level] + 1
+        return (
+            rises[level]
+            and all(held >= least for held in below)
+            and all(
+                least * sum(each <= nodes for each in domains[level]) <= minima[above] + allowed[above]
+                for above in range(level + 1, len(domains))
+                for nodes in domains[above]
+            )
+        )
+
+    while (room := sum(most(len(domains) - 1, nodes) for nodes in domains[-1])) < wanted:
+        level = next((level for level in range(len(domains)) if can_rise(level)), None)
+        if level is None:
+            return room
+        minima[level] += 1
+    return None
+
+
+@settings(max_examples=300, deadline=None)
+@given(trees(), st.sampled_from([1, 5, 50, 400]))
+def test_is_what_single_steps_reach(tree: Tree, wanted: int) -> None:
+    """Leaps end where single steps end."""
+    capacities = _capacities(tree)
+
+    assert _one_by_one(capacities, wanted) == max_pods(capacities, wanted)
+
+
+@pytest.mark.parametrize("nodes", [1_000, 5_000])
+@pytest.mark.parametrize("zones", [3, 12, 100])
+@pytest.mark.parametrize(
+    "limits", [(1, 1), (1, 1, 1), (1, 1, 2), (1, 1, 5), (1, 2, 5), (5, 2, 1), (9, 70, 30)]
+)
+def test_comparisons_are_few(limits: tuple[int, ...], zones: int, nodes: int) -> None:
+    """They grow neither with the nodes nor with the pods; of so many nodes not all that are wanted fit."""
+    sizes = tuple(len(range(zone, nodes, zones)) for zone in range(zones))
+    tree = Tree(((1,), (zones,), sizes)[: len(limits)], limits, (True,) * len(limits))
+    levels = _levels(_capacities(tree))
+    assert levels is not None
+
+    levels.climb((0,) * len(levels.levels), 0, [])
+    assert levels.spent <= MOST_COMPARISONS / 4
 
 
 def test_no_family_is_no_limit() -> None:

@@ -22,7 +22,7 @@ from tests.builders import a_constraint, a_pod, a_policy, a_workload
 from tests.policies.config.contexts import HOST, ZONE, a_context, defaults
 from tests.policies.placement.clusters import two_full_zones
 from tests.recorded import phase_of, recorded_reviews
-from webhook.admission.budget import Budget, Pace
+from webhook.admission.budget import Budget
 from webhook.admission.respond import AUDIT_LENGTH, Phase, Reply, respond
 from webhook.admission.review import ReviewError
 from webhook.registration import PROBE_ANNOTATION, probe_answer
@@ -389,7 +389,7 @@ FORESEEING = a_context(a_policy(enforcement="warn", defaults=defaults("both")), 
 
 def a_budget() -> Budget:
     """Return a budget without end."""
-    return Budget(Pace(), query="", started=0.0, clock=lambda: 0.0)
+    return Budget(query="", started=0.0, clock=lambda: 0.0)
 
 
 @settings(max_examples=400)
