@@ -186,7 +186,13 @@ def prepare(
         if revision_of is not None and not kind.is_pod:
             pod, of_revision = _as_revision(pod, revision_of.pod), revision_of.revision
         found = ErrorList()
-        pending = read_pod(pod.obj, workload.pod_path, found, namespace=workload.namespace)
+        pending = read_pod(
+            pod.obj,
+            workload.pod_path,
+            found,
+            namespace=workload.namespace,
+            reading=context.behavior.reading,
+        )
         errors = [*workload.errors, *found.errors]
         # Where errors were left out, it is not known which parts are good.
         if is_cut(errors) or any(error.rule not in tolerated for error in errors):
