@@ -115,9 +115,10 @@ def _telling_apart(spec: Mapping[str, Any], path: FieldPath, status: object) -> 
         *object_items(told.get("containerStatuses")),
         *object_items(told.get("initContainerStatuses")),
     )
-    total = _sum(spec, path, ErrorList(), None)
+    in_whole = EVERY_AMOUNT._replace(sums_exactly=False)
+    totals = [_sum(spec, path, ErrorList(), None, reading=each) for each in (EVERY_AMOUNT, in_whole)]
     return AmountReading(
-        sums_exactly=any(quantity % unit_of(name) for name, quantity in total.items()),
+        sums_exactly=totals[0] != totals[1],
         sidecars=has_sidecars,
         assumes_sidecars=has_sidecars,
         resize_status=any(entry.get("resources") is not None for entry in statuses),
