@@ -12,7 +12,9 @@ from functools import lru_cache
 from typing import Any
 
 from policies.manifests.errors import UsageError
+from policies.manifests.fields import FieldPath
 from policies.model.constraint import ReleaseFields
+from policies.model.late_fields import LateField, late_fields
 from policies.model.pod_reading import AmountReading, PodReading
 from policies.model.taints import Taint
 from policies.model.version import KNOWN_VERSION, MATCH_LABEL_KEYS_SINCE, KubernetesVersion
@@ -34,6 +36,8 @@ class Behavior:
         empty_selector_counts: The selector ``{}`` counts every pod; otherwise it counts none. Either way it
             selects the incoming pod itself.
         scheduling_gates: A pod with ``schedulingGates`` waits; otherwise they are not known.
+        checks_selectors: The API server refuses a constraint whose ``labelSelector`` is not valid; otherwise
+            the scheduler fails on the pod.
         affinity_label_keys: ``matchLabelKeys`` and ``mismatchLabelKeys`` of pod affinity are known.
         keeps_namespace_selector: A selector of namespaces in the incoming pod's affinity is matched against
             no labels too, so that one that selects by absence selects every namespace.
@@ -77,6 +81,7 @@ class Behavior:
     merges_match_label_keys: bool
     empty_selector_counts: bool
     scheduling_gates: bool
+    checks_selectors: bool
     affinity_label_keys: bool
     keeps_namespace_selector: bool
     passes_over_conflicts: bool
@@ -172,6 +177,7 @@ _OLDEST_BEHAVIOR = Behavior(
     merges_match_label_keys=False,
     empty_selector_counts=True,
     scheduling_gates=False,
+    checks_selectors=False,
     affinity_label_keys=False,
     keeps_namespace_selector=False,
     passes_over_conflicts=False,
@@ -255,6 +261,14 @@ CHANGES: tuple[ReleaseChange, ...] = (
         value=True,
         what="A pod with schedulingGates waits until they are gone; before, the field is dropped.",
         source=f"{_KEP}/3521",
+    ),
+    ReleaseChange(
+        since=KubernetesVersion(1, 27),
+        field="checks_selectors",
+        value=True,
+        what="The API server refuses a constraint whose labelSelector is not valid; before, it takes it, and "
+        "the scheduler fails on the pod.",
+        source=f"{_TREE}/v1.27.0/pkg/apis/core/validation/validation.go",
     ),
     ReleaseChange(
         since=KubernetesVersion(1, 27),
@@ -465,11 +479,31 @@ FIELDS: dict[str, str] = {
     "nodeTaintsPolicy": "inclusion_policies",
     "matchLabelKeys": "match_label_keys",
 }
+#: The same of the fields of a pod. Source: the table.
+POD_FIELDS: dict[LateField, str] = {
+    LateField.SCHEDULING_GATES: "scheduling_gates",
+    LateField.SIDECARS: "sidecars",
+    LateField.MATCH_LABEL_KEYS: "affinity_label_keys",
+    LateField.MISMATCH_LABEL_KEYS: "affinity_label_keys",
+    LateField.RESIZE_STATUS: "resize_status",
+    LateField.POD_RESOURCES: "pod_resources",
+    LateField.IMAGE_VOLUMES: "image_volumes",
+    LateField.POD_RESIZE_STATUS: "pod_resize_status",
+}
 
 
 def field_since(name: str) -> KubernetesVersion:
-    """Return the first release that has a field of ``FIELDS``."""
-    return next(change.since for change in CHANGES if change.field == FIELDS[name] and change.value)
+    """Return the first release that has a field of ``FIELDS`` or ``POD_FIELDS``."""
+    flag = POD_FIELDS[name] if isinstance(name, LateField) else FIELDS[name]
+    return next(change.since for change in CHANGES if change.field == flag and change.value)
+
+
+def dropped_of_pod(
+    spec: Mapping[str, Any], path: FieldPath, behavior: Behavior, status: object = None
+) -> list[tuple[LateField, FieldPath]]:
+    """Return the fields of a pod that a release drops, with where each stands; see ``late_fields``."""
+    found = late_fields(spec, path, status)
+    return [(name, where) for name, where in found if not getattr(behavior, POD_FIELDS[name])]
 
 
 #: The values of these fields that mean what a release does without them. Source: the same.
@@ -492,8 +526,17 @@ def dropped_fields(constraint: Mapping[str, Any], behavior: Behavior) -> list[st
 
 def release_fields(version: KubernetesVersion) -> ReleaseFields:
     """Return what a release does with the fields of constraints."""
-    dropped = frozenset(behavior_of(version).dropped)
-    return ReleaseFields(strict=version <= KNOWN_VERSION, dropped=dropped)
+    return fields_in(behavior_of(version), strict=version <= KNOWN_VERSION)
+
+
+def fields_in(behavior: Behavior, *, strict: bool) -> ReleaseFields:
+    """Return the same of what a release does, and whether a field that is not known is an error."""
+    return ReleaseFields(
+        strict=strict,
+        dropped=frozenset(behavior.dropped),
+        affinity_label_keys=behavior.affinity_label_keys,
+        checks_selectors=behavior.checks_selectors,
+    )
 
 
 def parse_release(text: str) -> KubernetesVersion:

@@ -36,6 +36,7 @@ RELEASES = [KubernetesVersion(1, minor) for minor in range(24, 40)]
             "empty_selector_counts", [24, 25, 26, 38, 39], id="empty selector: up to 1.26 and from 1.38"
         ),
         pytest.param("scheduling_gates", range(27, 40), id="gates: from 1.27"),
+        pytest.param("checks_selectors", range(27, 40), id="selectors checked: from 1.27"),
         pytest.param("affinity_label_keys", range(31, 40), id="keys of pod affinity: from 1.31"),
         pytest.param("keeps_namespace_selector", range(34, 40), id="namespaces by absence: from 1.34"),
         pytest.param("passes_over_conflicts", range(27, 40), id="one contradicting term: from 1.27"),

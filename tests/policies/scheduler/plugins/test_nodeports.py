@@ -11,7 +11,7 @@ from policies.scheduler.releases import behavior_of
 from tests.policies.scheduler.clusters import a_node, a_pod, ask, fitting
 
 
-def with_port(name: str, node: str | None = None, *, sidecar: bool) -> dict[str, Any]:
+def with_port(name: str, node: str = "", *, sidecar: bool) -> dict[str, Any]:
     """Return a pod with a host port, of a container or of a sidecar."""
     port: dict[str, Any] = {"ports": [{"containerPort": 80, "hostPort": 80}]}
     main, beside = {"name": "main"}, {"name": "beside", "restartPolicy": "Always"}
