@@ -166,8 +166,7 @@ class ReleaseChange:
 
 #: The oldest release that the table describes: the first with today's wording of most reasons.
 OLDEST_VERSION = KubernetesVersion(1, 24)
-#: The newest release that may be named. One that is newer than the table behaves as the newest there, since a
-#: cluster may be newer than this program.
+#: The newest release that may be named: a cluster may be newer than this program.
 LAST_VERSION = KubernetesVersion(1, 99)
 #: What the oldest does. Source: ``pkg/features/kube_features.go`` and ``pkg/scheduler``, Kubernetes 1.24.
 _OLDEST_BEHAVIOR = Behavior(
@@ -471,6 +470,9 @@ CHANGES: tuple[ReleaseChange, ...] = (
 )
 
 
+#: The newest release of the table. A newer one does what this does, as far as is known.
+NEWEST_VERSION = max(change.since for change in CHANGES)
+
 #: The fields of a constraint that came with a release, and the attribute of ``Behavior`` that says whether
 #: they count. Before, the API server drops them: their gate is off. Source: KEP-3022, KEP-3094, KEP-3243.
 FIELDS: dict[str, str] = {
@@ -554,6 +556,15 @@ def parse_release(text: str) -> KubernetesVersion:
             f"Kubernetes {version} is not supported: supported versions: {OLDEST_VERSION} to {LAST_VERSION}"
         )
     return version
+
+
+def judged_as(version: KubernetesVersion) -> KubernetesVersion:
+    """Return the release whose behavior stands for a release: the newest of the table for newer ones.
+
+    >>> str(judged_as(KubernetesVersion(1, 99))) == str(NEWEST_VERSION)
+    True
+    """
+    return min(version, NEWEST_VERSION)
 
 
 def behavior_of(version: KubernetesVersion) -> Behavior:
