@@ -47,13 +47,15 @@ class ReleaseFields(NamedTuple):
 
     Attributes:
         strict: Whether a field that is not known here is an error: a newer release may have brought it.
-        dropped: The fields that it drops.
+        dropped: The fields of constraints that it drops.
+        drops_of_pods: Whether it drops fields of pods.
         affinity_label_keys: Whether it knows ``matchLabelKeys`` and ``mismatchLabelKeys`` of pod affinity.
         checks_selectors: Whether its API server refuses a selector that is not valid.
     """
 
     strict: bool = True
     dropped: frozenset[str] = frozenset()
+    drops_of_pods: bool = False
     affinity_label_keys: bool = True
     checks_selectors: bool = True
 

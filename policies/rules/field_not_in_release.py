@@ -96,6 +96,9 @@ INSTEAD: Mapping[str, str] = {
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each field with an effect that the release drops."""
+    release = workload.release
+    if not release.dropped and not release.drops_of_pods:
+        return
     behavior, pod = context.behavior, workload.pod_path
     found = [
         (name, declared.path.child(name))

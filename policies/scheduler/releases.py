@@ -536,6 +536,7 @@ def fields_in(behavior: Behavior, *, strict: bool) -> ReleaseFields:
     return ReleaseFields(
         strict=strict,
         dropped=frozenset(behavior.dropped),
+        drops_of_pods=not all(getattr(behavior, flag) for flag in POD_FIELDS.values()),
         affinity_label_keys=behavior.affinity_label_keys,
         checks_selectors=behavior.checks_selectors,
     )
