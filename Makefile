@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SETUP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e check docs ui bench generate corpus pictures constraints sbom clean
+.PHONY: help demo test e2e check docs ui bench generate releases corpus pictures constraints sbom clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,14 @@ bench: $(SETUP) ## Measure speed and memory as ratios
 generate: $(SETUP) ## Write the generated files anew
 	$(BIN)/python -m policies.reports.generate_schemas
 	$(BIN)/python -m docs.generator
+
+releases: $(SETUP) ## Find out what was compared with each release of Kubernetes (RELEASE=1.37: say it of one)
+ifdef RELEASE
+	@$(BIN)/python -m docs.generator.releases $(RELEASE)
+else
+	$(BIN)/python -m docs.generator.release_evidence
+	$(BIN)/python -m docs.generator
+endif
 
 corpus: ## Pack the conformance corpus as a file in dist/
 	@mkdir -p dist

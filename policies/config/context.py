@@ -20,7 +20,7 @@ from policies.model.workload import Workload
 from policies.model.workload_kinds import WorkloadKind, WorkloadKinds
 from policies.rules.base import Context
 from policies.scheduler.configuration import SchedulerConfig
-from policies.scheduler.releases import Behavior, behavior_of, release_fields
+from policies.scheduler.releases import Behavior, behavior_of, fields_in, release_fields
 
 if TYPE_CHECKING:
     from policies.model.node import Node
@@ -82,7 +82,7 @@ class AdmissionContext:
             object.__setattr__(self, "policies", PolicySet(self.policies))
         fields = release_fields(self.kubernetes_version)
         if self.judged_as is not None:
-            fields = fields._replace(dropped=frozenset(self.judged_as.dropped))
+            fields = fields_in(self.judged_as, strict=fields.strict)
         object.__setattr__(self, "release", fields)
         object.__setattr__(self, "snapshot", None if self.cluster is None else self.cluster.snapshot)
 

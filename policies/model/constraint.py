@@ -43,15 +43,21 @@ CONSTRAINT_FIELDS = field_names(
 
 
 class ReleaseFields(NamedTuple):
-    """What a release of Kubernetes does with the fields of constraints.
+    """What a release of Kubernetes does with the fields of constraints, and with those of pod affinity.
 
     Attributes:
         strict: Whether a field that is not known here is an error: a newer release may have brought it.
-        dropped: The fields that it drops.
+        dropped: The fields of constraints that it drops.
+        drops_of_pods: Whether it drops fields of pods.
+        affinity_label_keys: Whether it knows ``matchLabelKeys`` and ``mismatchLabelKeys`` of pod affinity.
+        checks_selectors: Whether its API server refuses a selector that is not valid.
     """
 
     strict: bool = True
     dropped: frozenset[str] = frozenset()
+    drops_of_pods: bool = False
+    affinity_label_keys: bool = True
+    checks_selectors: bool = True
 
 
 #: What the newest known release does.
@@ -137,3 +143,10 @@ class Constraint:
         if self.match_label_keys:
             raw["matchLabelKeys"] = list(self.match_label_keys)
         return raw
+
+
+def without_fields(raw: Mapping[str, Any], dropped: frozenset[str]) -> Mapping[str, Any]:
+    """Return a raw constraint without the fields that a release drops, whatever they say."""
+    if dropped and not dropped.isdisjoint(raw):
+        return {name: value for name, value in raw.items() if name not in dropped}
+    return raw

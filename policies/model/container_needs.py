@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from policies.manifests.fields import object_items
+from policies.model.resources import is_sidecar
 
 #: The address that stands for all of a node's.
 EVERY_ADDRESS: Final = "0.0.0.0"  # noqa: S104  # nothing listens on it here
@@ -21,6 +22,8 @@ class HostPort(NamedTuple):
     protocol: str
     port: int
     address: str = EVERY_ADDRESS
+    #: Whether a sidecar takes it, which older releases do not count.
+    sidecar: bool = False
 
 
 class Images(NamedTuple):
@@ -47,12 +50,12 @@ def host_ports(spec: Mapping[str, Any]) -> tuple[HostPort, ...]:
     """
     on_host = spec.get("hostNetwork") is True
     found = []
-    for container in _running(spec):
+    for container, beside in _running(spec):
         for entry in object_items(container.get("ports")):
             port = entry.get("hostPort") or (on_host and entry.get("containerPort"))
             protocol, address = entry.get("protocol") or "TCP", entry.get("hostIP") or EVERY_ADDRESS
             if type(port) is int and port > 0 and isinstance(protocol, str) and isinstance(address, str):
-                found.append(HostPort(protocol, port, address))
+                found.append(HostPort(protocol, port, address, beside))
     return tuple(found)
 
 
@@ -79,8 +82,10 @@ def _with_tag(name: str) -> str:
     return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"
 
 
-def _running(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    yield from object_items(spec.get("containers"))
+def _running(spec: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], bool]]:
+    """Yield the containers that run as long as the pod, and whether each is a sidecar."""
+    for container in object_items(spec.get("containers")):
+        yield container, False
     for container in object_items(spec.get("initContainers")):
-        if container.get("restartPolicy") == "Always":
-            yield container
+        if is_sidecar(container):
+            yield container, True

@@ -55,18 +55,19 @@ class InterPodTerm:
             and self.selector.matches(labels)
         )
 
-    def resolved(self, namespaces: Mapping[str, Mapping[str, str]]) -> InterPodTerm:
+    def resolved(self, namespaces: Mapping[str, Mapping[str, str]], *, keeps_selector: bool) -> InterPodTerm:
         """Return the term with the names of the namespaces that its selector selects, by their labels.
 
-        The scheduler does so for the incoming pod, and keeps the selector, which it then matches against no
-        labels at all: one that selects by absence selects every namespace
+        The scheduler does so for the incoming pod. A release that keeps the selector then matches it against
+        no labels at all: one that selects by absence selects every namespace
         (``mergeAffinityTermNamespacesIfNotEmpty``, ``interpodaffinity/plugin.go``, changes a copy).
         """
         selector = self.namespace_selector
         if selector is None or selector.empty:
             return self
         selected = {name for name, labels in namespaces.items() if selector.matches(labels)}
-        return replace(self, namespaces=self.namespaces | selected)
+        kept = selector if keeps_selector else None
+        return replace(self, namespaces=self.namespaces | selected, namespace_selector=kept)
 
 
 class InterPodTerms(NamedTuple):

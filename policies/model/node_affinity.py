@@ -154,10 +154,11 @@ class NodeAffinity:
         values = frozenset[str]().union(*(found for found in required if found is not None))
         return values & selected if selected else values
 
-    def node_names(self) -> frozenset[str] | None:
+    def node_names(self, *, one_conflict_is_enough: bool = False) -> frozenset[str] | None:
         """Return the names to which the scheduler narrows its search beforehand; None for all nodes.
 
-        An empty set means that every term contradicts itself: the scheduler then looks at no node.
+        An empty set means that every term contradicts itself, or one of them where that is enough: the
+        scheduler then looks at no node.
         """
         if not self.terms:
             return None
@@ -170,7 +171,10 @@ class NodeAffinity:
             ]
             if not asked:
                 return None
-            names |= frozenset.intersection(*asked)
+            named = frozenset.intersection(*asked)
+            if not named and one_conflict_is_enough:
+                return named
+            names |= named
         return names
 
 

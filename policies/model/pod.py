@@ -10,7 +10,15 @@ from policies.manifests.fields import ErrorList, FieldPath, object_items, wrong_
 from policies.model.container_needs import NO_IMAGES, HostPort, Images, host_ports, images_of
 from policies.model.interpod_terms import NO_TERMS, InterPodTerms, read_interpod_terms
 from policies.model.node_affinity import NodeAffinity, read_node_affinity
-from policies.model.resources import Requests, assumed_requests, pod_requests
+from policies.model.pod_reading import EVERY_FIELD_OF_PODS, PodReading
+from policies.model.resources import (
+    Requests,
+    assumed_requests,
+    cpu_overhead,
+    held_amounts,
+    pod_requests,
+    zero_requests,
+)
 from policies.model.taints import Toleration, read_tolerations
 from policies.model.workload import DEFAULT_NAMESPACE
 
@@ -41,6 +49,7 @@ class BoundPod(NamedTuple):
         assumed: What nodes are compared by: see ``assumed_requests``.
         terms: Its pod affinity and anti-affinity.
         ports: The ports of its node that it takes.
+        older: How much more of both requests older releases count.
     """
 
     namespace: str
@@ -53,6 +62,7 @@ class BoundPod(NamedTuple):
     assumed: Requests = ()
     terms: InterPodTerms = NO_TERMS
     ports: tuple[HostPort, ...] = ()
+    older: Requests = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +83,10 @@ class Pod:
         terms: Its pod affinity and anti-affinity.
         ports: The ports of its node that it takes.
         images: The images that it runs.
+        reading: How its release reads pods, this one and those that run.
+        held: What nodes are compared by once it runs.
+        asked_zero: The resources besides those of every node of which it requests 0.
+        cpu_overhead: See ``resources.cpu_overhead``.
     """
 
     namespace: str
@@ -88,6 +102,10 @@ class Pod:
     terms: InterPodTerms = NO_TERMS
     ports: tuple[HostPort, ...] = ()
     images: Images = NO_IMAGES
+    reading: PodReading = EVERY_FIELD_OF_PODS
+    held: Requests = ()
+    asked_zero: tuple[str, ...] = ()
+    cpu_overhead: int = 0
 
 
 def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
@@ -113,6 +131,7 @@ def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
         node_name = found.text(node_name, _NODE_NAME)
     if type(phase) is not str:
         phase = found.text(phase, _PHASE)
+    amounts = held_amounts(spec, _SPEC, found, status)
     return BoundPod(
         namespace or DEFAULT_NAMESPACE,
         name,
@@ -120,16 +139,24 @@ def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
         node_name,
         phase in FINISHED_PHASES,
         metadata.get("deletionTimestamp") is not None,
-        pod_requests(spec, _SPEC, found, status=status),
-        assumed_requests(spec, _SPEC, ErrorList(), status=status),
+        amounts.requests,
+        amounts.assumed,
         # The API server has validated the terms, and merged into them what it merges. One that it took and we
         # cannot read is no reason to lose the pod.
         read_interpod_terms(spec, {}, namespace or DEFAULT_NAMESPACE, _SPEC, ErrorList()),
         host_ports(spec),
+        amounts.older,
     )
 
 
-def read_pod(pod: Mapping[str, Any], at: FieldPath, found: ErrorList, *, namespace: str = "") -> Pod:
+def read_pod(
+    pod: Mapping[str, Any],
+    at: FieldPath,
+    found: ErrorList,
+    *,
+    namespace: str = "",
+    reading: PodReading = EVERY_FIELD_OF_PODS,
+) -> Pod:
     """Read a v1 Pod that is to be placed; what is of the wrong type is recorded and read as absent.
 
     Args:
@@ -137,6 +164,7 @@ def read_pod(pod: Mapping[str, Any], at: FieldPath, found: ErrorList, *, namespa
         at: Where it is, or the template that it was made from.
         found: Takes what is wrong.
         namespace: Where the pod goes, whatever it says; by default the namespace that it names.
+        reading: How its release reads it.
     """
     metadata_path, path = at.child("metadata"), at.child("spec")
     metadata = found.mapping(pod.get("metadata"), metadata_path)
@@ -144,6 +172,7 @@ def read_pod(pod: Mapping[str, Any], at: FieldPath, found: ErrorList, *, namespa
     own = found.text(metadata.get("namespace"), metadata_path.child("namespace"))
     namespace = namespace or own or DEFAULT_NAMESPACE
     labels = found.labels(metadata.get("labels"), metadata_path.child("labels"))
+    merged = labels if reading.affinity_label_keys else {}
     return Pod(
         namespace=namespace,
         name=found.text(metadata.get("name"), metadata_path.child("name")),
@@ -151,14 +180,18 @@ def read_pod(pod: Mapping[str, Any], at: FieldPath, found: ErrorList, *, namespa
         node_name=found.text(spec.get("nodeName"), path.child("nodeName")),
         affinity=read_node_affinity(spec, path, found),
         tolerations=read_tolerations(spec.get("tolerations"), path.child("tolerations"), found),
-        requests=pod_requests(spec, path, found),
+        requests=pod_requests(spec, path, found, reading=reading.amounts),
         gated=bool(found.items(spec.get("schedulingGates"), path.child("schedulingGates"))),
         unmodeled=tuple(_unmodeled(spec)),
         # The errors are those of ``requests``.
-        assumed=assumed_requests(spec, path, ErrorList()),
-        terms=read_interpod_terms(spec, labels, namespace, path, found),
-        ports=host_ports(spec),
+        assumed=assumed_requests(spec, path, ErrorList(), reading=reading.amounts),
+        terms=read_interpod_terms(spec, merged, namespace, path, found),
+        ports=tuple(port for port in host_ports(spec) if reading.sidecar_ports or not port.sidecar),
         images=images_of(spec),
+        reading=reading,
+        held=assumed_requests(spec, path, ErrorList(), reading=reading.amounts, running=True),
+        asked_zero=zero_requests(spec, path, reading.amounts),
+        cpu_overhead=cpu_overhead(spec, path),
     )
 
 

@@ -31,6 +31,8 @@ TERM_INVALID: Final = "affinity-term-invalid"
 TERM_FIELDS: Final = field_names(
     "labelSelector", "namespaces", "topologyKey", "namespaceSelector", "matchLabelKeys", "mismatchLabelKeys"
 )
+#: Those that narrow the selector by labels of the pod.
+_LABEL_KEYS: Final = ("matchLabelKeys", "mismatchLabelKeys")
 WEIGHTED_FIELDS: Final = field_names("weight", "podAffinityTerm")
 #: The least and the largest weight of a preferred term.
 WEIGHTS: Final = (1, 100)
@@ -109,10 +111,17 @@ class PodAffinity(NamedTuple):
         return (term for term in self.terms if term.required and term.separates(namespace, labels))
 
 
-def read_pod_affinity(raw: object, path: FieldPath) -> PodAffinity:
-    """Read ``affinity`` of a pod's spec, of any shape."""
+def read_pod_affinity(raw: object, path: FieldPath, *, label_keys: bool = True) -> PodAffinity:
+    """Read ``affinity`` of a pod's spec, of any shape.
+
+    Args:
+        raw: It.
+        path: Where it stands.
+        label_keys: Whether the release knows ``matchLabelKeys`` and ``mismatchLabelKeys``.
+    """
     terms, found = [], ErrorList()
-    for entry in _entries(raw, path, found):
+    for read in _entries(raw, path, found):
+        entry = read if label_keys else read.without_label_keys()
         errors = _term_errors(entry)
         found.extend(errors)
         if all(error.rule == UNKNOWN_FIELD for error in errors):
@@ -148,6 +157,10 @@ class _Entry(NamedTuple):
     def term(self) -> dict[str, Any]:
         held = self.holder if self.required else self.holder.get("podAffinityTerm")
         return held if isinstance(held, dict) else {}
+
+    def without_label_keys(self) -> _Entry:
+        term = {name: value for name, value in self.term.items() if name not in _LABEL_KEYS}
+        return self._replace(holder=term if self.required else {**self.holder, "podAffinityTerm": term})
 
 
 def _entries(raw: object, path: FieldPath, found: ErrorList) -> Iterator[_Entry]:
@@ -221,7 +234,7 @@ def _check_topology_key(entry: _Entry, found: ErrorList) -> None:
 
 def _check_label_keys(entry: _Entry, found: ErrorList) -> None:
     listed: dict[str, list[Any]] = {}
-    for name in ("matchLabelKeys", "mismatchLabelKeys"):
+    for name in _LABEL_KEYS:
         path = entry.path.child(name)
         listed[name] = found.items(entry.term.get(name), path)
         if listed[name] and entry.term.get("labelSelector") is None:

@@ -58,14 +58,14 @@ class Resizing:
     writes that can resize (KEP-1287, from 1.36 also KEP-5419, of the pod as a whole).
     """
 
-    def __init__(self, status: object, found: ErrorList) -> None:
+    def __init__(self, status: object, found: ErrorList, *, of_pod: bool = True) -> None:
         raw = status if isinstance(status, dict) else {}
         self._held = {
             _name_of(entry): _held_amounts(entry, where, found)
             for member in ("containerStatuses", "initContainerStatuses")
             for where, entry in found.objects(raw.get(member), _STATUS.child(member))
         }
-        self._held_by_pod = _held_amounts(raw, _STATUS, found)
+        self._held_by_pod = _held_amounts(raw, _STATUS, found) if of_pod else None
         conditions = list(found.objects(raw.get("conditions"), _STATUS.child("conditions")))
         reasons = [entry.get("reason") for _, entry in conditions if entry.get("type") == "PodResizePending"]
         self._infeasible = reasons[:1] == ["Infeasible"]

@@ -65,9 +65,13 @@ def amount(name: str, raw: object) -> int | None:
 
 def rounded(name: str, quantity: int) -> int:
     """Return billionths as thousandths of cpu, or units of anything else, away from zero, within int64."""
-    unit = BILLION // 1000 if name == "cpu" else BILLION
-    size = min(-(-abs(quantity) // unit), INT64_MAX)
+    size = min(-(-abs(quantity) // unit_of(name)), INT64_MAX)
     return size if quantity >= 0 else -size
+
+
+def unit_of(name: str) -> int:
+    """Return in how many billionths a resource is counted: thousandths of cpu, units of anything else."""
+    return BILLION // 1000 if name == "cpu" else BILLION
 
 
 def read_quantities(raw: object, path: FieldPath, found: ErrorList) -> dict[str, int]:

@@ -6,15 +6,22 @@ Source: ``PodRequests`` of ``component-helpers/resource/helpers.go``, for what s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.fields import ErrorList, FieldPath, object_items
 from policies.model.labels import label_key_problems
+from policies.model.pod_reading import EVERY_AMOUNT, OLDER_AMOUNTS, AmountReading, in_older_release
 from policies.model.pod_resizing import Resizing, may_be_resizing, raise_to
-from policies.model.quantity import CACHED_LENGTH, parse_quantity, read_quantities, rounded
+from policies.model.quantity import (
+    CACHED_LENGTH,
+    parse_quantity,
+    read_quantities,
+    rounded,
+    unit_of,
+)
 
 #: What a pod asks for, sorted by name and without zeros: cpu in thousandths, everything else in units.
 Requests = tuple[tuple[str, int], ...]
@@ -49,8 +56,84 @@ def is_compared(name: str) -> bool:
     return "/" in name and not name.startswith("requests.") and not label_key_problems(f"requests.{name}")
 
 
+class HeldAmounts(NamedTuple):
+    """What a running pod takes of its node.
+
+    Attributes:
+        requests: What it requests.
+        assumed: What nodes are compared by: see ``assumed_requests``.
+        older: How much more of each of them an older release counts, where it does: see ``in_older_release``.
+    """
+
+    requests: Requests
+    assumed: Requests
+    older: Requests = ()
+
+
+def held_amounts(spec: Mapping[str, Any], path: FieldPath, found: ErrorList, status: object) -> HeldAmounts:
+    """Return what a running pod takes of its node.
+
+    Args:
+        spec: The pod's spec.
+        path: Where the spec stands.
+        found: Takes what is no quantity.
+        status: The pod's status: while it is resized, containers may hold more than the spec says.
+    """
+    amounts = _usual_amounts(spec)
+    if amounts is not None and not (status and may_be_resizing(spec, status)):
+        usual = _usual_held(amounts, len(spec["containers"]))
+        if usual is not None:
+            return usual
+    requests = _compared(_sum(spec, path, found, status))
+    assumed = _named_assumed(_sum(spec, path, ErrorList(), status, assumed=ASSUMED))
+    return HeldAmounts(requests, assumed, tuple(_older(spec, path, status, dict(requests + assumed))))
+
+
+def _older(
+    spec: Mapping[str, Any], path: FieldPath, status: object, newest: dict[str, int]
+) -> Iterator[tuple[str, int]]:
+    """Yield how much more older releases count of what a pod takes."""
+    has, then = _telling_apart(spec, path, status), newest
+    for reading in reversed(OLDER_AMOUNTS):
+        # What it lacks and the release after it has.
+        if has[sum(reading)]:
+            found = ErrorList()
+            requests = _compared(_sum(spec, path, found, status, reading=reading))
+            assumed = assumed_requests(spec, path, found, status=status, reading=reading, running=True)
+            then = dict(requests + assumed)
+        for name in sorted(newest.keys() | then.keys()):
+            more = then.get(name, 0) - newest.get(name, 0)
+            if more:
+                yield in_older_release(name, reading), more
+
+
+def _telling_apart(spec: Mapping[str, Any], path: FieldPath, status: object) -> AmountReading:
+    """Return which differences between releases a pod may meet: most meet none."""
+    told = status if isinstance(status, dict) else {}
+    has_sidecars = any(map(is_sidecar, object_items(spec.get("initContainers"))))
+    statuses = (
+        *object_items(told.get("containerStatuses")),
+        *object_items(told.get("initContainerStatuses")),
+    )
+    in_whole = EVERY_AMOUNT._replace(sums_exactly=False)
+    totals = [_sum(spec, path, ErrorList(), None, reading=each) for each in (EVERY_AMOUNT, in_whole)]
+    return AmountReading(
+        sums_exactly=totals[0] != totals[1],
+        sidecars=has_sidecars,
+        assumes_sidecars=has_sidecars,
+        resize_status=any(entry.get("resources") is not None for entry in statuses),
+        pod_resources=bool(spec.get("resources")),
+        pod_resize_status=told.get("resources") is not None,
+    )
+
+
 def pod_requests(
-    spec: Mapping[str, Any], path: FieldPath, found: ErrorList, *, status: object = None
+    spec: Mapping[str, Any],
+    path: FieldPath,
+    found: ErrorList,
+    *,
+    status: object = None,
+    reading: AmountReading = EVERY_AMOUNT,
 ) -> Requests:
     """Return what a pod asks for.
 
@@ -62,47 +145,100 @@ def pod_requests(
         spec: The pod's spec.
         path: Where the spec stands.
         found: Takes what is no quantity.
-        status: The pod's status, for a bound pod: while it is resized, containers may hold more than the spec
-            says.
+        status: The pod's status, of one that runs.
+        reading: What its release counts.
     """
-    amounts = _usual_amounts(spec)
-    if amounts is not None and not (status and may_be_resizing(spec, status)):
-        requests = _usual_requests(amounts)
-        if requests is not None:
-            return requests
-    return _compared(_sum(spec, path, found, status))
+    amounts = _usual_amounts(spec) if not status and reading.sums_exactly else None
+    if amounts is not None:
+        usual = _usual_held(amounts, len(spec["containers"]))
+        if usual is not None:
+            return usual.requests
+    return _compared(_sum(spec, path, found, status, reading=reading))
+
+
+def zero_requests(spec: Mapping[str, Any], path: FieldPath, reading: AmountReading) -> tuple[str, ...]:
+    """Return the resources besides cpu, memory and ephemeral-storage of which a pod requests 0."""
+    total = _sum(spec, path, ErrorList(), None, reading=reading)
+    return tuple(
+        name
+        for name, quantity in sorted(total.items())
+        if not quantity and name not in PLAIN_RESOURCES and is_compared(name)
+    )
+
+
+def cpu_overhead(spec: Mapping[str, Any], path: FieldPath) -> int:
+    """Return how many thousandths of cpu a pod's overhead is more than its cores, rounded up.
+
+    What older releases leave out where they take cores for thousandths.
+    """
+    quantity = read_quantities(spec.get("overhead"), path.child("overhead"), ErrorList()).get("cpu", 0)
+    return rounded("cpu", quantity) - rounded("", quantity)
 
 
 def assumed_requests(
-    spec: Mapping[str, Any], path: FieldPath, found: ErrorList, *, status: object = None
+    spec: Mapping[str, Any],
+    path: FieldPath,
+    found: ErrorList,
+    *,
+    status: object = None,
+    reading: AmountReading = EVERY_AMOUNT,
+    running: bool = False,
 ) -> Requests:
     """Return the CPU and memory that a pod requests, with an assumed amount where a container requests none.
 
-    The scheduler compares nodes by it (``NonZeroRequested``); the names are those of ``ASSUMED_NAMES``.
+    The scheduler compares nodes by it (``NonZeroRequested``); the names are those of ``ASSUMED_NAMES``. Of a
+    running pod older releases count otherwise.
     """
-    amounts = _usual_amounts(spec)
-    if amounts is not None and not (status and may_be_resizing(spec, status)):
-        assumed = _usual_assumed(amounts, len(spec["containers"]))
-        if assumed is not None:
-            return assumed
-    return _named_assumed(_sum(spec, path, found, status, assumed=ASSUMED))
+    if running and reading.sidecars and not reading.assumes_sidecars:
+        return _named_assumed(_assumed_of_running(spec, path, reading))
+    return _named_assumed(_sum(spec, path, found, status, assumed=ASSUMED, reading=reading))
+
+
+def _assumed_of_running(spec: Mapping[str, Any], path: FieldPath, reading: AmountReading) -> dict[str, int]:
+    """Return what ``calculateResource`` of Kubernetes 1.29 to 1.31 assumes of a pod.
+
+    Sidecars count at the start of the pod alone, and an amount is assumed where neither an init container nor
+    the sidecars before it request any. Source: ``pkg/scheduler/framework/types.go``, Kubernetes 1.30.
+    """
+    found = ErrorList()
+    total: dict[str, int] = {}
+    for where, container in found.objects(spec.get("containers"), path.child("containers")):
+        _add(total, {**ASSUMED, **_container_requests(container, where, found, reading)})
+    sidecars: dict[str, int] = {}
+    for where, container in found.objects(spec.get("initContainers"), path.child("initContainers")):
+        together = dict(sidecars)
+        _add(together, _container_requests(container, where, found, reading))
+        raise_to(total, {**ASSUMED, **together})
+        if is_sidecar(container):
+            sidecars = together
+    _add(total, read_quantities(spec.get("overhead"), path.child("overhead"), found))
+    return total
+
+
+def is_sidecar(container: Mapping[str, Any]) -> bool:
+    """Tell whether an init container runs beside the containers."""
+    return container.get("restartPolicy") == "Always"
 
 
 @lru_cache(CACHED_SHAPES)
-def _usual_assumed(amounts: tuple[tuple[str, str], ...], containers: int) -> Requests | None:
-    """Return the sum, one object for all pods of a shape; None if an amount is not valid."""
-    total = dict.fromkeys(ASSUMED, 0)
+def _usual_held(amounts: tuple[tuple[str, str], ...], containers: int) -> HeldAmounts | None:
+    """Return the sums, one object for all pods of a shape; None if they are not the same in all releases.
+
+    Nor are they if an amount is not valid.
+    """
+    total: dict[str, int] = {}
     asking = dict.fromkeys(ASSUMED, 0)
     for name, text in amounts:
-        if name in ASSUMED:
-            quantity = parse_quantity(text)
-            if quantity is None or quantity < 0:
-                return None
-            total[name] += quantity
+        quantity = parse_quantity(text)
+        if quantity is None or quantity < 0 or quantity % unit_of(name):
+            return None
+        total[name] = total.get(name, 0) + quantity
+        if name in asking:
             asking[name] += 1
-    return _named_assumed(
-        {name: total[name] + (containers - asking[name]) * amount for name, amount in ASSUMED.items()}
-    )
+    assumed = {
+        name: total.get(name, 0) + (containers - asking[name]) * amount for name, amount in ASSUMED.items()
+    }
+    return HeldAmounts(_compared(total), _named_assumed(assumed))
 
 
 def _named_assumed(total: Mapping[str, int]) -> Requests:
@@ -151,18 +287,6 @@ def _are_covered(limits: object, requests: Mapping[str, object]) -> bool:
     return True
 
 
-@lru_cache(CACHED_SHAPES)
-def _usual_requests(amounts: tuple[tuple[str, str], ...]) -> Requests | None:
-    """Return the sum, one object for all pods of a shape; None if an amount is not valid."""
-    total: dict[str, int] = {}
-    for name, text in amounts:
-        quantity = parse_quantity(text)
-        if quantity is None or quantity < 0:
-            return None
-        total[name] = total.get(name, 0) + quantity
-    return _compared(total)
-
-
 def _sum(
     spec: Mapping[str, Any],
     path: FieldPath,
@@ -170,12 +294,14 @@ def _sum(
     status: object,
     *,
     assumed: Mapping[str, int] = MappingProxyType({}),
+    reading: AmountReading = EVERY_AMOUNT,
 ) -> dict[str, int]:
     """Return what a pod of any form requests, in billionths; ``assumed`` where a container requests none."""
-    resizing = Resizing(status, found)
-    total = _of_containers(spec, path, found, resizing, assumed)
-    total |= resizing.of_pod(_pod_level(spec, path, found))
-    _add(total, read_quantities(spec.get("overhead"), path.child("overhead"), found))
+    resizing = Resizing(status if reading.resize_status else None, found, of_pod=reading.pod_resize_status)
+    total = _of_containers(spec, path, found, resizing, assumed=assumed, reading=reading)
+    if reading.pod_resources:
+        total |= resizing.of_pod(_pod_level(spec, path, found))
+    _add(total, _in_whole(read_quantities(spec.get("overhead"), path.child("overhead"), found), reading))
     return total
 
 
@@ -184,18 +310,20 @@ def _of_containers(
     path: FieldPath,
     found: ErrorList,
     resizing: Resizing,
+    *,
     assumed: Mapping[str, int] = MappingProxyType({}),
+    reading: AmountReading = EVERY_AMOUNT,
 ) -> dict[str, int]:
     total: dict[str, int] = {}
     for where, container in found.objects(spec.get("containers"), path.child("containers")):
-        held = resizing.of_container(container, _container_requests(container, where, found))
+        held = resizing.of_container(container, _container_requests(container, where, found, reading))
         _add(total, {**assumed, **held})
     sidecars: dict[str, int] = {}
     peak: dict[str, int] = {}
     for where, container in found.objects(spec.get("initContainers"), path.child("initContainers")):
-        needed = _container_requests(container, where, found)
-        is_sidecar = container.get("restartPolicy") == "Always"
-        if is_sidecar:
+        needed = _container_requests(container, where, found, reading)
+        runs_on = reading.sidecars and is_sidecar(container)
+        if runs_on:
             needed = {**assumed, **resizing.of_container(container, needed)}
             _add(total, needed)
         else:
@@ -203,17 +331,27 @@ def _of_containers(
         # Of what it does not ask for itself, the peak has what the sidecars before it ask for.
         together = {name: quantity + sidecars.get(name, 0) for name, quantity in needed.items()}
         raise_to(peak, together)
-        if is_sidecar:
+        if runs_on:
             sidecars |= together
     raise_to(total, peak)
     return total
 
 
-def _container_requests(container: Mapping[str, Any], path: FieldPath, found: ErrorList) -> dict[str, int]:
+def _container_requests(
+    container: Mapping[str, Any], path: FieldPath, found: ErrorList, reading: AmountReading
+) -> dict[str, int]:
     where = path.child("resources")
     resources = found.mapping(container.get("resources"), where)
     limits = read_quantities(resources.get("limits"), where.child("limits"), found)
-    return limits | read_quantities(resources.get("requests"), where.child("requests"), found)
+    asked = limits | read_quantities(resources.get("requests"), where.child("requests"), found)
+    return _in_whole(asked, reading)
+
+
+def _in_whole(amounts: dict[str, int], reading: AmountReading) -> dict[str, int]:
+    """Return amounts as a release sums them up, in billionths."""
+    if reading.sums_exactly:
+        return amounts
+    return {name: rounded(name, quantity) * unit_of(name) for name, quantity in amounts.items()}
 
 
 def _pod_level(spec: Mapping[str, Any], path: FieldPath, found: ErrorList) -> dict[str, int]:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from policies.manifests.errors import UsageError
 from policies.manifests.fields import shown
 
-_VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})\+?([.+-]\S*)?")
+_VERSION = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4})(?!\d))?\+?(?:[.+-]\S*)?")
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class KubernetesVersion:
-    """A minor release; patches change no rule that Evenkeel knows."""
+    """A minor release, and its patch where that is known.
+
+    Two patches of one release are equal: what differs between them is asked for with ``reaches``. Without a
+    patch the newest is meant.
+    """
 
     major: int
     minor: int
+    patch: int | None = field(default=None, compare=False)
 
     @classmethod
     def parse(cls, text: str) -> KubernetesVersion:
@@ -33,7 +38,27 @@ class KubernetesVersion:
             raise UsageError(
                 f"Invalid value: {shown(text[:40])}: must be a Kubernetes version such as 1.36 or v1.36.2"
             )
-        return cls(int(match[1]), int(match[2]))
+        return cls(int(match[1]), int(match[2]), int(match[3]) if match[3] else None)
+
+    def reaches(self, since: KubernetesVersion) -> bool:
+        """Tell whether this is a release, or one after it; a release without a patch starts with its first.
+
+        >>> fixed = KubernetesVersion(1, 34, 2)
+        >>> [KubernetesVersion.parse(text).reaches(fixed) for text in ("1.34.1", "1.34", "1.35.0")]
+        [False, True, True]
+        """
+        if self == since and self.patch is not None:
+            return self.patch >= (since.patch or 0)
+        return self >= since
+
+    @property
+    def exact(self) -> str:
+        """The release with its patch, where that is known.
+
+        >>> KubernetesVersion.parse("v1.30.4-gke.1").exact
+        '1.30.4'
+        """
+        return str(self) if self.patch is None else f"{self}.{self.patch}"
 
     def __str__(self) -> str:
         return f"{self.major}.{self.minor}"

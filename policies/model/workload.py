@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from policies.manifests.fields import (
     WRONG_TYPE,
@@ -17,7 +17,14 @@ from policies.manifests.fields import (
     member,
     text_member,
 )
-from policies.model.constraint import EVERY_FIELD, Constraint, ReleaseFields, WhenUnsatisfiable
+from policies.model.api_rules import ApiRule
+from policies.model.constraint import (
+    EVERY_FIELD,
+    Constraint,
+    ReleaseFields,
+    WhenUnsatisfiable,
+    without_fields,
+)
 from policies.model.labels import LabelSelector, label_selector_errors
 from policies.model.match_label_keys import Merge
 from policies.model.node_affinity import NodeAffinity, read_node_affinity
@@ -230,8 +237,10 @@ class Workload:
     @cached_property
     def pod_affinity(self) -> PodAffinity:
         """The terms of pod affinity and anti-affinity of its pods."""
-        raw = self.template.spec.get("affinity")
-        return read_pod_affinity(raw, self.pod_path.child("spec", "affinity")) if raw else NO_POD_AFFINITY
+        raw, path = self.template.spec.get("affinity"), self.pod_path.child("spec", "affinity")
+        if not raw:
+            return NO_POD_AFFINITY
+        return read_pod_affinity(raw, path, label_keys=self.release.affinity_label_keys)
 
     @property
     def is_patch(self) -> bool:
@@ -289,7 +298,27 @@ def api_errors(workload: Workload) -> tuple[FieldError, ...]:
         of_template=not kind.is_pod,
         strict=workload.release.strict,
     )
-    return (*workload.shape_errors, *found)
+    return (*workload.shape_errors, *_in_release(found, workload))
+
+
+#: What is added to what a release does not refuse.
+_NOT_REFUSED: Final = ": the API server of this release takes it, and kube-scheduler then fails on the pod"
+
+
+def _in_release(found: list[FieldError], workload: Workload) -> Iterator[FieldError]:
+    """Yield the errors of constraints as the workload's release has them.
+
+    It drops fields before it looks at what they say. Source: ``dropDisabledFields``, ``pkg/api/pod/util.go``.
+    """
+    release, of_field = workload.release, len(workload.kind.constraints_path.segments) + 1
+    for error in found:
+        name = error.path.segments[of_field] if len(error.path.segments) > of_field else ""
+        if name in release.dropped and error.rule != WRONG_TYPE:
+            continue
+        if error.rule == ApiRule.LABEL_SELECTOR_INVALID and not release.checks_selectors:
+            yield replace(error, problem=f"{error.problem}{_NOT_REFUSED}")
+        else:
+            yield error
 
 
 def constraint_entries(workload: Workload, errors: tuple[FieldError, ...]) -> Iterator[ConstraintEntry]:
@@ -318,7 +347,7 @@ def constraint_entries(workload: Workload, errors: tuple[FieldError, ...]) -> It
         rules = broken.get(where.segments, set())
         constraint, readable = None, entry
         if not rules and not unreadable:
-            constraint = Constraint.parse(entry)
+            constraint = Constraint.parse(without_fields(entry, workload.release.dropped))
         elif rules <= {WRONG_TYPE} and isinstance(entry, dict):
             constraint, readable = readable_constraint(entry, labels, unreadable) or (None, entry)
         if constraint is not None:

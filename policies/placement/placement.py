@@ -19,7 +19,7 @@ from policies.manifests.fields import (
     shown,
     text_member,
 )
-from policies.model.constraint import Constraint
+from policies.model.constraint import Constraint, without_fields
 from policies.model.next_pod import PodRevision, next_pod, pod_revision
 from policies.model.pod import read_pod
 from policies.model.pod_template import INJECTED_ANNOTATION
@@ -30,7 +30,7 @@ from policies.scheduler.configuration import DEFAULT_CONFIG
 from policies.scheduler.defaults import NoConstraints, default_constraints, own_constraints
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
-from policies.scheduler.releases import Behavior, dropped_fields
+from policies.scheduler.releases import Behavior, dropped_fields, dropped_of_pod
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin, SchedulingRequest
 from policies.scheduler.result import SchedulingResult
 from policies.scheduler.workload_topology import REVISION_LABELS
@@ -78,13 +78,13 @@ class PreparedPod:
 
     @property
     def dropped(self) -> list[str]:
-        """The fields of the object's own constraints that the release drops, each once."""
-        entries = self.workload.template.constraints
-        behavior = self.request.behavior
+        """The fields of the pod and of the object's own constraints that the release drops, each once."""
+        template, behavior = self.workload.template, self.request.behavior
         # An object with errors is not placed, so what is a list holds constraints.
-        if not isinstance(entries, list):
-            return []
-        return list(dict.fromkeys(name for entry in entries for name in dropped_fields(entry, behavior)))
+        entries = template.constraints if isinstance(template.constraints, list) else ()
+        of_constraints = [name for entry in entries for name in dropped_fields(entry, behavior)]
+        of_pod = [str(name) for name, _ in dropped_of_pod(template.spec, FieldPath(), behavior)]
+        return list(dict.fromkeys((*of_constraints, *of_pod)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +186,13 @@ def prepare(
         if revision_of is not None and not kind.is_pod:
             pod, of_revision = _as_revision(pod, revision_of.pod), revision_of.revision
         found = ErrorList()
-        pending = read_pod(pod.obj, workload.pod_path, found, namespace=workload.namespace)
+        pending = read_pod(
+            pod.obj,
+            workload.pod_path,
+            found,
+            namespace=workload.namespace,
+            reading=context.behavior.reading,
+        )
         errors = [*workload.errors, *found.errors]
         # Where errors were left out, it is not known which parts are good.
         if is_cut(errors) or any(error.rule not in tolerated for error in errors):
@@ -246,7 +252,8 @@ def _in_force(
     if isinstance(raw, list) and raw:
         policy = pod.annotations.get(INJECTED_ANNOTATION) or workload.annotations.get(INJECTED_ANNOTATION)
         origin = ConstraintOrigin.POLICY if policy else ConstraintOrigin.POD
-        own = own_constraints(map(Constraint.parse, raw), labels, origin=origin, behavior=behavior)
+        entries = (Constraint.parse(without_fields(entry, context.release.dropped)) for entry in raw)
+        own = own_constraints(entries, labels, origin=origin, behavior=behavior)
         return _InForce(own, policy=policy)
     for level in (pod,) if workload.kind.is_pod else (workload, pod):
         plan = plan_injection(level, context.policies_for(level), context)

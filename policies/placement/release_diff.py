@@ -102,7 +102,7 @@ class WorkloadDiff:
 
 def changes_between(before: KubernetesVersion, after: KubernetesVersion) -> list[ReleaseChange]:
     """Return the changes that an upgrade brings, in their order."""
-    return [change for change in CHANGES if before < change.since <= after]
+    return [change for change in CHANGES if change.is_in(after) and not change.is_in(before)]
 
 
 def diff_releases(

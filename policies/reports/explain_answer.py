@@ -248,6 +248,8 @@ class ExplainAnswer(TypedDict):
 
     Attributes:
         kubernetesVersion: The release that the scheduler behaves as.
+        judgedAs: The release that stands for it, with its patch: the newest known one for a newer one.
+        dropped: The fields of the pod and its own constraints that the release drops.
         object: The object of the request.
         revision: The revision of the workload that the pod was scheduled as; null for what has none.
         fits: Whether the pod fits a node.
@@ -275,6 +277,8 @@ class ExplainAnswer(TypedDict):
     """
 
     kubernetesVersion: str
+    judgedAs: str
+    dropped: list[str]
     object: ExplainedObject
     revision: UsedRevision | None
     fits: bool

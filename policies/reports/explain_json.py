@@ -20,6 +20,7 @@ from policies.scheduler.changes import Change, ClusterChange
 from policies.scheduler.domain_stats import ConstraintStats, DomainStats
 from policies.scheduler.explanation import Tier
 from policies.scheduler.rejections import RejectedNodes, Rejection, Shortage, SkewViolation
+from policies.scheduler.releases import judged_as
 
 #: Columns of the text: what terminals have had for long.
 TEXT_WIDTH = 80
@@ -35,6 +36,8 @@ def render(explained: Explained) -> bytes:
     text = explain_text.render(explained, width=TEXT_WIDTH, color=False)
     answer: explain_answer.ExplainAnswer = {
         "kubernetesVersion": str(placement.version),
+        "judgedAs": judged_as(placement.version).exact,
+        "dropped": placement.dropped,
         "object": _object(placement),
         "revision": revision_fields(placement),
         "fits": bool(verdict.feasible_count),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import orjson
 
+from policies.model.version import KubernetesVersion
 from policies.placement.release_diff import ReleaseOutcome, WorkloadDiff
 from policies.reports import release_diff_answer
 from policies.reports.release_diff_text import ReleaseDiff, what
@@ -13,18 +14,18 @@ def render(diff: ReleaseDiff) -> bytes:
     """Return a comparison as one line of JSON, without its end."""
     answer: release_diff_answer.DiffAnswer = {
         "schema": release_diff_answer.SCHEMA,
-        "from": str(diff.before),
-        "to": str(diff.after),
+        "from": diff.before.exact,
+        "to": diff.after.exact,
         "total": diff.total,
         "left": diff.left,
         "breaks": diff.breaks,
         "notes": list(diff.notes),
-        "workloads": [_workload(found) for found in diff.workloads],
+        "workloads": [_workload(found, diff.before) for found in diff.workloads],
     }
     return orjson.dumps(answer)
 
 
-def _workload(found: WorkloadDiff) -> release_diff_answer.DifferingWorkload:
+def _workload(found: WorkloadDiff, before: KubernetesVersion) -> release_diff_answer.DifferingWorkload:
     return {
         "namespace": found.namespace,
         "kind": found.kind,
@@ -35,7 +36,7 @@ def _workload(found: WorkloadDiff) -> release_diff_answer.DifferingWorkload:
         "before": _outcome(found.before),
         "after": _outcome(found.after),
         "responsible": [
-            {"since": str(change.since), "what": change.what, "source": change.source}
+            {"since": change.after(before).exact, "what": change.what, "source": change.source}
             for change in found.responsible
         ],
     }

@@ -83,9 +83,9 @@ def _parts(diff: ReleaseDiff) -> Iterator[RenderableType]:
     for found in diff.workloads:
         groups.setdefault(found.responsible, []).append(found)
     for changes, workloads in groups.items():
-        yield from _group(changes, workloads)
+        yield from _group(changes, workloads, diff.before)
         yield ""
-    title = f"Kubernetes {diff.before} → {diff.after}: {plural(diff.total, 'workload')}"
+    title = f"Kubernetes {diff.before.exact} → {diff.after.exact}: {plural(diff.total, 'workload')}"
     yield Text(f"{title}, {len(diff.workloads):,} differ{_kinds(diff.workloads)}")
     if diff.left:
         yield Text(f"Ended early; objects that were not looked at: {diff.left:,}")
@@ -93,10 +93,12 @@ def _parts(diff: ReleaseDiff) -> Iterator[RenderableType]:
         yield Text(f"Note: {one_line(text)}")
 
 
-def _group(changes: tuple[ReleaseChange, ...], workloads: list[WorkloadDiff]) -> Iterator[RenderableType]:
+def _group(
+    changes: tuple[ReleaseChange, ...], workloads: list[WorkloadDiff], before: KubernetesVersion
+) -> Iterator[RenderableType]:
     """Yield the workloads for which the same changes are responsible, after these."""
     for change in changes:
-        yield Text(f"{change.since}: {change.what}", "bold")
+        yield Text(f"{change.after(before).exact}: {change.what}", "bold")
         yield Text(change.source, "dim")
     if not changes:
         yield Text("By no single entry of the table of releases:", "bold")

@@ -176,6 +176,8 @@ class ScoreAnswer(TypedDict):
 
     Attributes:
         kubernetesVersion: The release that the scheduler behaves as.
+        judgedAs: The release that stands for it, with its patch: the newest known one for a newer one.
+        dropped: The fields of the pod and its own constraints that the release drops.
         revision: The revision of the workload that the pod was scheduled as; null for what has none.
         preFilter: ``Skip``: no DoNotSchedule constraint is in force.
         preScore: ``Skip``: no ScheduleAnyway constraint, or no node.
@@ -190,6 +192,8 @@ class ScoreAnswer(TypedDict):
     """
 
     kubernetesVersion: str
+    judgedAs: str
+    dropped: list[str]
     revision: UsedRevision | None
     preFilter: PhaseStatus
     preScore: PhaseStatus

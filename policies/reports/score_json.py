@@ -16,6 +16,7 @@ from policies.placement.placement import Placement, PreparedPod
 from policies.reports import score_answer
 from policies.reports.profile_text import differences, not_modeled
 from policies.scheduler.node_table import MISSING
+from policies.scheduler.releases import judged_as
 from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.result import DomainCounts, FilterResult, SchedulingResult, ScoreResult
 
@@ -31,6 +32,8 @@ def render(placement: Placement) -> bytes:
     verdict = placement.verdict
     answer: score_answer.ScoreAnswer = {
         "kubernetesVersion": str(placement.version),
+        "judgedAs": judged_as(placement.version).exact,
+        "dropped": placement.dropped,
         "revision": revision_fields(placement),
         "preFilter": verdict.pre_filter,
         "preScore": verdict.pre_score,

@@ -14,6 +14,7 @@ from policies.manifests.sanitize import MAX_LENGTH, one_line
 from policies.model.constraint import NodeInclusionPolicy
 from policies.placement.placement import Placement, PreparedPod
 from policies.placement.replicas import MOST_PLACED, Replicas
+from policies.scheduler.releases import judged_as
 from policies.scheduler.request import AppliedConstraint, ConstraintOrigin
 
 #: Names that a line lists.
@@ -135,7 +136,11 @@ def replicas_text(placement: Placement, replicas: Replicas | None) -> Iterator[T
 
 
 def dropped(prepared: PreparedPod) -> Iterator[RenderableType]:
-    """Yield what is to be said of fields that the release drops: nothing if it drops none."""
+    """Yield what is to be said of the release: the fields that it drops, and which one stands for it."""
+    known = judged_as(prepared.version)
+    if known != prepared.version:
+        newer = f"Kubernetes {prepared.version} is newer than any release that is known: judged as {known}."
+        yield from ("", Text(newer, "yellow"))
     if prepared.dropped:
         names = ", ".join(prepared.dropped)
         text = f"Kubernetes {prepared.version} drops {names}: the pod is scheduled without."

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from policies.scheduler.fit_error import condition_of, fit_error
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_sampling import NodeSampler
 from policies.scheduler.node_view import NodeView
+from policies.scheduler.normalize import MAX_SCORE, NodeScores
 from policies.scheduler.plugin_registry import SPREAD, filter_nodes, score_nodes
 from policies.scheduler.plugins.podtopologyspread.filtering import SpreadRejections
 from policies.scheduler.plugins.podtopologyspread.scoring import count_soft
@@ -58,6 +60,16 @@ def _in_order(
     return tuple(next(hard) if applied.is_hard else next(soft) for applied in request.constraints)
 
 
+def _without_soft(request: SchedulingRequest, feasible: NDArray[np.bool_]) -> NodeScores | None:
+    """Return what PodTopologySpread gives nodes for a pod without soft constraints; None where it skips.
+
+    Source: ``NormalizeScore``, ``podtopologyspread/scoring.go``, Kubernetes 1.27.
+    """
+    if request.pinned or not request.behavior.scores_spread_without_soft:
+        return None
+    return NodeScores(np.zeros(len(feasible), np.int64), np.where(feasible, MAX_SCORE, 0))
+
+
 def _evaluate(
     request: SchedulingRequest, index: ClusterIndex, sampler: NodeSampler | None, *, scored: bool
 ) -> SchedulingResult:
@@ -87,5 +99,7 @@ def _evaluate(
         scores=None if spread is None else spread.normalized,
         message=message,
         condition="" if is_any else condition_of(request, view, rejections, message),
-        plugin_scores=score_nodes(view, request, feasible, spread) if is_any and scored else (),
+        plugin_scores=score_nodes(view, request, feasible, spread or _without_soft(request, feasible))
+        if is_any and scored
+        else (),
     )

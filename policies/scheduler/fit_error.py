@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.scheduler.node_view import NodeView
-from policies.scheduler.plugins.nodeaffinity import LEFT_OUT
+from policies.scheduler.plugins.nodeaffinity import CONFLICT, LEFT_OUT, gone_node, not_found
 from policies.scheduler.plugins.schedulinggates import GATED, is_gated
 from policies.scheduler.profile import DEFAULT_PREEMPTION, DYNAMIC_RESOURCES
 from policies.scheduler.request import SchedulingRequest
@@ -23,10 +23,6 @@ from policies.scheduler.result import Code, Rejections
 
 #: A cluster without nodes: ``ErrNoNodesAvailable``.
 NO_NODES = "no nodes available to schedule pods"
-#: Every term of the required node affinity contradicts itself: ``errReasonConflict``,
-#: ``nodeaffinity/node_affinity.go``.
-CONFLICT = "pod affinity terms conflict"
-
 #: What preemption says of a node where it may evict nothing, and of one where evictions would not help.
 NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
@@ -44,6 +40,9 @@ def fit_error(request: SchedulingRequest, view: NodeView, rejections: Iterable[R
     names = view.names
     if not names:
         return NO_NODES
+    gone = gone_node(view, request)
+    if gone is not None:
+        return not_found(gone)
     named = request.narrowed_to
     if named is not None and not named:
         count = "" if request.behavior.says_prefilter_reason_once else f"{len(names)} "
@@ -66,7 +65,7 @@ def condition_of(
     priority it finds no victims there.
     """
     plugins = request.profile.post_filters
-    if is_gated(request) or not view.names or not plugins:
+    if is_gated(request) or not view.names or not plugins or gone_node(view, request) is not None:
         return message
     named = request.narrowed_to
     if named is not None and not named and DYNAMIC_RESOURCES in plugins:

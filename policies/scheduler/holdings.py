@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -135,13 +136,20 @@ class PortTable:
         twin._addresses = {key: set(addresses) for key, addresses in self._addresses.items()}
         return twin
 
-    def taken(self, wanted: Iterable[HostPort], slots: int) -> NDArray[np.bool_]:
-        """Return on which slots one of some ports is taken, shape ``(s,)``; ``0.0.0.0`` is every address."""
+    def taken(self, wanted: Iterable[HostPort], slots: int, *, sidecars: bool = True) -> NDArray[np.bool_]:
+        """Return on which slots one of some ports is taken, shape ``(s,)``; ``0.0.0.0`` is every address.
+
+        Args:
+            wanted: The ports.
+            slots: How many slots there are.
+            sidecars: Whether the ports of sidecars count.
+        """
+        holders = (False, True) if sidecars else (False,)
         taken = np.zeros(slots, np.bool_)
         for port in wanted:
             addresses = self._addresses.get((port.protocol, port.port), set())
             if port.address != EVERY_ADDRESS:
                 addresses = addresses & {port.address, EVERY_ADDRESS}
-            for address in addresses:
-                taken[list(self._counts.holders(port._replace(address=address)))] = True
+            for address, sidecar in product(addresses, holders):
+                taken[list(self._counts.holders(port._replace(address=address, sidecar=sidecar)))] = True
         return taken

@@ -137,7 +137,7 @@ class ClusterIndex:
             finished=False,
             terminating=False,
             requests=pod.requests,
-            assumed=pod.assumed,
+            assumed=pod.held,
             terms=pod.terms,
             ports=pod.ports,
         )
@@ -245,7 +245,7 @@ class ClusterIndex:
         table = self._pods.get(pod.namespace)
         if table is None:
             table = self._pods[pod.namespace] = PodTable()
-        holding = Holding(pod.requests + pod.assumed, pod.terms, pod.ports)
+        holding = Holding(pod.requests + pod.assumed + pod.older, pod.terms, pod.ports)
         slot = self.nodes.bind(pod.node_name, holding.requests)
         self._hold(slot, holding, 1)
         table.put(

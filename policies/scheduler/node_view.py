@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from policies.model.labels import LabelSelector
 from policies.model.node_affinity import NodeOperator, NodeRequirement, NodeSelectorTerm, parse_int64
 from policies.model.pod import Pod
+from policies.model.pod_reading import EVERY_AMOUNT, in_older_release
 from policies.model.taints import SCHEDULING_EFFECTS, Taint, TaintEffect, Toleration, first_untolerated
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import MISSING
@@ -129,11 +130,14 @@ class NodeView:
 
     def resource(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return each node's allocatable amount of a resource and what its pods request, both ``(n,)``."""
-        rows = (self._nodes.allocatable.find(name), self._nodes.used.find(name))
-        allocatable, used = (
+        reading = self._pod.reading.amounts
+        rows = [self._nodes.allocatable.find(name), self._nodes.used.find(name)]
+        if reading != EVERY_AMOUNT:
+            rows.append(self._nodes.used.find(in_older_release(name, reading)))
+        allocatable, used, *more = (
             np.zeros(len(self.slots), np.int64) if row is None else row[self.slots] for row in rows
         )
-        return allocatable, used
+        return allocatable, sum(more, used)
 
     def count_pods(self, selector: LabelSelector) -> NDArray[np.int64]:
         """Return how many pods of the pod's namespace a selector selects on each node, shape ``(n,)``."""

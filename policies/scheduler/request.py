@@ -82,7 +82,9 @@ class SchedulingRequest:
     @property
     def narrowed_to(self) -> frozenset[str] | None:
         """The names of the only nodes that are looked at, as the pod's affinity has them; None for all."""
-        return self.pod.affinity.node_names() if self.profile.narrows_by_name else None
+        if not self.profile.narrows_by_name:
+            return None
+        return self.pod.affinity.node_names(one_conflict_is_enough=not self.behavior.passes_over_conflicts)
 
     @property
     def unmodeled(self) -> tuple[str, ...]:

@@ -186,6 +186,8 @@ TESTED_ELSEWHERE = {
     "policies/reports/conformance_wording.py": "tests/policies/reports/test_conformance_text.py",
     "policies/reports/conformance_json.py": "tests/policies/reports/test_conformance_text.py",
     "webhook/conformance/implementation.py": "tests/webhook/conformance/test_run_cases.py",
+    "policies/model/late_fields.py": "tests/policies/rules/test_field_not_in_release.py",
+    "policies/model/pod_reading.py": "tests/policies/scheduler/plugins/test_noderesources.py",
     "policies/reports/preview_json.py": "tests/policies/reports/test_preview_text.py",
     "policies/reports/preview_run.py": "tests/policies/reports/test_preview_text.py",
     "webhook/lint/kustomizations.py": "tests/webhook/lint/test_inputs.py",

@@ -64,8 +64,12 @@ def command(
     read = read_workloads(PlacementOptions(**values), namespace, selector, form=form)
     known = read.context.kubernetes_version
     first, last = earliest or known, latest or known
-    if first >= last:
-        raise UsageError(f"--to: Invalid value: {last}: must be a release after {first}")
+    if last == first and first.patch is not None and last.patch is not None:
+        later = last.patch > first.patch
+    else:
+        later = last > first
+    if not later:
+        raise UsageError(f"--to: Invalid value: {last.exact}: must be a release after {first.exact}")
     total, differing, looked_at = 0, [], LookedAt(read.workloads, "Comparing")
     for entry in looked_at:
         total += 1

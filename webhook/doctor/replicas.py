@@ -9,7 +9,7 @@ from policies.config.spread_policy import CRD_NAME, KIND, PLURAL
 from policies.manifests.errors import UsageError
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.reports.lint_run import plural
-from policies.scheduler.releases import OLDEST_VERSION
+from policies.scheduler.releases import OLDEST_VERSION, judged_as
 from webhook.doctor.check_result import CheckResult, joined, ok, problem, warning
 from webhook.doctor.observations import Observations, Observed
 from webhook.doctor.replica_pod import ReplicaPod
@@ -119,7 +119,7 @@ def _kubernetes_version(observed: Observations) -> Iterator[CheckResult]:
     version, settings = observed.kubernetes_version.get(), observed.pods()[0].settings
     set_version = _parsed(settings.get("kubernetes_version", ""))
     if not OLDEST_VERSION <= version <= KNOWN_VERSION:
-        nearest = min(max(version, OLDEST_VERSION), KNOWN_VERSION)
+        nearest = judged_as(max(version, OLDEST_VERSION))
         yield warning(
             f"the cluster runs Kubernetes {version}; this release of Evenkeel knows {OLDEST_VERSION} to "
             f"{KNOWN_VERSION} and models {nearest}",

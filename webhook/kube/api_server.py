@@ -24,7 +24,7 @@ import orjson
 from policies.manifests.errors import EvenkeelError, UsageError
 from policies.manifests.json_bytes import JsonError, read_json
 from policies.model.version import KubernetesVersion
-from policies.scheduler.releases import OLDEST_VERSION
+from policies.scheduler.releases import OLDEST_VERSION, judged_as
 
 #: Seconds for one answer that is not a stream. The API server itself gives most requests 60 s.
 TIMEOUT_S = 30.0
@@ -300,10 +300,13 @@ def known_version(api: ApiServer, warn: Callable[[str], None]) -> KubernetesVers
 
     Args:
         api: The cluster's API server.
-        warn: Called with a line if it is older.
+        warn: Called with a line if it is older, or newer than any that is known.
     """
     version = kubernetes_version(api)
     if version >= OLDEST_VERSION:
+        known = judged_as(version)
+        if known != version:
+            warn(f"Kubernetes {version} is newer than any release that is known: judged as {known}")
         return version
     warn(f"Kubernetes {version} is older than any release that is known: judged as {OLDEST_VERSION}")
     return OLDEST_VERSION

@@ -32,6 +32,7 @@ class InterPodCounts:
     def __init__(self, view: NodeView, request: SchedulingRequest) -> None:
         index = view.index
         self._index, self._view, self._pod = index, view, request.pod
+        self._keeps_selector = request.behavior.keeps_namespace_selector
         namespaces = index.snapshot.namespaces
         self._labels: Mapping[str, Mapping[str, str]] = {}
         if any(term.namespace_selector for group in request.pod.terms for term in group):
@@ -41,7 +42,7 @@ class InterPodCounts:
 
     def resolved(self, terms: Iterable[InterPodTerm]) -> list[InterPodTerm]:
         """Return terms of the incoming pod with the names of the namespaces that they select."""
-        return [term.resolved(self._labels) for term in terms]
+        return [term.resolved(self._labels, keeps_selector=self._keeps_selector) for term in terms]
 
     def selected_by_all(self, terms: list[InterPodTerm]) -> NDArray[np.int64]:
         """Count the running pods on every node that each of some terms selects, shape ``(n,)``."""

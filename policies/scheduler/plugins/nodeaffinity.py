@@ -21,6 +21,26 @@ NOT_MATCHED: Final = Reason(("node(s) didn't match Pod's node affinity/selector"
 ENFORCED: Final = Reason(("node(s) didn't match scheduler-enforced node affinity",), Code.UNRESOLVABLE)
 #: The names in the pod's affinity leave a node out before any filter runs.
 LEFT_OUT: Final = Reason(("node(s) didn't satisfy plugin(s) [NodeAffinity]",), Code.UNRESOLVABLE)
+#: A term of the pod's affinity contradicts itself: ``errReasonConflict``.
+CONFLICT: Final = Reason(("pod affinity terms conflict",), Code.UNRESOLVABLE)
+
+
+def gone_node(view: NodeView, request: SchedulingRequest) -> str | None:
+    """Return a node in the pod's affinity on whose absence the scheduler fails; None if there is none.
+
+    Of several it is any; here the first by name.
+    """
+    if request.behavior.passes_over_gone_nodes or not view.names:
+        return None
+    return min((request.narrowed_to or frozenset()) - set(view.names), default=None)
+
+
+def not_found(name: str) -> str:
+    """Return what a scheduler says that fails on the absence of a node.
+
+    Source: ``NodeInfos().Get``, ``pkg/scheduler/internal/cache/snapshot.go``, Kubernetes 1.26.
+    """
+    return f'nodeinfo not found for node name "{name}"'
 
 
 class NodeAffinityPlugin:
@@ -28,17 +48,23 @@ class NodeAffinityPlugin:
 
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
         """Return what the plugin rejects; with its Filter disabled, what its PreFilter leaves out."""
-        profile = request.profile
-        if not profile.filters_by_affinity:
-            names = request.pod.affinity.node_names()
-            left_out = np.zeros(len(view.slots), np.bool_) if names is None else ~view.named(names)
-            return Rejections.where(left_out, Plugin.NODE_AFFINITY, LEFT_OUT)
-        added = profile.added_affinity.terms
-        if added is None:
-            return Rejections.where(~view.matches_affinity, Plugin.NODE_AFFINITY, NOT_MATCHED)
-        of_node = np.where(view.matches_affinity, 0, 1)
-        of_node[~view.matching_any(added)] = 2
-        return Rejections(Plugin.NODE_AFFINITY, (NOT_MATCHED, ENFORCED), of_node)
+        profile, narrowed = request.profile, request.narrowed_to
+        reasons = [NOT_MATCHED, ENFORCED, LEFT_OUT, CONFLICT]
+        of_node = np.zeros(len(view.slots), np.intp)
+        if profile.filters_by_affinity:
+            of_node[~view.matches_affinity] = 1
+            if profile.added_affinity.terms is not None:
+                of_node[~view.matching_any(profile.added_affinity.terms)] = 2
+        elif narrowed is not None:
+            of_node[~view.named(narrowed)] = 3
+        # What fails before any filter runs concerns the nodes too that would pass.
+        gone = gone_node(view, request)
+        if gone is not None:
+            reasons.append(Reason((not_found(gone),), Code.UNRESOLVABLE))
+            of_node[of_node == 0] = len(reasons)
+        elif narrowed is not None and not narrowed:
+            of_node[of_node == 0] = 4
+        return Rejections(Plugin.NODE_AFFINITY, tuple(reasons), of_node)
 
     def score(
         self, view: NodeView, request: SchedulingRequest, feasible: NDArray[np.bool_]

@@ -19,5 +19,6 @@ class NodePortsPlugin:
 
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
         """Return what the plugin rejects."""
-        taken = view.index.ports.taken(request.pod.ports, view.index.nodes.slots)[view.slots]
-        return Rejections.where(taken, Plugin.NODE_PORTS, NO_FREE_PORTS)
+        pod, index = request.pod, view.index
+        taken = index.ports.taken(pod.ports, index.nodes.slots, sidecars=pod.reading.sidecar_ports)
+        return Rejections.where(taken[view.slots], Plugin.NODE_PORTS, NO_FREE_PORTS)

@@ -42,10 +42,12 @@ class NodeResourcesFitPlugin:
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
         """Return what the plugin rejects: ``fitsRequest``."""
         behavior, requests = request.behavior, dict(request.pod.requests)
-        ignores = request.profile.fit.ignores
-        compared = {name: requests.get(name, 0) for name in FIRST_RESOURCES} if requests else {}
+        ignores, asked_zero = request.profile.fit.ignores, request.pod.asked_zero
+        compared = {name: requests.get(name, 0) for name in FIRST_RESOURCES} if requests or asked_zero else {}
         if behavior.zero_requests_fit:
             compared = {name: amount for name, amount in compared.items() if amount}
+        if not behavior.zero_extended_requests_fit:
+            requests |= dict.fromkeys(asked_zero, 0)
         others = (name for name in sorted(requests.keys() - compared.keys()) if not ignores(name))
         compared |= {name: requests[name] for name in others}
         allocatable, used = view.resource(PODS)
@@ -67,7 +69,7 @@ class NodeResourcesFitPlugin:
         for name, weight in fit.resources:
             used_as = ASSUMED_NAMES.get(name, name)
             requests = request.pod.assumed if name in ASSUMED_NAMES else request.pod.requests
-            amount = dict(requests).get(used_as, 0)
+            amount = dict(requests).get(used_as, 0) - _uncounted(name, request)
             allocatable, used = _amounts(view, name, used_as, amount)
             present = allocatable != 0
             scores = score_of(used + amount, np.where(present, allocatable, 1))
@@ -90,7 +92,8 @@ class BalancedAllocationPlugin:
         Before 1.36, how even it is with the pod.
         """
         requests = dict(request.pod.requests)
-        amounts = {name: requests.get(name, 0) for name in request.profile.balanced_resources}
+        names = request.profile.balanced_resources
+        amounts = {name: requests.get(name, 0) - _uncounted(name, request) for name in names}
         if request.behavior.skips_empty_balance and not any(amounts.values()):
             return None
         scores = _evenness(view, amounts, with_pod=True)
@@ -98,6 +101,14 @@ class BalancedAllocationPlugin:
             half = MAX_SCORE // 2
             scores = half + (half + scores - _evenness(view, amounts, with_pod=False)) // 2
         return NodeScores(scores, scores)
+
+
+def _uncounted(name: str, request: SchedulingRequest) -> int:
+    """Return what of the pod's overhead is left out where nodes are scored.
+
+    Source: ``calculatePodResourceRequest``, ``noderesources/resource_allocation.go``, Kubernetes 1.26.
+    """
+    return request.pod.cpu_overhead if name == "cpu" and not request.behavior.scores_cpu_overhead else 0
 
 
 def _strategy(fit: FitArgs) -> tuple[Callable[[Amounts, Amounts], Amounts], bool]:

@@ -16,6 +16,15 @@ def test_versions(text: str) -> None:
     assert KubernetesVersion(1, 36) == KubernetesVersion.parse(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "patch"),
+    [("1.36", None), ("v1.36.2-gke.1", 2), ("1.27+", None), ("1.36-rc.1", None), ("1.36.0", 0)],
+)
+def test_patches(text: str, patch: int | None) -> None:
+    """The patch is kept, for what patches change."""
+    assert patch == KubernetesVersion.parse(text).patch
+
+
 @pytest.mark.parametrize("text", ["", "1", "latest", "1.x", "1.36.2 or so", "99999.1"])
 def test_other_texts_are_usage_errors(text: str) -> None:
     """Anything else is told as such, with an example."""

@@ -149,6 +149,8 @@ def test_keys() -> None:
 
     assert [
         "kubernetesVersion",
+        "judgedAs",
+        "dropped",
         "revision",
         "preFilter",
         "preScore",

@@ -162,7 +162,7 @@ def a_request(
     """Return the request for a pod under PodTopologySpreadArgs."""
     behavior = behavior or behavior_of(KNOWN_VERSION)
     found = ErrorList()
-    pending = read_pod(pod, FieldPath(), found)
+    pending = read_pod(pod, FieldPath(), found, reading=behavior.reading)
     assert [] == found.errors
     raw = pod["spec"].get("topologySpreadConstraints")
     if raw:

@@ -7,6 +7,7 @@ from dataclasses import fields
 import pytest
 
 from policies.manifests.errors import UsageError
+from policies.model.pod_reading import EVERY_AMOUNT, OLDER_AMOUNTS, AmountReading
 from policies.model.taints import Taint
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.scheduler.releases import (
@@ -35,6 +36,22 @@ RELEASES = [KubernetesVersion(1, minor) for minor in range(24, 40)]
             "empty_selector_counts", [24, 25, 26, 38, 39], id="empty selector: up to 1.26 and from 1.38"
         ),
         pytest.param("scheduling_gates", range(27, 40), id="gates: from 1.27"),
+        pytest.param("checks_selectors", range(27, 40), id="selectors checked: from 1.27"),
+        pytest.param("affinity_label_keys", range(31, 40), id="keys of pod affinity: from 1.31"),
+        pytest.param("keeps_namespace_selector", range(34, 40), id="namespaces by absence: from 1.34"),
+        pytest.param("passes_over_conflicts", range(27, 40), id="one contradicting term: from 1.27"),
+        pytest.param("passes_over_gone_nodes", range(27, 40), id="nodes that are gone: from 1.27"),
+        pytest.param("sums_exactly", range(27, 40), id="rounding of the sum: from 1.27"),
+        pytest.param("sidecars", range(29, 40), id="sidecars: from 1.29"),
+        pytest.param("assumes_sidecars", range(32, 40), id="sidecars in scores: from 1.32"),
+        pytest.param("sidecar_ports", range(33, 40), id="ports of sidecars: from 1.33.6"),
+        pytest.param("resize_status", range(33, 40), id="resizes: from 1.33"),
+        pytest.param("pod_resources", range(34, 40), id="resources of pods: from 1.34"),
+        pytest.param("pod_resize_status", range(36, 40), id="resizes of pods: from 1.36"),
+        pytest.param("image_volumes", range(35, 40), id="image volumes: from 1.35"),
+        pytest.param("scores_cpu_overhead", range(27, 40), id="overhead in scores: from 1.27"),
+        pytest.param("scores_spread_without_soft", range(24, 28), id="spread without soft: up to 1.27"),
+        pytest.param("zero_extended_requests_fit", range(26, 40), id="zero extended requests: from 1.26"),
         pytest.param("zero_requests_fit", range(28, 40), id="zero requests: from 1.28"),
         pytest.param(
             "oversized_requests_are_unresolvable", range(34, 40), id="code of oversized requests: from 1.34"
@@ -54,6 +71,45 @@ def test_which_releases_do_it(field: str, minors: range | list[int]) -> None:
     doing = [version.minor for version in RELEASES if getattr(behavior_of(version), field)]
 
     assert list(minors) == doing
+
+
+@pytest.mark.parametrize(
+    ("field", "without", "since"),
+    [
+        pytest.param("names_taint", "1.34.1", "1.34.2", id="taints: up to 1.34.1"),
+        pytest.param("sidecar_ports", "1.33.5", "1.33.6", id="ports of sidecars: from 1.33.6"),
+        pytest.param(
+            "keeps_namespace_selector", "1.33.99", "1.34.0", id="no patch: from the first of a minor"
+        ),
+    ],
+)
+def test_patches_differ(field: str, without: str, since: str) -> None:
+    """Where a patch changed something, it counts from that patch on, and for a minor release without one."""
+    before, after, newest = (
+        getattr(behavior_of(KubernetesVersion.parse(text)), field)
+        for text in (without, since, since.rpartition(".")[0])
+    )
+
+    assert before is not after
+    assert newest is after
+
+
+@pytest.mark.parametrize(("before", "first"), [("1.32", "1.33.6"), ("1.33.2", "1.33.6"), ("1.34.0", None)])
+def test_a_change_is_told_with_its_first_release(before: str, first: str | None) -> None:
+    """An upgrade from a release brings a change with the first release after it that has it."""
+    (change,) = (change for change in CHANGES if change.field == "sidecar_ports")
+    version = KubernetesVersion.parse(before)
+
+    assert first == (None if change.is_in(version) else change.after(version).exact)
+
+
+def test_every_reading_of_amounts_is_kept() -> None:
+    """What running pods take is kept for each release, and for each of its changes before the next."""
+    kept = {EVERY_AMOUNT, *OLDER_AMOUNTS}
+    fields_of_change = [change.field for change in CHANGES if change.field in AmountReading._fields]
+
+    assert list(AmountReading._fields) == fields_of_change
+    assert {behavior_of(version).reading.amounts for version in RELEASES} <= kept
 
 
 def test_every_field_is_a_change() -> None:
@@ -84,7 +140,9 @@ def test_lines_can_be_read(change: ReleaseChange) -> None:
 def test_the_known_version_is_what_the_vectors_hold() -> None:
     """In 1.36 nearly everything is on, the empty selector counts nothing, and taints are not named."""
     expected = {field.name: True for field in fields(Behavior)}
-    expected |= {"empty_selector_counts": False, "names_taint": False, "counts_image_volumes": False}
+    expected |= dict.fromkeys(
+        ("empty_selector_counts", "names_taint", "counts_image_volumes", "scores_spread_without_soft"), False
+    )
 
     assert behavior_of(KNOWN_VERSION) == Behavior(**expected)
 

@@ -37,12 +37,16 @@ def test_no_version(plane: ControlPlane, tmp_path: Path, told: str) -> None:
 
 @pytest.mark.parametrize(
     ("told", "expected", "warnings"),
-    [("v1.33.4-gke.1", KubernetesVersion(1, 33), 0), ("v1.20.2", KubernetesVersion(1, 24), 1)],
+    [
+        ("v1.33.4-gke.1", KubernetesVersion(1, 33), 0),
+        ("v1.20.2", KubernetesVersion(1, 24), 1),
+        ("v1.77.0", KubernetesVersion(1, 77), 1),
+    ],
 )
 def test_versions(
     plane: ControlPlane, tmp_path: Path, told: str, expected: KubernetesVersion, warnings: int
 ) -> None:
-    """A release that is too old to be known is judged as the oldest that is, and that is said."""
+    """A release that is too old or too new to be known is judged as the nearest that is, and that is said."""
     plane.version, said = told, list[str]()
 
     assert expected == known_version(plane.api(tmp_path), said.append)

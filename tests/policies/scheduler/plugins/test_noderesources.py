@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -57,6 +58,96 @@ def test_older_releases_look_at_zero_requests() -> None:
 
     assert ["n"] == fitting(ask(objects, pod))
     assert "Insufficient cpu" == reasons(ask(objects, pod, older))[Plugin.NODE_RESOURCES_FIT][0]
+
+
+@pytest.mark.parametrize(
+    ("minor", "requests", "fits"),
+    [
+        pytest.param(26, {GPU: "0"}, ["n"], id="1.26: zero of what is overcommitted"),
+        pytest.param(25, {GPU: "0"}, [], id="1.25: zero of what is overcommitted"),
+        pytest.param(25, {"cpu": "1"}, ["n"], id="1.25: nothing of it"),
+    ],
+)
+def test_zero_of_an_extended_resource(minor: int, requests: dict[str, str], fits: list[str]) -> None:
+    """Up to 1.25 a node overcommitted in an extended resource refuses a pod that requests 0 of it."""
+    greedy = a_pod("greedy", "n", containers=[{"name": "c", "resources": {"requests": {GPU: "2"}}}])
+    pod = a_pod("next", containers=[{"name": "c", "resources": {"requests": requests}}])
+
+    assert fits == fitting(ask([a_node("n"), greedy], pod, behavior_of(KubernetesVersion(1, minor))))
+
+
+def in_spec(**fields: Any) -> dict[str, Any]:
+    """Return fields of a spec with a container that requests 1 CPU."""
+    return {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}], **fields}
+
+
+SIDECAR = in_spec(
+    initContainers=[{"name": "s", "restartPolicy": "Always", "resources": {"requests": {"cpu": "2"}}}]
+)
+WHOLE = in_spec(resources={"requests": {"cpu": "3"}})
+FRACTIONS = in_spec(containers=[{"name": name, "resources": {"requests": {"cpu": "500u"}}} for name in "ab"])
+RESIZED = {"containerStatuses": [{"name": "c", "resources": {"requests": {"cpu": "3"}}}]}
+
+
+@pytest.mark.parametrize(
+    ("minor", "spec", "status", "used"),
+    [
+        pytest.param(29, SIDECAR, {}, 3000, id="1.29: a sidecar beside the containers"),
+        pytest.param(28, SIDECAR, {}, 2000, id="1.28: a sidecar before the containers"),
+        pytest.param(34, WHOLE, {}, 3000, id="1.34: the resources of the pod"),
+        pytest.param(33, WHOLE, {}, 1000, id="1.33: those of its containers"),
+        pytest.param(33, in_spec(), RESIZED, 3000, id="1.33: what the status says"),
+        pytest.param(32, in_spec(), RESIZED, 1000, id="1.32: what the spec says"),
+        pytest.param(36, WHOLE, {"resources": {"requests": {"cpu": "4"}}}, 4000, id="1.36: status of a pod"),
+        pytest.param(35, WHOLE, {"resources": {"requests": {"cpu": "4"}}}, 3000, id="1.35: its spec"),
+        pytest.param(27, FRACTIONS, {}, 1, id="1.27: a sum of halves is rounded"),
+        pytest.param(26, FRACTIONS, {}, 2, id="1.26: halves are rounded and summed"),
+    ],
+)
+def test_what_pods_take_by_release(
+    minor: int, spec: dict[str, Any], status: dict[str, Any], used: int
+) -> None:
+    """One picture of a cluster says for every release what running pods take of a node's 10 CPUs."""
+    node, pod = a_node("n"), a_pod("there", "n") | {"status": status}
+    node["status"]["allocatable"]["cpu"] = "10"
+    pod["spec"] |= spec
+    left = 10_000 - used
+    for cpu, fits in ((left, ["n"]), (left + 1, [])):
+        asking = a_pod("next", cpu=f"{cpu}m")
+
+        assert fits == fitting(ask([node, pod], asking, behavior_of(KubernetesVersion(1, minor))))
+
+
+@pytest.mark.parametrize(
+    ("minor", "fields", "expected"),
+    [
+        pytest.param(32, SIDECAR, 15, id="1.32: running sidecars count"),
+        pytest.param(31, SIDECAR, 40, id="1.31: at the start of the pod alone"),
+        pytest.param(27, in_spec(overhead={"cpu": "500m"}), 52, id="1.27: the overhead of running pods"),
+    ],
+)
+def test_scores_of_what_is_free(minor: int, fields: dict[str, Any], expected: int) -> None:
+    """A node with 4 CPUs and no memory to score, on which one pod runs; the next requests 400m."""
+    node, pod = a_node("n"), a_pod("there", "n")
+    node["status"]["allocatable"] |= {"cpu": "4", "memory": "0"}
+    pod["spec"] |= fields
+    result = ask([node, pod], a_pod("next", cpu="400m"), behavior_of(KubernetesVersion(1, minor)))
+    scores = {each.plugin: int(each.raw[0]) for each in result.plugin_scores}
+
+    assert expected == scores[Plugin.NODE_RESOURCES_FIT]
+
+
+@pytest.mark.parametrize(
+    ("minor", "expected"), [pytest.param(27, 50, id="1.27"), pytest.param(26, 74, id="1.26: 1 of 1500")]
+)
+def test_overhead_of_the_next_pod(minor: int, expected: int) -> None:
+    """Up to 1.26 scores count its overhead in cores, as if they were thousandths."""
+    node, pod = a_node("n"), a_pod("next", cpu="500m", overhead={"cpu": "500m"})
+    node["status"]["allocatable"] |= {"cpu": "2", "memory": "0"}
+    result = ask([node], pod, behavior_of(KubernetesVersion(1, minor)))
+    scores = {each.plugin: int(each.raw[0]) for each in result.plugin_scores}
+
+    assert expected == scores[Plugin.NODE_RESOURCES_FIT]
 
 
 @pytest.mark.parametrize(

@@ -250,6 +250,10 @@ export interface WorkloadDetail {
 export interface ExplainAnswer {
   /** The release that the scheduler behaves as. */
   kubernetesVersion: string;
+  /** The release that stands for it, with its patch: the newest known one for a newer one. */
+  judgedAs: string;
+  /** The fields of the pod and its own constraints that the release drops. */
+  dropped: string[];
   /** The object of the request. */
   object: ExplainedObject;
   /** The revision of the workload that the pod was scheduled as; null for what has none. */
@@ -714,6 +718,10 @@ export interface CheckedObject {
 export interface ScoreAnswer {
   /** The release that the scheduler behaves as. */
   kubernetesVersion: string;
+  /** The release that stands for it, with its patch: the newest known one for a newer one. */
+  judgedAs: string;
+  /** The fields of the pod and its own constraints that the release drops. */
+  dropped: string[];
   /** The revision of the workload that the pod was scheduled as; null for what has none. */
   revision: UsedRevision | null;
   /** "Skip": no DoNotSchedule constraint is in force. */
