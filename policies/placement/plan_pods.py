@@ -68,6 +68,14 @@ class PodChange:
         return replace(other, running=self.running, removed=self.removed)
 
 
+@dataclass(slots=True)
+class _Budget:
+    """What may still be scheduled."""
+
+    pods: int
+    rollouts: int
+
+
 class PodChanger:
     """Changes the pods of a copy of a cluster, within a budget."""
 
@@ -83,7 +91,13 @@ class PodChanger:
         """
         self._stop = stop
         self._cluster, self._context = cluster, replace(context, cluster=cluster)
-        self._left, self._rollouts = MOST_SCHEDULED, MOST_ROLLOUTS
+        self._budget = _Budget(MOST_SCHEDULED, MOST_ROLLOUTS)
+
+    def on(self, cluster: ClusterIndex) -> PodChanger:
+        """Return what changes the pods of another copy of the cluster, within what is left of the budget."""
+        other = PodChanger(cluster, self._context, self._stop)
+        other._budget = self._budget
+        return other
 
     def count(self, workload: Workload) -> int:
         """Return how many pods of a workload have a node."""
@@ -151,7 +165,7 @@ class PodChanger:
 
     def _simulate(self, workload: Workload, wanted: int, *, rolled_out: bool) -> Rollout | None:
         """Return how pods are brought to a new template or number; None if it is not simulated."""
-        if wanted > self._left or not self._rollouts:
+        if wanted > self._budget.pods or not self._budget.rollouts:
             return None
         obj = {**workload.obj, "spec": {**member(workload.obj, "spec"), "replicas": wanted}}
         settings = RolloutSettings(scale=None if rolled_out else wanted)
@@ -159,8 +173,8 @@ class PodChanger:
             found = simulate_rollout(obj, self._context, settings, namespace=workload.namespace)
         except PlacementError:
             return None
-        self._left -= wanted
-        self._rollouts -= 1
+        self._budget.pods -= wanted
+        self._budget.rollouts -= 1
         return found
 
     def _delete_last(self, workload: Workload, count: int) -> None:
@@ -205,8 +219,8 @@ class PodChanger:
 
     def _fill(self, prepared: PreparedPod, missing: int) -> PodChange:
         missing = max(missing, 0)
-        tried = min(missing, self._left)
-        self._left -= tried
+        tried = min(missing, self._budget.pods)
+        self._budget.pods -= tried
         steps: list[Step] = []
         for entry in replicas_of(prepared, tried):
             if self._stop():

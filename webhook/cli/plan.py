@@ -15,13 +15,13 @@ import click
 import orjson
 import yaml
 
-from policies.lint.baseline import Baseline
+from policies.lint.baseline import Baseline, raised_findings
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.skipped import Skipped
 from policies.model.workload import DEFAULT_NAMESPACE
 from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
 from policies.placement.cluster_workloads import ClusterWorkloads
-from policies.placement.plan import make_plan
+from policies.placement.plan import make_plan, unfinished_workloads
 from policies.reports import plan_json, plan_markdown, plan_text
 from policies.reports.plan_run import FORMATS, PlanRun
 from policies.scheduler.index import ClusterIndex
@@ -100,9 +100,9 @@ def command(context: click.Context, /, *, paths: tuple[str, ...], **given: Any) 
     evenkeel.yaml; files that options name are read as the revision has them.
 
     Exit codes: 0 nothing bad, 1 pods would stay pending, a rollout may not complete, Kubernetes would refuse
-    a workload, or there are new findings of severity error, 2 bad usage or input, or a skipped input that
-    --fail-on-skipped does not allow (the rest is planned all the same), 3 could not run, 130 ended by Ctrl-C,
-    after which the report has what was done until then.
+    a workload, one that changed was not planned, or a finding of severity error is new, 2 bad usage or input,
+    or a skipped input that --fail-on-skipped does not allow (the rest is planned all the same), 3 could not
+    run, 130 ended by Ctrl-C, after which the report has what was done until then.
     """
     try:
         code = _plan(context, paths, given)
@@ -248,9 +248,10 @@ def _compare(sets: _Sets, compared: GitRevision | str, options: LintOptions) -> 
         kubernetes_version=after.job.context.kubernetes_version,
         new=Baseline.of(before.findings).new(after.findings)[0],
         gone=Baseline.of(after.findings).new(before.findings)[0],
+        raised=raised_findings(before.findings, after.findings),
         skipped=_skipped(after, before),
         fail_on_skipped=options.config.fail_on_skipped,
-        unfinished=list(dict.fromkeys((*after.unfinished, *before.unfinished))),
+        unfinished=unfinished_workloads(before.unfinished, after.unfinished),
         keeps_others=of_cluster,
         tool_version=version("evenkeel"),
     )
