@@ -16,6 +16,7 @@ from policies.manifests.fields import FieldError, text_member
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, Workload
 from policies.placement.courses import Outcome
+from policies.placement.known_pods import KnownPods
 from policies.placement.placement import PlacementError, PreparedPod, prepare
 from policies.placement.plan_differences import (
     NO_SOURCE,
@@ -171,6 +172,7 @@ def make_plan(
     after: ManifestSet,
     cluster: ClusterIndex,
     *,
+    known: KnownPods | None = None,
     progress: Callable[[float], None] = lambda _share: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> PlacementPlan:
@@ -180,6 +182,7 @@ def make_plan(
         before: What was applied.
         after: What is to be applied.
         cluster: The cluster as it is, which stays as it is.
+        known: What is known of its pods besides; None for nothing.
         progress: Called with the share of the work that is done.
         stop: Whether to end with what is done; asked before each pod.
     """
@@ -188,7 +191,7 @@ def make_plan(
     _apply_along(fork, (), before.along)
     old = [_prepare(pair.before, before.context, fork) for pair in pairs]
     assumed = not cluster.pod_count and any(pair.before for pair in pairs)
-    changer = PodChanger(fork, after.context, stop)
+    changer = PodChanger(fork, after.context, stop, known=known)
     if assumed:
         placing = PodChanger(fork, after.context, stop)
         for pair, (prepared, _) in zip(pairs, old, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from functools import partial
 from itertools import count
 from typing import Any, Final, NamedTuple
@@ -250,9 +251,9 @@ def _report(
 
 
 def _roll_out(options: PlacementOptions, asked: _Asked) -> PlacementAnswer[SimulatedRollout]:
-    known, seed = KnownPods(), asked.settings.seed
+    known, seed = KnownPods(now=time.time() if options.live else 0.0), asked.settings.seed
     settings = RolloutSettings(scale=asked.scale, known=known, choose=tie_breaker(seed), seed=seed)
-    return evaluate_object(options, partial(roll_out, settings=settings), known)
+    return evaluate_object(options, partial(roll_out, settings=settings), known, everything=True)
 
 
 def _simulate(
