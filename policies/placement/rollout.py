@@ -55,9 +55,10 @@ class Rollout:
         replicas: How many pods there are to be.
         scaled: Whether the number of pods is changed, and nothing else.
         running: How many pods of the workload run in the cluster.
-        waiting: How many of its pods have no node there, as far as is known.
+        waited_for: The names of its pods that have no node there, as far as is known, oldest first.
         placed: How many pods were placed, and how many deleted, before the course begins: the old revision
             has as many as the workload wants then.
+        known: Whether states and ages of its pods are known, and with them those without a node.
         assumed: Whether the template of an old revision is not known and taken to be that of the object.
         now: When it was, in seconds since 1970; 0 if unknown.
         in_progress: How many of the pods that run are of the new revision already.
@@ -72,8 +73,9 @@ class Rollout:
     replicas: int
     scaled: bool
     running: int
-    waiting: int = 0
+    waited_for: tuple[str, ...] = ()
     placed: int = 0
+    known: bool = True
     assumed: bool = False
     now: float = 0.0
     in_progress: int = 0
@@ -180,8 +182,9 @@ def _roll_out(
         replicas=replicas,
         scaled=False,
         running=running.bound,
-        waiting=len(running.pods) - running.bound,
+        waited_for=tuple(pod.name for pod in running.pods if pod.node is None),
         placed=placed,
+        known=_is_known(running),
         assumed=assumed,
         now=plan.now,
         in_progress=sum(pod.revision == new for pod in running.pods),
@@ -283,8 +286,9 @@ def _scale(
         replicas=replicas,
         scaled=True,
         running=running.bound,
-        waiting=len(running.pods) - running.bound,
+        waited_for=tuple(pod.name for pod in running.pods if pod.node is None),
         placed=placed,
+        known=_is_known(running),
         now=plan.now,
         seed=settings.seed,
         courses=take_courses(plan, settings.choose),
@@ -341,6 +345,10 @@ def _oldest_first(prepared: PreparedPod, running: RunningPods, new: str) -> tupl
     created = {revision.hash: revision.created for revision in stored}
     old = (revision for revision in running.revisions if revision != new)
     return tuple(sorted(old, key=lambda revision: (created.get(revision, ""), revision)))
+
+
+def _is_known(running: RunningPods) -> bool:
+    return all(pod.facts is not None for pod in running.pods)
 
 
 def _now(running: RunningPods, settings: RolloutSettings) -> float:

@@ -13,18 +13,18 @@ from policies.placement.plan import PlannedWorkload
 from policies.placement.plan_differences import Difference, PlanAction, WorkloadKey
 from policies.placement.plan_domains import PlannedDomains
 from policies.placement.plan_pods import MOST_SCHEDULED
-from policies.placement.replica_pods import PodAction
 from policies.reports.lint_run import plural
 from policies.reports.lint_summary import MAX_PLACES, skipped_message
 from policies.reports.plan_run import PlanRun
-from policies.reports.rollout_words import NOT_IN_ROLLOUT, ending, strategy
+from policies.reports.rollout_trace import trace_lines
+from policies.reports.rollout_words import NOT_IN_ROLLOUT, ending, left_over, strategy
 from policies.scheduler.request import ConstraintOrigin
 
 #: Domains of a constraint that are listed; those that change come first.
 MAX_DOMAINS: Final = 12
 #: Different messages of pending pods of one workload, and workloads that were not planned, that are listed.
 MAX_LISTED: Final = 10
-#: Steps of a trace that are listed, half of them from its start.
+#: Lines of a trace that are listed, half of them from its start.
 MAX_TRACED: Final = 20
 #: What stands before a workload, as in a diff.
 SIGNS: Final = {
@@ -138,23 +138,16 @@ def trace(workload: PlannedWorkload) -> Iterator[str]:
     if rollout is None or workload.outcome is Outcome.COMPLETE:
         return
     course = rollout.courses.worst
+    lines = list(trace_lines(course.steps, scaled=rollout.scaled))
     half = MAX_TRACED // 2
-    for number, step in enumerate(course.steps, start=1):
-        if half < number <= len(course.steps) - half:
-            if number == half + 1:
-                yield f"… {len(course.steps) - 2 * half:,} more steps"
+    for number, line in enumerate(lines):
+        if half <= number < len(lines) - half:
+            if number == half:
+                yield f"… {lines[-half].first - line.first:,} more steps"
             continue
-        age = "" if rollout.scaled else "new " if step.new else "old "
-        where = (
-            ""
-            if step.node is None
-            else f" {'from' if step.action is PodAction.DELETED else 'on'} {step.node}"
-        )
-        waits = ", pending" if step.node is None and step.action is not PodAction.DELETED else ""
-        yield one_line(f"{number}. {step.action} {age}{step.pod}{where}{waits}")
+        yield f"{line.numbers}. {line.text}{', pending' if line.pending else ''}"
     if course.outcome is Outcome.DEADLOCK:
-        left = f"{plural(course.old, 'pod')} of the old revision left over"
-        yield f"{left}: no new pod fits, and no old one may go"
+        yield f"{left_over(course)} left over: no new pod fits, and no old one may go"
 
 
 def pending_messages(workload: PlannedWorkload) -> Iterator[tuple[int, str]]:

@@ -170,6 +170,24 @@ def test_refused() -> None:
     ]
 
 
+def test_the_old_template() -> None:
+    """Pods that are added before a rollout are old ones: they are bound, counted, and left over as such.
+
+    3 pods become 6 while the constraint becomes hard; a zone takes none.
+    """
+    nodes = [*NODES, a_node("n4", "d", unschedulable=True)]
+    soft = {"topologySpreadConstraints": [a_constraint(whenUnsatisfiable="ScheduleAnyway")]}
+    before, after = a_deployment(3, spec=soft), a_deployment(6, spec=SPREAD)
+    found = _only(plan(a_set(before), a_set(after), *running("n1", "n2", "n3"), nodes=nodes))
+    rollout = found.pods.rollout
+
+    assert rollout is not None
+    likely = rollout.courses.likely
+    assert (3, False) == (rollout.placed, rollout.assumed)
+    assert likely.old - likely.old_pending == sum(found.domains[0].after.values())
+    assert 0 < likely.old
+
+
 def _builds(**replicas: int) -> ManifestSet:
     """Return the builds of one Deployment by overlays."""
     found = a_set(*(a_deployment(count) for count in replicas.values()))

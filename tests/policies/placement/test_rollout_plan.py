@@ -38,7 +38,7 @@ def test_an_ordered_set_waits_for_an_old_pod() -> None:
     """The pod that waits for a node is neither replaced nor created again, though the new one would fit."""
     rollout = _rolled_out("stspending-2")
 
-    assert (2, 1, []) == (rollout.running, rollout.waiting, story(rollout.courses.likely))
+    assert (2, 1, []) == (rollout.running, len(rollout.waited_for), story(rollout.courses.likely))
 
 
 def test_a_pod_that_is_taken_to_be_deleted() -> None:
