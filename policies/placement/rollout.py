@@ -60,6 +60,8 @@ class Rollout:
             has as many as the workload wants then.
         known: Whether states and ages of its pods are known, and with them those without a node.
         assumed: Whether the template of an old revision is not known and taken to be that of the object.
+        resized: Whether the number of replicas changes while a rollout is under way: that its ReplicaSets are
+            scaled in proportion first is not simulated.
         now: When it was, in seconds since 1970; 0 if unknown.
         in_progress: How many of the pods that run are of the new revision already.
         restarted: Whether the template is the one that runs, so that it is rolled out as by a restart.
@@ -77,6 +79,7 @@ class Rollout:
     placed: int = 0
     known: bool = True
     assumed: bool = False
+    resized: bool = False
     now: float = 0.0
     in_progress: int = 0
     restarted: bool = False
@@ -186,6 +189,7 @@ def _roll_out(
         placed=placed,
         known=_is_known(running),
         assumed=assumed,
+        resized=_is_resized(workload, running, settings),
         now=plan.now,
         in_progress=sum(pod.revision == new for pod in running.pods),
         restarted=restarted,
@@ -250,6 +254,13 @@ def _old_sizes(plan: RolloutPlan, settings: RolloutSettings) -> dict[str, int]:
         if desired is None or desired != plan.replicas:
             sizes[revision] = plan.replicas
     return {revision: size for revision, size in sizes.items() if size != counts[revision]}
+
+
+def _is_resized(workload: Workload, running: RunningPods, settings: RolloutSettings) -> bool:
+    stored = settings.known.sizes(workload.namespace, workload.name)
+    return len(running.revisions) > 1 and any(
+        size.desired not in (None, workload.replicas) for size in stored
+    )
 
 
 def _scale(

@@ -17,7 +17,7 @@ from policies.reports.lint_run import plural
 from policies.reports.lint_summary import MAX_PLACES, skipped_message
 from policies.reports.plan_run import PlanRun
 from policies.reports.rollout_trace import trace_lines
-from policies.reports.rollout_words import NOT_IN_ROLLOUT, ending, left_over, strategy
+from policies.reports.rollout_words import NOT_IN_ROLLOUT, ending, left_over, placed_first, strategy
 from policies.scheduler.request import ConstraintOrigin
 
 #: Domains of a constraint that are listed; those that change come first.
@@ -137,6 +137,7 @@ def trace(workload: PlannedWorkload) -> Iterator[str]:
     rollout = workload.pods.rollout
     if rollout is None or workload.outcome is Outcome.COMPLETE:
         return
+    yield from placed_first(rollout)
     course = rollout.courses.worst
     lines = list(trace_lines(course.steps, scaled=rollout.scaled))
     half = MAX_TRACED // 2

@@ -120,6 +120,16 @@ def _start(rollout: Rollout) -> Iterator[str]:
             "States and ages of its pods are not known: all count as ready and of one age, pending ones as"
             " absent."
         )
+    if rollout.resized:
+        yield (
+            "The number of replicas changes while a rollout is under way: that its ReplicaSets are scaled in"
+            " proportion first is not simulated."
+        )
+    yield from placed_first(rollout)
+
+
+def placed_first(rollout: Rollout) -> Iterator[str]:
+    """Yield how many pods were created or deleted before the course begins."""
     if not rollout.placed:
         return
     runs = f"The cluster runs {_pods(rollout.running) if rollout.running else 'no pod'} of the workload"

@@ -46,3 +46,14 @@ def test_a_pod_that_is_taken_to_be_deleted() -> None:
     rollout = _rolled_out("stspending-2", without=frozenset({"web-2"}))
 
     assert "+ n-a1" == story(rollout.courses.likely)[0]
+
+
+@pytest.mark.parametrize(("replicas", "expected"), [(8, False), (9, True)], ids=["as it is", "one more"])
+def test_another_size_on_the_way(replicas: int, *, expected: bool) -> None:
+    """A rollout that is under way is not scaled first; that its controller does so is said."""
+    record = recorded_rollouts()["third-7"]
+    cluster, workload = RecordedCluster.read(record), record["workload"]
+    obj = workload | {"spec": workload["spec"] | {"replicas": replicas}}
+    rollout = simulate_rollout(obj, cluster.context, RolloutSettings(known=cluster.known))
+
+    assert (expected, 0) == (rollout.resized, rollout.placed)
