@@ -258,8 +258,8 @@ def test_findings(plan: _Plan, root: Path) -> None:
 @pytest.fixture
 def overlays(tmp_path: Path) -> Path:
     """A repository with three overlays, two of which build the same; all change with their base."""
-    base = a_deployment(3, spec=SPREAD | {"nodeSelector": {"disk": "none"}})
-    base["spec"]["template"]["spec"]["topologySpreadConstraints"][0]["whenUnsatisfiable"] = "ScheduleAnyway"
+    soft = {"topologySpreadConstraints": [a_constraint(whenUnsatisfiable="ScheduleAnyway")]}
+    base = a_deployment(3, spec=soft)
     files = {
         "base/web.yaml": yaml.safe_dump(base),
         "base/kustomization.yaml": "resources: [web.yaml]\n",
