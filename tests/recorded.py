@@ -114,6 +114,12 @@ def recorded_placements() -> dict[str, dict[str, Any]]:
     return {scenario["name"]: scenario for scenario in _lines("placements.jsonl.gz")}
 
 
+@cache
+def recorded_rollouts() -> dict[str, dict[str, Any]]:
+    """Return by name what a real control plane made of workloads; callers must not change them."""
+    return {record["name"]: record for record in _lines("rollouts.jsonl.gz")}
+
+
 def _lines(name: str) -> Iterator[dict[str, Any]]:
     with gzip.open(DATA / name, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)

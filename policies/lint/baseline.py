@@ -15,7 +15,7 @@ from policies.manifests.fields import (
     invalid_value,
     unsupported_value,
 )
-from policies.manifests.findings import Finding
+from policies.manifests.findings import Finding, Severity
 
 #: The version of the file; it changes when a field is renamed or goes away.
 VERSION = 1
@@ -82,6 +82,38 @@ class Baseline:
             {**fingerprint._asdict(), "count": count} for fingerprint, count in sorted(self.counts.items())
         ]
         return {"version": VERSION, "findings": entries}
+
+
+class RaisedFinding(NamedTuple):
+    """A finding that there was before, and that is worse now.
+
+    Attributes:
+        finding: The finding.
+        was: Its severity before.
+    """
+
+    finding: Finding
+    was: Severity
+
+
+def raised_findings(before: Iterable[Finding], after: Iterable[Finding]) -> list[RaisedFinding]:
+    """Return the findings that are known and have become worse; of like ones the worst are compared first."""
+    known: dict[Fingerprint, list[Severity]] = {}
+    for finding in _worst_last(before):
+        for fingerprint in Fingerprint.each(finding):
+            known.setdefault(fingerprint, []).append(finding.severity)
+    raised = []
+    for finding in reversed(_worst_last(after)):
+        left = [known[fingerprint] for fingerprint in Fingerprint.each(finding) if known.get(fingerprint)]
+        was = [severities.pop() for severities in left]
+        if was and not any(severity.is_as_bad(finding.severity) for severity in was):
+            raised.append(RaisedFinding(finding, was[0]))
+    return raised
+
+
+def _worst_last(findings: Iterable[Finding]) -> list[Finding]:
+    worst_first = list(Severity)
+    return sorted(findings, key=lambda finding: -worst_first.index(finding.severity))
 
 
 def read_baseline(content: bytes, file: str) -> Baseline:

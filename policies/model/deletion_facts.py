@@ -58,9 +58,9 @@ def read_deletion_facts(pod: Mapping[str, Any]) -> DeletionFacts:
         phase=PHASES.index(phase) if phase in PHASES else 0,
         ready=is_ready,
         cost=_cost(text_member(member(metadata, "annotations"), DELETION_COST_ANNOTATION)),
-        ready_since=_seconds(ready.get("lastTransitionTime")) if is_ready else 0.0,
+        ready_since=seconds_of(ready.get("lastTransitionTime")) if is_ready else 0.0,
         restarts=_restarts(pod, status),
-        created=_seconds(metadata.get("creationTimestamp")),
+        created=seconds_of(metadata.get("creationTimestamp")),
         uid=text_member(metadata, "uid"),
     )
 
@@ -97,10 +97,10 @@ def _counts(statuses: object) -> Iterator[tuple[int, str]]:
             yield count, text_member(entry, "name")
 
 
-def _seconds(value: object) -> float:
+def seconds_of(value: object) -> float:
     """Return a time of the API in seconds since 1970; 0 for what is none.
 
-    >>> _seconds("1970-01-02T00:00:00Z"), _seconds("yesterday")
+    >>> seconds_of("1970-01-02T00:00:00Z"), seconds_of("yesterday")
     (86400.0, 0.0)
     """
     if not isinstance(value, str):

@@ -61,10 +61,13 @@ class Course:
         pending: The pods that have no node at the end.
         message: Why the first of them has none, as its PodScheduled condition says.
         old: Pods of old revisions that are left over at the end.
+        old_pending: How many of them have no node.
         before: The pods of each domain at the start, for each constraint of the new revision.
         peaks: The worst moment of each.
         after: The pods of each domain at the end.
         skews: The skew of each at the end.
+        bounds: The largest skew that each can have on the way, in whatever order the pods are deleted and
+            bound that controllers delete or create together.
         cluster: The cluster at the end.
     """
 
@@ -73,10 +76,12 @@ class Course:
     pending: tuple[str, ...]
     message: str
     old: int
+    old_pending: int
     before: tuple[Mapping[str, int], ...]
     peaks: tuple[Peak, ...]
     after: tuple[Mapping[str, int], ...]
     skews: tuple[int, ...]
+    bounds: tuple[int, ...]
     cluster: ClusterIndex
 
     @property
@@ -93,6 +98,7 @@ class Courses:
         likely: The one with the usual choices: the first node and the first pod by name, or at random.
         worst: The one that ends worst.
         worst_skews: The largest skew at the end of any, for each constraint.
+        worst_peaks: The largest skew on the way of any, whatever order controllers act in, for each.
         exact: Whether every way to choose was taken.
         count: How many were taken.
         free: Whether there was anything to choose.
@@ -102,6 +108,7 @@ class Courses:
     likely: Course
     worst: Course
     worst_skews: tuple[int, ...]
+    worst_peaks: tuple[int, ...]
     exact: bool
     count: int
     free: bool
@@ -131,6 +138,7 @@ def find_courses(run: Runner, nodes: int, likely: Choices) -> Courses:
         likely=first,
         worst=search.worst,
         worst_skews=tuple(search.skews),
+        worst_peaks=tuple(search.peaks),
         exact=exact,
         count=search.count,
         free=search.free,
@@ -145,7 +153,8 @@ class _Search:
         self._run, self._nodes = run, nodes
         self._constraints = len(likely.skews)
         self.cost = 0
-        self.worst, self.skews, self.count = likely, list(likely.skews), 1
+        self.worst, self.count = likely, 1
+        self.skews, self.peaks = list(likely.skews), list(likely.bounds)
         self._step = len(likely.steps)
         self.free = True
 
@@ -181,4 +190,5 @@ class _Search:
         self.count += 1
         self.cost += (len(course.steps) + 1) * (self._nodes + NODES_OF_A_STEP)
         self.skews = [max(pair) for pair in zip(self.skews, course.skews, strict=True)]
+        self.peaks = [max(pair) for pair in zip(self.peaks, course.bounds, strict=True)]
         self.worst = max(self.worst, course, key=lambda each: each.badness)

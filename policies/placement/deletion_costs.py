@@ -16,9 +16,10 @@ from typing import Final, TypeAlias
 from policies.config.context import AdmissionContext
 from policies.model.deletion_facts import COSTS
 from policies.model.workload import Workload
+from policies.placement.known_pods import KnownPods
 from policies.placement.least_moves import constraint_moves, spread_positions
 from policies.placement.placement import PreparedPod, prepare
-from policies.placement.running_pods import KnownPods, RunningPods, find_running, prepare_revision
+from policies.placement.running_pods import RunningPods, find_running, prepare_revision
 from policies.placement.victims import Replica, find_victims, in_order, latest, urgency
 from policies.scheduler.domain_tally import DomainTally
 
@@ -88,9 +89,13 @@ def deletion_costs(
     if running.revisions:
         prepared = prepare_revision(workload, context, running.revisions[0], frozenset())
     pods, count = running.pods, len(running.pods) - replicas
-    search = _Search(prepared, pods, soft=soft)
+    search = _Search(prepared, pods, known.now, soft=soft)
     found = DeletionCosts(
-        prepared=prepared, running=len(pods), replicas=replicas, before=search.counts(), after=search.counts()
+        prepared=prepared,
+        running=running.bound,
+        replicas=replicas,
+        before=search.counts(),
+        after=search.counts(),
     )
     if why := _refusal(workload, running, count, is_idle=search.is_idle):
         return replace(found, why_none=why)
@@ -133,7 +138,7 @@ def _has_costs(workload: Workload) -> bool:
 class _Search:
     """Chooses pods to delete; those are alike that the constraints count in the same domains."""
 
-    def __init__(self, prepared: PreparedPod, pods: tuple[Replica, ...], *, soft: bool) -> None:
+    def __init__(self, prepared: PreparedPod, pods: tuple[Replica, ...], now: float, *, soft: bool) -> None:
         self._pods = pods
         self._tally = DomainTally(prepared.request, prepared.cluster)
         counts = self._tally.counts()
@@ -144,7 +149,7 @@ class _Search:
         self._counts = {position: dict(counts[position]) for position in self._constraints}
         #: Whether more would have had to be tried than is.
         self.exhausted = False
-        self._now = latest([pod.facts for pod in pods if pod.facts is not None])
+        self._now = max(now, latest([pod.facts for pod in pods if pod.facts is not None]))
 
     @property
     def is_idle(self) -> bool:

@@ -100,12 +100,13 @@ class DeploymentController:
     def _resize(self, sizes: dict[str, int]) -> bool:
         """Let the controllers of ReplicaSets create and delete pods; return whether any size changed."""
         changed = False
-        for revision, size in sizes.items():
-            pods = self._pods.of(revision)
-            changed |= size != self._sizes[revision]
-            self._sizes[revision] = size
-            if size < len(pods):
-                self._pods.delete(self._pods.scale_down(pods, len(pods) - size))
-            elif size > len(pods):
-                self._pods.create(revision, size - len(pods))
+        with self._pods.together():
+            for revision, size in sizes.items():
+                pods = self._pods.of(revision)
+                changed |= size != self._sizes[revision]
+                self._sizes[revision] = size
+                if size < len(pods):
+                    self._pods.delete(self._pods.scale_down(pods, len(pods) - size))
+                elif size > len(pods):
+                    self._pods.create(revision, size - len(pods))
         return changed

@@ -16,7 +16,7 @@ class WorkloadLoss:
         displaced: How many of its replicas lose their node.
         running: How many run in the end.
         required: How many must.
-        pending: The first replica that fits nowhere then; None if all fit.
+        pending: The first replica that fits nowhere then, or fitted nowhere before; None if all fit.
         margin: How many replicas fit then beyond those that must run, of those that did after every loss
             before; None where that was not tried.
     """

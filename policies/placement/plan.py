@@ -1,12 +1,14 @@
 """What a change of manifests does to where pods go: removed workloads first, then changed, then added ones.
 
-All of them share the room of one copy of the cluster, each beside those that were applied before it.
+All of them share the room of one copy of the cluster, each beside those that were applied before it. Builds
+of one object that differ, such as overlays for several environments, come last, each on a copy of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, repeat
 from typing import Any, Final
 
 from policies.config.context import AdmissionContext
@@ -14,12 +16,17 @@ from policies.manifests.fields import FieldError, text_member
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, Workload
 from policies.placement.courses import Outcome
+from policies.placement.known_pods import KnownPods
 from policies.placement.placement import PlacementError, PreparedPod, prepare
 from policies.placement.plan_differences import (
+    NO_SOURCE,
+    BuiltWorkload,
     Difference,
     PlanAction,
+    Source,
     WorkloadKey,
     WorkloadPair,
+    as_text,
     differences,
     pair_workloads,
     replaces,
@@ -47,13 +54,20 @@ class ManifestSet:
 
     Attributes:
         workloads: Its workloads, each with a namespace.
+        sources: What each is built from; empty for those of a cluster.
         along: Its Services and Namespaces.
         context: Policies, the scheduler's configuration and the release; a cluster of it is not looked at.
     """
 
     workloads: Sequence[Workload]
+    sources: Sequence[Source] = ()
     along: Sequence[Mapping[str, Any]] = ()
     context: AdmissionContext
+
+    @property
+    def built(self) -> list[BuiltWorkload]:
+        """The workloads, each with what it is built from."""
+        return list(zip(self.workloads, chain(self.sources, repeat(NO_SOURCE)), strict=False))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +83,8 @@ class PlannedWorkload:
         domains: Of each constraint that is in force, or was.
         errors: Why Kubernetes refuses the workload or its pods; nothing was placed then.
         unmodeled: What else a scheduler looks at in its pods, as the API names it.
+        builds: The files that it is built from, equally by all of them.
+        alternative: Whether other builds describe the object otherwise: each is planned without the others.
     """
 
     key: WorkloadKey
@@ -79,6 +95,8 @@ class PlannedWorkload:
     domains: tuple[PlannedDomains, ...] = ()
     errors: tuple[FieldError, ...] = ()
     unmodeled: tuple[str, ...] = ()
+    builds: tuple[str, ...] = ()
+    alternative: bool = False
 
     @property
     def pending(self) -> tuple[Step, ...]:
@@ -103,14 +121,12 @@ class PlacementPlan:
     Attributes:
         workloads: Those that are removed, replaced, changed or added, in the order in which it is done.
         unchanged: How many others there are.
-        repeated: Workloads that several objects of a set describe: which of them is meant is not known.
         stopped: Workloads that were not applied, because the work was ended.
         assumed: Whether the cluster has no pods, so that those of the first set were placed there first.
     """
 
     workloads: tuple[PlannedWorkload, ...]
     unchanged: int
-    repeated: tuple[WorkloadKey, ...] = ()
     stopped: tuple[WorkloadKey, ...] = ()
     assumed: bool = False
 
@@ -127,6 +143,11 @@ class PlacementPlan:
     def deadlocks(self) -> int:
         """How many rollouts may deadlock."""
         return sum(workload.outcome is Outcome.DEADLOCK for workload in self.workloads)
+
+    @property
+    def unplanned(self) -> tuple[WorkloadKey, ...]:
+        """Workloads that something is done to of which it was not tried, or not to the end."""
+        return (*self.stopped, *(workload.key for workload in self.workloads if workload.pods.untried))
 
     @property
     def fails(self) -> bool:
@@ -151,6 +172,7 @@ def make_plan(
     after: ManifestSet,
     cluster: ClusterIndex,
     *,
+    known: KnownPods | None = None,
     progress: Callable[[float], None] = lambda _share: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> PlacementPlan:
@@ -160,46 +182,68 @@ def make_plan(
         before: What was applied.
         after: What is to be applied.
         cluster: The cluster as it is, which stays as it is.
+        known: What is known of its pods besides; None for nothing.
         progress: Called with the share of the work that is done.
         stop: Whether to end with what is done; asked before each pod.
     """
-    pairs, repeated = pair_workloads(before.workloads, after.workloads)
+    pairs = pair_workloads(before.built, after.built)
     fork = cluster.fork("")
     _apply_along(fork, (), before.along)
-    old = {pair.key: _prepare(pair.before, before.context, fork) for pair in pairs if pair.before}
-    assumed = not cluster.pod_count and bool(old)
+    old = [_prepare(pair.before, before.context, fork) for pair in pairs]
+    assumed = not cluster.pod_count and any(pair.before for pair in pairs)
+    changer = PodChanger(fork, after.context, stop, known=known)
     if assumed:
-        changer = PodChanger(fork, after.context, stop)
-        for prepared, _ in old.values():
-            if prepared is not None:
-                changer.assume(prepared)
+        placing = PodChanger(fork, after.context, stop)
+        for pair, (prepared, _) in zip(pairs, old, strict=True):
+            if prepared is not None and not pair.alternative:
+                placing.assume(prepared)
     _apply_along(fork, before.along, after.along)
-    new = {pair.key: _prepare(pair.after, after.context, fork) for pair in pairs if pair.after}
-    changes = [change for pair in pairs if (change := _change(pair, old, new))]
-    changes.sort(key=lambda change: _ORDER[change.action])
-    now = [count_constraints(change.before, change.after, fork) for change in changes]
-    changer, pods = PodChanger(fork, after.context, stop), []
-    for change in changes:
+    changes = [
+        change
+        for pair, was in zip(pairs, old, strict=True)
+        if (change := _change(pair, was, _prepare(pair.after, after.context, fork)))
+    ]
+    changes.sort(key=lambda change: (change.pair.alternative, _ORDER[change.action]))
+    together = [change for change in changes if not change.pair.alternative]
+    now = [count_constraints(change.before, change.after, fork) for change in together]
+    pods: list[PodChange] = []
+    for change in together:
         if stop():
             break
         pods.append(_apply(change, changer))
         progress(len(pods) / len(changes))
-    applied = changes[: len(pods)]
-    done = [count_constraints(change.before, change.after, fork) for change in applied]
+    done = [count_constraints(change.before, change.after, fork) for change in together[: len(pods)]]
+    planned = list(map(_planned, together[: len(pods)], pods, now, done))
+    for change in changes[len(together) :]:
+        if stop():
+            break
+        planned.append(_alone(change, fork.fork(""), changer, assumed=assumed))
+        progress(len(planned) / len(changes))
     return PlacementPlan(
-        workloads=tuple(map(_planned, applied, pods, now, done)),
+        workloads=tuple(planned),
         unchanged=len(pairs) - len(changes),
-        repeated=tuple(repeated),
-        stopped=tuple(change.pair.key for change in changes[len(pods) :]),
+        stopped=tuple(change.pair.key for change in changes[len(planned) :]),
         assumed=assumed,
     )
+
+
+def _alone(change: _Change, fork: ClusterIndex, changer: PodChanger, *, assumed: bool) -> PlannedWorkload:
+    """Plan one of several builds of an object, in a cluster that has none of the others."""
+    changer = changer.on(fork)
+    if assumed and change.before is not None:
+        changer.assume(change.before)
+    now = count_constraints(change.before, change.after, fork)
+    pods = _apply(change, changer)
+    return _planned(change, pods, now, count_constraints(change.before, change.after, fork))
 
 
 _Prepared = tuple[PreparedPod | None, tuple[FieldError, ...]]
 
 
-def _prepare(workload: Workload, context: AdmissionContext, fork: ClusterIndex) -> _Prepared:
+def _prepare(workload: Workload | None, context: AdmissionContext, fork: ClusterIndex) -> _Prepared:
     """Return the next pod of a workload, or why Kubernetes refuses it."""
+    if workload is None:
+        return None, ()
     try:
         return prepare(workload, replace(context, cluster=fork)), ()
     except PlacementError as error:
@@ -218,14 +262,9 @@ def _apply_along(
         fork.apply(obj)
 
 
-def _change(
-    pair: WorkloadPair,
-    old: Mapping[WorkloadKey, _Prepared],
-    new: Mapping[WorkloadKey, _Prepared],
-) -> _Change | None:
+def _change(pair: WorkloadPair, old: _Prepared, new: _Prepared) -> _Change | None:
     """Return what is done to a workload; None for one that stays as it is."""
-    before, _ = old.get(pair.key, (None, ()))
-    after, errors = new.get(pair.key, (None, ()))
+    before, (after, errors) = old[0], new
     found: tuple[Difference, ...] = ()
     if pair.before is not None and pair.after is not None:
         found = differences(pair.before, pair.after)
@@ -268,7 +307,33 @@ def _planned(
         domains=planned_domains(now, done),
         errors=change.errors,
         unmodeled=() if prepared is None else prepared.request.pod.unmodeled,
+        builds=change.pair.builds,
+        alternative=change.pair.alternative,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedWorkload:
+    """A workload that cannot be placed before another tool has filled in placeholders.
+
+    Attributes:
+        key: Which it is.
+        changed: Whether it was not so before, so that something of the change is not planned.
+    """
+
+    key: WorkloadKey
+    changed: bool
+
+
+def unfinished_workloads(before: Iterable[Workload], after: Iterable[Workload]) -> list[UnfinishedWorkload]:
+    """Return the workloads of both sets that are not complete, those that changed first."""
+    old, new = (
+        {(WorkloadKey.of(workload), as_text(workload)) for workload in workloads}
+        for workloads in (before, after)
+    )
+    changed = {key for key, _ in old ^ new}
+    keys = sorted({key for key, _ in old | new}, key=lambda key: (key not in changed, key))
+    return [UnfinishedWorkload(key, key in changed) for key in keys]
 
 
 def with_namespace(obj: Mapping[str, Any], namespace: str) -> Mapping[str, Any]:

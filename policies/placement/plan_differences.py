@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from policies.manifests.fields import ErrorList, descend, member
 from policies.model.revisions import stored_template_key
@@ -48,13 +50,39 @@ class WorkloadKey(NamedTuple):
         return cls(workload.namespace, workload.kind.name, workload.name)
 
 
-@dataclass(frozen=True, slots=True)
+class Source(NamedTuple):
+    """What a workload is built from: a manifest, or an overlay or environment of several.
+
+    Attributes:
+        file: Its file; empty for the cluster's own.
+        place: The same below the path that was given, by which it is found in another set of manifests.
+    """
+
+    file: str = ""
+    place: str = ""
+
+
+#: Stands for a workload of which it is not known what it was built from.
+NO_SOURCE: Final = Source()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadPair:
-    """A workload of either set of manifests, or of both."""
+    """A workload of either set of manifests, or of both.
+
+    Attributes:
+        key: Which it is.
+        before: As it was; None if it was not there.
+        after: As it will be; None if it will not be there.
+        builds: The files that it is built from, equally by all of them.
+        alternative: Whether other builds describe the object otherwise: a cluster has one of them.
+    """
 
     key: WorkloadKey
     before: Workload | None
     after: Workload | None
+    builds: tuple[str, ...] = ()
+    alternative: bool = False
 
     @property
     def any(self) -> Workload:
@@ -65,29 +93,74 @@ class WorkloadPair:
         return found
 
 
-def pair_workloads(
-    before: Iterable[Workload], after: Iterable[Workload]
-) -> tuple[list[WorkloadPair], list[WorkloadKey]]:
-    """Return the workloads of both sets by their keys, and the keys that several objects of a set have.
+#: A workload with what it is built from.
+BuiltWorkload: TypeAlias = tuple[Workload, Source]
+#: The workloads of one key by what they are built from, and a number where a source has several of them.
+_Builds: TypeAlias = dict[tuple[str, int], BuiltWorkload]
 
-    What those objects are is left open: a cluster has one of them, and it is not known which.
+
+def pair_workloads(before: Iterable[BuiltWorkload], after: Iterable[BuiltWorkload]) -> list[WorkloadPair]:
+    """Return the workloads of both sets, each as it was and as it will be, by their keys.
+
+    Of several builds of one object each is compared with what was built from the same place; of those that
+    come to the same there is one pair.
     """
     old, new = _by_key(before), _by_key(after)
-    keys = sorted({*old, *new})
-    repeated = [key for key in keys if len(old.get(key, ())) > 1 or len(new.get(key, ())) > 1]
-    skipped = frozenset(repeated)
     return [
-        WorkloadPair(key, *(found[key][0] if key in found else None for found in (old, new)))
-        for key in keys
-        if key not in skipped
-    ], repeated
+        pair for key in sorted({*old, *new}) for pair in _pairs_of(key, old.get(key, {}), new.get(key, {}))
+    ]
 
 
-def _by_key(workloads: Iterable[Workload]) -> dict[WorkloadKey, list[Workload]]:
-    found: dict[WorkloadKey, list[Workload]] = {}
-    for workload in workloads:
+def _pairs_of(key: WorkloadKey, old: _Builds, new: _Builds) -> Iterator[WorkloadPair]:
+    if len(old) < 2 and len(new) < 2:
+        # Wherever it is written now.
+        yield _pair(key, next(iter(old.values()), None), next(iter(new.values()), None))
+        return
+    grouped: dict[tuple[str, str], WorkloadPair] = {}
+    for was, becomes in _matched(old, new):
+        pair, texts = _pair(key, was, becomes), (_text(was), _text(becomes))
+        builds = dict.fromkeys((*grouped.get(texts, pair).builds, *pair.builds))
+        grouped[texts] = replace(pair, builds=tuple(builds))
+    for pair in grouped.values():
+        yield replace(pair, alternative=len(grouped) > 1)
+
+
+def _pair(key: WorkloadKey, was: BuiltWorkload | None, becomes: BuiltWorkload | None) -> WorkloadPair:
+    before, after = (None if built is None else built[0] for built in (was, becomes))
+    source = NO_SOURCE if (build := becomes or was) is None else build[1]
+    return WorkloadPair(key=key, before=before, after=after, builds=(source.file,) if source.file else ())
+
+
+def _matched(old: _Builds, new: _Builds) -> Iterator[tuple[BuiltWorkload | None, BuiltWorkload | None]]:
+    """Yield what was built from each place, and what is."""
+    if len({_text(built) for built in old.values()}) == 1 and not old.keys() & new.keys():
+        # A cluster, or a file of another name, has one of them: every build is compared with it.
+        one = next(iter(old.values()))
+        yield from ((one, becomes) for becomes in new.values())
+        if not new:
+            yield from ((built, None) for built in old.values())
+        return
+    for place in dict.fromkeys((*new, *old)):
+        yield old.get(place), new.get(place)
+
+
+def as_text(workload: Workload) -> str:
+    """Return a workload as text that equal objects have in common."""
+    return json.dumps(workload.obj, sort_keys=True, default=str)
+
+
+def _text(built: BuiltWorkload | None) -> str:
+    return "" if built is None else as_text(built[0])
+
+
+def _by_key(workloads: Iterable[BuiltWorkload]) -> dict[WorkloadKey, _Builds]:
+    found: dict[WorkloadKey, _Builds] = {}
+    numbers: Counter[tuple[WorkloadKey, str]] = Counter()
+    for workload, source in workloads:
         if workload.kind.kind != _POD_TEMPLATE and not workload.is_patch:
-            found.setdefault(WorkloadKey.of(workload), []).append(workload)
+            key = WorkloadKey.of(workload)
+            found.setdefault(key, {})[source.place, numbers[key, source.place]] = workload, source
+            numbers[key, source.place] += 1
     return found
 
 

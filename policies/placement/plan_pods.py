@@ -12,6 +12,7 @@ from policies.config.context import AdmissionContext
 from policies.manifests.fields import member
 from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.model.workload import Workload
+from policies.placement.known_pods import KnownPods
 from policies.placement.placement import DAEMON_SET, PlacementError, PreparedPod
 from policies.placement.plan_differences import rolls_out, states_replicas
 from policies.placement.rollout import Rollout, RolloutSettings, simulate_rollout
@@ -68,22 +69,43 @@ class PodChange:
         return replace(other, running=self.running, removed=self.removed)
 
 
+@dataclass(slots=True)
+class _Budget:
+    """What may still be scheduled."""
+
+    pods: int
+    rollouts: int
+
+
 class PodChanger:
     """Changes the pods of a copy of a cluster, within a budget."""
 
     def __init__(
-        self, cluster: ClusterIndex, context: AdmissionContext, stop: Callable[[], bool] = lambda: False
+        self,
+        cluster: ClusterIndex,
+        context: AdmissionContext,
+        stop: Callable[[], bool] = lambda: False,
+        *,
+        known: KnownPods | None = None,
     ) -> None:
         """Change the pods of a cluster.
 
         Args:
             cluster: A fork.
             context: What new pods are placed by.
+            known: What is known of its pods besides; None for nothing.
             stop: Whether to schedule no more pods; asked before each.
         """
         self._stop = stop
         self._cluster, self._context = cluster, replace(context, cluster=cluster)
-        self._left, self._rollouts = MOST_SCHEDULED, MOST_ROLLOUTS
+        self._known = KnownPods() if known is None else known
+        self._budget = _Budget(MOST_SCHEDULED, MOST_ROLLOUTS)
+
+    def on(self, cluster: ClusterIndex) -> PodChanger:
+        """Return what changes the pods of another copy of the cluster, within what is left of the budget."""
+        other = PodChanger(cluster, self._context, self._stop, known=self._known)
+        other._budget = self._budget
+        return other
 
     def count(self, workload: Workload) -> int:
         """Return how many pods of a workload have a node."""
@@ -137,7 +159,7 @@ class PodChanger:
         wanted = _wanted(workload, running)
         rolled_out = template and rolls_out(workload) and self._others(before, after) > 0
         if (rolled_out or wanted < running) and (
-            found := self._simulate(workload, wanted, rolled_out=rolled_out)
+            found := self._simulate(before, workload, wanted, rolled_out=rolled_out)
         ):
             return self._end_of(found, workload, running, wanted)
         if rolled_out:
@@ -149,18 +171,20 @@ class PodChanger:
         stay = not filled.removed and not filled.steps
         return replace(filled, running=running, wanted=wanted, stay=stay)
 
-    def _simulate(self, workload: Workload, wanted: int, *, rolled_out: bool) -> Rollout | None:
+    def _simulate(
+        self, before: Workload, workload: Workload, wanted: int, *, rolled_out: bool
+    ) -> Rollout | None:
         """Return how pods are brought to a new template or number; None if it is not simulated."""
-        if wanted > self._left or not self._rollouts:
+        if wanted > self._budget.pods or not self._budget.rollouts:
             return None
         obj = {**workload.obj, "spec": {**member(workload.obj, "spec"), "replicas": wanted}}
-        settings = RolloutSettings(scale=None if rolled_out else wanted)
+        settings = RolloutSettings(scale=None if rolled_out else wanted, known=self._known, previous=before)
         try:
             found = simulate_rollout(obj, self._context, settings, namespace=workload.namespace)
         except PlacementError:
             return None
-        self._left -= wanted
-        self._rollouts -= 1
+        self._budget.pods -= wanted
+        self._budget.rollouts -= 1
         return found
 
     def _delete_last(self, workload: Workload, count: int) -> None:
@@ -188,7 +212,11 @@ class PodChanger:
                 self._cluster.bind(rollout.prepared.request.pod, name, node)
                 steps.append(Step(namespace=workload.namespace, name=name, node=node))
         decisions = {step.pod: step.decision for step in course.steps if step.decision is not None}
-        steps += (decisions[name] for name in course.pending if name in decisions)
+        # Some were pending before the course began.
+        steps += (
+            decisions.get(name, Step(namespace=workload.namespace, name=name, message=course.message))
+            for name in course.pending
+        )
         removed = sum(end.get(name) != node for name, node in start.items())
         return PodChange(running=running, removed=removed, wanted=wanted, steps=tuple(steps), rollout=rollout)
 
@@ -205,8 +233,8 @@ class PodChanger:
 
     def _fill(self, prepared: PreparedPod, missing: int) -> PodChange:
         missing = max(missing, 0)
-        tried = min(missing, self._left)
-        self._left -= tried
+        tried = min(missing, self._budget.pods)
+        self._budget.pods -= tried
         steps: list[Step] = []
         for entry in replicas_of(prepared, tried):
             if self._stop():

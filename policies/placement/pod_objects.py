@@ -88,7 +88,7 @@ class PodObjects:
             owner is not None and owner.kind == "Node"
         )
         try:
-            manifest = orjson.dumps(_manifest(metadata, spec, namespace))
+            manifest = orjson.dumps(pod_manifest(metadata, spec, namespace))
         except TypeError:
             return  # A number that no API has; such a pod counts as unknown.
         self._pods[namespace, text_member(metadata, "name")] = PodObject(
@@ -104,7 +104,8 @@ class PodObjects:
         return self._pods.get((namespace, name))
 
 
-def _manifest(metadata: Mapping[str, Any], spec: Mapping[str, Any], namespace: str) -> dict[str, Any]:
+def pod_manifest(metadata: Mapping[str, Any], spec: Mapping[str, Any], namespace: str) -> dict[str, Any]:
+    """Return what decides where a pod goes that is made like another one, without name and node."""
     kept: dict[str, Any] = {name: spec[name] for name in _SPEC_FIELDS if name in spec}
     for name in ("containers", "initContainers"):
         if name in spec:

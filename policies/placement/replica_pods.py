@@ -6,6 +6,7 @@ A deleted pod is gone at once, and a bound pod becomes ready when its controller
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -53,6 +54,8 @@ class ReplicaPods:
         tally: What the constraints of the new revision count.
         steps: What has happened.
         before: The pods of each domain at the start, for each constraint.
+        bounds: The largest skew of each constraint so far, in whatever order those pods are deleted and bound
+            that were deleted or created together.
     """
 
     def __init__(
@@ -91,6 +94,7 @@ class ReplicaPods:
         self.before = self.tally.counts()
         #: Of each constraint its largest skew, after how many steps it was reached, and the counts then.
         self.peaks = [(skew, 0, counts) for skew, counts in zip(self.tally.skews(), self.before, strict=True)]
+        self.bounds = self.tally.skews()
         choices.begin(self)
 
     def __iter__(self) -> Iterator[Replica]:
@@ -127,30 +131,43 @@ class ReplicaPods:
         """Return the pods of a revision."""
         return [pod for pod in self._pods.values() if pod.revision == revision]
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Bound the skews while steps happen that a controller takes together, and in any order.
+
+        No domain has more pods meanwhile than at the start or the end, whichever is more, nor fewer.
+        """
+        mark, first = self.tally.mark(), len(self.steps)
+        yield
+        if len(self.steps) - first > 1:
+            self._bound(self.tally.bounds_since(mark))
+
     def create(self, revision: str, count: int, name: str = "") -> None:
         """Create pods, under names that no pod has or, one of them, under a given name; schedule them."""
         request = self._requests[revision]
         self._are_named = self._are_named or bool(name)
         labels = frozenset(request.pod.labels.items())
-        for _ in range(count):
-            pod = Replica(name or self._free_name(revision), revision, labels)
-            self._pods[pod.name] = self._pending[pod.name] = pod
-            step = self._stuck.get(revision) or self._schedule(pod)
-            self._record(PodAction.CREATED, pod, step)
-        self.retry()
+        with self.together():
+            for _ in range(count):
+                pod = Replica(name or self._free_name(revision), revision, labels)
+                self._pods[pod.name] = self._pending[pod.name] = pod
+                step = self._stuck.get(revision) or self._schedule(pod)
+                self._record(PodAction.CREATED, pod, step)
+            self.retry()
 
     def delete(self, pods: Sequence[Replica]) -> None:
         """Delete pods; then schedule those for which there is room now."""
-        for pod in pods:
-            del self._pods[pod.name]
-            self._pending.pop(pod.name, None)
-            self._starting.pop(pod.name, None)
-            if pod.node is not None:
-                self.cluster.remove(*POD, self._namespace, pod.name)
-                self.tally.add(pod.node, pod.labels, -1)
-            self._stuck.clear()
-            self._record(PodAction.DELETED, pod)
-        self.retry()
+        with self.together():
+            for pod in pods:
+                del self._pods[pod.name]
+                self._pending.pop(pod.name, None)
+                self._starting.pop(pod.name, None)
+                if pod.node is not None:
+                    self.cluster.remove(*POD, self._namespace, pod.name)
+                    self.tally.add(pod.node, pod.labels, -1)
+                self._stuck.clear()
+                self._record(PodAction.DELETED, pod)
+            self.retry()
 
     def scale_down(self, pods: Sequence[Replica], count: int) -> list[Replica]:
         """Return the pods that the controller of a ReplicaSet with these pods deletes."""
@@ -178,6 +195,9 @@ class ReplicaPods:
         name = next(iter(self._starting))
         self._starting.pop(name).ready = True
         return True
+
+    def _bound(self, skews: tuple[int, ...]) -> None:
+        self.bounds = tuple(map(max, self.bounds, skews))
 
     @property
     def _namespace(self) -> str:
@@ -213,6 +233,8 @@ class ReplicaPods:
         self.steps.append(
             RolloutStep(action=action, pod=pod.name, new=is_new, node=pod.node, decision=decision)
         )
-        for position, skew in enumerate(self.tally.skews()):
+        skews = self.tally.skews()
+        self._bound(skews)
+        for position, skew in enumerate(skews):
             if skew > self.peaks[position][0]:
                 self.peaks[position] = (skew, len(self.steps), self.tally.counts()[position])

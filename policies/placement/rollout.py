@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -16,12 +17,20 @@ from policies.manifests.fields import (
 from policies.model.scaling import RollingUpdate, rolling_update
 from policies.model.workload import Workload
 from policies.placement.courses import Courses, Outcome
+from policies.placement.known_pods import KnownPods
 from policies.placement.placement import PlacementError, PreparedPod, prepare, read_workload
 from policies.placement.rollout_plan import RolloutPlan, scaled_first, take_courses
-from policies.placement.running_pods import PREVIOUS, KnownPods, RunningPods, find_running, prepare_revision
+from policies.placement.running_pods import (
+    PREVIOUS,
+    RunningPods,
+    find_running,
+    prepare_revision,
+    prepare_sample,
+)
 from policies.placement.stateful_set_controller import StatefulUpdate, stateful_update
 from policies.placement.victims import latest
 from policies.scheduler.binding import TieBreaker, first_by_name
+from policies.scheduler.request import SchedulingRequest
 
 #: Pods of one workload that are rolled out or scaled: each is scheduled, which takes some milliseconds where
 #: nodes are thousands, and compared with the others.
@@ -46,8 +55,14 @@ class Rollout:
         replicas: How many pods there are to be.
         scaled: Whether the number of pods is changed, and nothing else.
         running: How many pods of the workload run in the cluster.
+        waited_for: The names of its pods that have no node there, as far as is known, oldest first.
         placed: How many pods were placed, and how many deleted, before the course begins: the old revision
             has as many as the workload wants then.
+        known: Whether states and ages of its pods are known, and with them those without a node.
+        assumed: Whether the template of an old revision is not known and taken to be that of the object.
+        resized: Whether the number of replicas changes while a rollout is under way: that its ReplicaSets are
+            scaled in proportion first is not simulated.
+        now: When it was, in seconds since 1970; 0 if unknown.
         in_progress: How many of the pods that run are of the new revision already.
         restarted: Whether the template is the one that runs, so that it is rolled out as by a restart.
         update: The limits of a Deployment's rolling update; None for other kinds and Recreate.
@@ -60,7 +75,12 @@ class Rollout:
     replicas: int
     scaled: bool
     running: int
+    waited_for: tuple[str, ...] = ()
     placed: int = 0
+    known: bool = True
+    assumed: bool = False
+    resized: bool = False
+    now: float = 0.0
     in_progress: int = 0
     restarted: bool = False
     update: RollingUpdate | None = None
@@ -81,13 +101,18 @@ class RolloutSettings:
     Attributes:
         scale: The number of replicas that the workload is scaled to, and nothing else; None for a rollout.
         known: What is known of pods of the cluster.
+        previous: The workload as it was, of whose template the old pods are where the cluster shows none;
+            None if that is not known.
+        without: The names of pods that are taken to be deleted first.
         choose: Makes the choices of the likely course.
         seed: What it was made of; None for the first by name.
         most: The most replicas.
     """
 
     scale: int | None = None
-    known: KnownPods = field(default_factory=dict)
+    known: KnownPods = field(default_factory=KnownPods)
+    previous: Workload | None = None
+    without: frozenset[str] = frozenset()
     choose: TieBreaker = first_by_name
     seed: int | None = None
     most: int = MOST_REPLICAS
@@ -133,41 +158,108 @@ def _roll_out(
     replicas = workload.replicas or 0
     with context.reading():
         prepared = prepare(workload, context, tolerated=tolerated)
-        running = find_running(prepared, settings.known)
+        running = find_running(prepared, settings.known, settings.without)
         marked = None if prepared.revision is None else prepared.revision.hash
         if restarted := running.revisions == [marked]:
             prepared = prepare_revision(workload, context, None, tolerated)
         new = _mark(prepared, running)
         old = _oldest_first(prepared, running, new) or (PREVIOUS,)
-        previous = prepare_revision(workload, context, old[0], tolerated).request
+        requests, assumed = _old_requests(prepared, context, settings, old, tolerated)
         plan = RolloutPlan(
             workload=workload,
             cluster=prepared.cluster.fork(workload.namespace),
             pods=running.pods,
-            requests={**dict.fromkeys(old, previous), new: prepared.request},
+            requests={**requests, new: prepared.request},
             new=new,
             old=old,
             replicas=replicas,
             scaled=False,
-            now=_now(running),
+            now=_now(running, settings),
         )
-    in_progress = sum(pod.revision == new for pod in running.pods)
     placed = 0
-    if not running.pods or (_is_deployment(workload) and len(old) == 1 and not in_progress):
-        # A Deployment is scaled before it is rolled out: isScalingEvent, pkg/controller/deployment/sync.go.
-        plan, placed = scaled_first(plan, old[0], replicas)
+    for revision, size in _old_sizes(plan, settings).items():
+        plan, changed = scaled_first(plan, revision, size)
+        placed += changed
     return Rollout(
         prepared=prepared,
         replicas=replicas,
         scaled=False,
-        running=len(running.pods),
+        running=running.bound,
+        waited_for=tuple(pod.name for pod in running.pods if pod.node is None),
         placed=placed,
-        in_progress=in_progress,
+        known=_is_known(running),
+        assumed=assumed,
+        resized=_is_resized(workload, running, settings),
+        now=plan.now,
+        in_progress=sum(pod.revision == new for pod in running.pods),
         restarted=restarted,
         update=rolling_update(workload, replicas),
         stateful=None if _is_deployment(workload) else stateful_update(workload, replicas),
         seed=settings.seed,
         courses=take_courses(plan, settings.choose),
+    )
+
+
+def _old_requests(
+    prepared: PreparedPod,
+    context: AdmissionContext,
+    settings: RolloutSettings,
+    old: Sequence[str],
+    tolerated: frozenset[str],
+) -> tuple[dict[str, SchedulingRequest], bool]:
+    """Return the pod of each old revision, and whether one is taken to be like those of the object."""
+    workload, found, assumed = prepared.workload, {}, False
+    for revision in old:
+        sample = prepare_sample(workload, context, settings.known, revision, prepared.request.pod.name)
+        if sample is None:
+            assumed = assumed or settings.previous is None
+            sample = _prepare_previous(workload, context, settings, revision, tolerated)
+        found[revision] = sample.request
+    return found, assumed
+
+
+def _prepare_previous(
+    workload: Workload,
+    context: AdmissionContext,
+    settings: RolloutSettings,
+    revision: str,
+    tolerated: frozenset[str],
+) -> PreparedPod:
+    """Return the pod of an old revision of which the cluster shows none."""
+    if settings.previous is not None:
+        try:
+            return prepare_revision(settings.previous, context, revision, tolerated)
+        except PlacementError:
+            # Kubernetes would refuse it now; it is like those of the object as far as is known.
+            pass
+    return prepare_revision(workload, context, revision, tolerated)
+
+
+def _old_sizes(plan: RolloutPlan, settings: RolloutSettings) -> dict[str, int]:
+    """Return how many pods each old revision has before the rollout begins, where that is not what there are.
+
+    A Deployment is scaled before it is rolled out, unless a rollout is under way that is as large as it: see
+    ``isScalingEvent`` and ``scale``, ``pkg/controller/deployment/sync.go``.
+    """
+    counts = Counter(pod.revision for pod in plan.pods)
+    if not plan.pods:
+        return {plan.old[0]: plan.replicas}
+    if not _is_deployment(plan.workload):
+        return {}
+    stored = settings.known.sizes(plan.workload.namespace, plan.workload.name)
+    sizes = {size.revision: size.replicas for size in stored if size.revision in plan.old}
+    if len(counts) == 1 and plan.new not in counts:
+        (revision,) = counts
+        desired = next((size.desired for size in stored if size.revision == revision), None)
+        if desired is None or desired != plan.replicas:
+            sizes[revision] = plan.replicas
+    return {revision: size for revision, size in sizes.items() if size != counts[revision]}
+
+
+def _is_resized(workload: Workload, running: RunningPods, settings: RolloutSettings) -> bool:
+    stored = settings.known.sizes(workload.namespace, workload.name)
+    return len(running.revisions) > 1 and any(
+        size.desired not in (None, workload.replicas) for size in stored
     )
 
 
@@ -178,31 +270,37 @@ def _scale(
     replicas: int,
     tolerated: frozenset[str],
 ) -> Rollout:
-    """Scale a workload; the pods that run are all taken for pods of one ReplicaSet."""
+    """Scale a workload; the pods that there are, are all taken for pods of one ReplicaSet."""
     with context.reading():
         prepared = prepare(workload, context, tolerated=tolerated)
         running = find_running(prepared, settings.known)
         if running.revisions:
             prepared = prepare_revision(workload, context, running.revisions[0], tolerated)
         new = _mark(prepared, running)
+        # The pods of a StatefulSet that wait stay as they are.
+        old = () if workload.kind.revision_label is not None else _oldest_first(prepared, running, new)
+        requests, _ = _old_requests(prepared, context, settings, old, tolerated)
         plan = RolloutPlan(
             workload=workload,
             cluster=prepared.cluster.fork(workload.namespace),
-            pods=tuple(replace(pod, revision=new) for pod in running.pods),
-            requests={new: prepared.request},
+            pods=tuple(pod if pod.revision in old else replace(pod, revision=new) for pod in running.pods),
+            requests={**requests, new: prepared.request},
             new=new,
-            old=(),
+            old=old,
             replicas=replicas,
             scaled=True,
-            now=_now(running),
+            now=_now(running, settings),
         )
     plan, placed = (plan, 0) if plan.pods else scaled_first(plan, new, workload.replicas or 0)
     return Rollout(
         prepared=prepared,
         replicas=replicas,
         scaled=True,
-        running=len(running.pods),
+        running=running.bound,
+        waited_for=tuple(pod.name for pod in running.pods if pod.node is None),
         placed=placed,
+        known=_is_known(running),
+        now=plan.now,
         seed=settings.seed,
         courses=take_courses(plan, settings.choose),
     )
@@ -260,5 +358,10 @@ def _oldest_first(prepared: PreparedPod, running: RunningPods, new: str) -> tupl
     return tuple(sorted(old, key=lambda revision: (created.get(revision, ""), revision)))
 
 
-def _now(running: RunningPods) -> float:
-    return latest([pod.facts for pod in running.pods if pod.facts is not None])
+def _is_known(running: RunningPods) -> bool:
+    return all(pod.facts is not None for pod in running.pods)
+
+
+def _now(running: RunningPods, settings: RolloutSettings) -> float:
+    """Return when it is: as the snapshot says it, and not before what its pods say."""
+    return max(settings.known.now, latest([pod.facts for pod in running.pods if pod.facts is not None]))

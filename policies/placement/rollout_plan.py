@@ -62,9 +62,11 @@ class RolloutPlan(NamedTuple):
 
 def scaled_first(plan: RolloutPlan, revision: str, replicas: int) -> tuple[RolloutPlan, int]:
     """Give one revision its number of pods; return what there is then, and how many pods changed."""
-    first = plan._replace(new=revision, old=(), replicas=replicas, scaled=True)
+    own = tuple(pod for pod in plan.pods if pod.revision == revision)
+    first = plan._replace(new=revision, old=(), replicas=replicas, scaled=True, pods=own)
     pods, _ = _run(first, UsualChoices())
-    return plan._replace(cluster=pods.cluster, pods=tuple(pods)), sum(
+    others = tuple(pod for pod in plan.pods if pod.revision != revision)
+    return plan._replace(cluster=pods.cluster, pods=(*others, *pods)), sum(
         step.action is not PodAction.SCHEDULED for step in pods.steps
     )
 
@@ -85,6 +87,8 @@ def _run(plan: RolloutPlan, choices: Choices) -> tuple[ReplicaPods, RolloutContr
         now=plan.now,
     )
     controller = _controller(plan, pods)
+    # The scheduler has tried what is pending before a controller acts.
+    pods.retry()
     controller.run()
     return pods, controller
 
@@ -119,9 +123,11 @@ def _course(plan: RolloutPlan, choices: Choices) -> Course:
         pending=tuple(pod.name for pod in pods.pending),
         message=pods.message,
         old=sum(pod.revision != plan.new for pod in pods),
+        old_pending=sum(pod.revision != plan.new for pod in pods.pending),
         before=pods.before,
         peaks=tuple(Peak(skew=skew, step=step, counts=counts) for skew, step, counts in pods.peaks),
         after=pods.tally.counts(),
         skews=pods.tally.skews(),
+        bounds=pods.bounds,
         cluster=pods.cluster,
     )

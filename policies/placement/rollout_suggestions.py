@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any, Final
@@ -10,6 +10,7 @@ from typing import Any, Final
 from policies.config.context import AdmissionContext
 from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath, member
+from policies.model.workload import Workload
 from policies.placement.constraint_candidates import constraint_candidates
 from policies.placement.courses import Outcome
 from policies.placement.edit_search import EditSearch
@@ -51,15 +52,17 @@ class RolloutSuggestion:
     """A change with which the rollout completes.
 
     Attributes:
-        change: The change.
+        change: The change; None if the manifest may stay as it is.
         edits: How to edit the manifest.
+        deleted: Pods without a node that must be deleted besides, because their controller waits for them.
         placement: Of the pod that was stuck, before the change.
         worst_skews: The largest skew at the end of the rollout with it, for each constraint.
         exact: Whether every way to choose was taken; else the likely one and some more.
     """
 
-    change: Change | StrategyChange
+    change: Change | StrategyChange | None
     edits: tuple[Edit, ...]
+    deleted: tuple[str, ...] = ()
     placement: Placement
     worst_skews: tuple[int, ...]
     exact: bool
@@ -131,16 +134,33 @@ def find_rollout_suggestions(
     """
     if rollout.outcome is Outcome.COMPLETE or rollout.scaled:
         return RolloutSuggestions()
-    placement, cost = _stuck(rollout), 0
-    workload, settings = rollout.prepared.workload, replace(settings, choose=first_by_name)
-    search = EditSearch(
-        workload,
-        context,
-        lambda edited: simulate_rollout(
+    blocking, workload = _blocking(rollout), rollout.prepared.workload
+    settings = replace(settings, choose=first_by_name, without=frozenset(blocking))
+
+    def attempt(edited: Workload) -> Rollout:
+        return simulate_rollout(
             edited.obj, context, settings, namespace=workload.namespace, tolerated=tolerated
-        ),
-        most=MOST_TRIED,
-        may_go_on=lambda: cost <= MOST_COST,
+        )
+
+    if not blocking:
+        return _search(rollout, context, attempt)
+    # What its controller waits for keeps every change of the manifest from its pods.
+    rollout = attempt(workload)
+    if rollout.outcome is Outcome.COMPLETE:
+        return RolloutSuggestions(found=(_suggestion(None, (), rollout, _stuck(rollout), blocking),), tried=1)
+    return _search(rollout, context, attempt, blocking)
+
+
+def _search(
+    rollout: Rollout,
+    context: AdmissionContext,
+    attempt: Callable[[Workload], Rollout],
+    deleted: tuple[str, ...] = (),
+) -> RolloutSuggestions:
+    """Return the changes of the manifest with which a rollout completes, once some pods are deleted."""
+    cost, placement = 0, _stuck(rollout)
+    search = EditSearch(
+        rollout.prepared.workload, context, attempt, most=MOST_TRIED, may_go_on=lambda: cost <= MOST_COST
     )
     found: list[RolloutSuggestion] = []
     for change, edits in _candidates(rollout, placement):
@@ -153,22 +173,46 @@ def find_rollout_suggestions(
             continue
         cost += after.courses.cost
         if after.outcome is Outcome.COMPLETE:
-            found.append(
-                RolloutSuggestion(
-                    change=change,
-                    edits=edits,
-                    placement=placement,
-                    worst_skews=after.courses.worst_skews,
-                    exact=after.courses.exact,
-                )
-            )
+            found.append(_suggestion(change, edits, after, placement, deleted))
             if len(found) == MOST_FOUND:
                 break
-    return RolloutSuggestions(found=tuple(found), tried=search.tried, complete=search.complete)
+    return RolloutSuggestions(
+        found=tuple(found), tried=search.tried + bool(deleted), complete=search.complete
+    )
 
 
-def _is_gentler(found: Change | StrategyChange, change: Change | StrategyChange) -> bool:
+def _suggestion(
+    change: Change | StrategyChange | None,
+    edits: tuple[Edit, ...],
+    after: Rollout,
+    placement: Placement,
+    deleted: tuple[str, ...],
+) -> RolloutSuggestion:
+    return RolloutSuggestion(
+        change=change,
+        edits=edits,
+        deleted=deleted,
+        placement=placement,
+        worst_skews=after.courses.worst_skews,
+        exact=after.courses.exact,
+    )
+
+
+def _blocking(rollout: Rollout) -> tuple[str, ...]:
+    """Return the pods of the cluster without a node that a StatefulSet's controller waits for in vain.
+
+    It replaces none of them, whatever the manifest says by then (kubernetes/kubernetes#67250).
+    """
+    if rollout.stateful is None or rollout.stateful.parallel:
+        return ()
+    pending = rollout.courses.worst.pending
+    return tuple(name for name in rollout.waited_for if name in pending)
+
+
+def _is_gentler(found: Change | StrategyChange | None, change: Change | StrategyChange) -> bool:
     """Return whether a change does less of the same as another."""
+    if found is None:
+        return False
     if isinstance(found, StrategyChange) or isinstance(change, StrategyChange):
         return (found, change) == (StrategyChange.UNAVAILABLE, StrategyChange.NO_SURGE)
     return found.what is change.what is ChangeKind.MAX_SKEW and found.constraint == change.constraint

@@ -1,34 +1,32 @@
-"""The pods of a workload that run in a cluster, and the revisions that they are of."""
+"""The pods of a workload in a cluster, and the revisions that they are of."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 from policies.config.context import AdmissionContext
 from policies.manifests.edits import Edit, apply_edits
 from policies.model.controller_labels import REVISION_HASH
-from policies.model.deletion_facts import DeletionFacts
 from policies.model.pod_template import RESTARTED_ANNOTATION
 from policies.model.workload import Workload
-from policies.placement.placement import PreparedPod, prepare, read_workload
+from policies.placement.known_pods import KnownPods
+from policies.placement.placement import PlacementError, PreparedPod, prepare, read_workload
 from policies.placement.stateful_set_controller import ordinal_of
 from policies.placement.victims import Replica
 
 #: Stands for the revision of pods that are placed before a rollout begins: none of it runs.
 PREVIOUS: Final = "previous"
-#: What is known of pods by namespace and name.
-KnownPods: TypeAlias = Mapping[tuple[str, str], DeletionFacts]
 
 
 @dataclass(frozen=True, slots=True)
 class RunningPods:
-    """The bound pods of a workload.
+    """The pods of a workload.
 
     Attributes:
-        pods: The pods, by name.
+        pods: The bound pods by name, then those without a node as far as they are known, oldest first.
         label: The label that marks their revision; None for kinds without revisions.
     """
 
@@ -37,27 +35,53 @@ class RunningPods:
 
     @property
     def revisions(self) -> list[str]:
-        """The revisions that run, the one with most pods first."""
+        """The revisions that there are, the one with most pods first."""
         counts = Counter(pod.revision for pod in self.pods)
         return sorted(counts, key=lambda revision: (-counts[revision], revision))
 
+    @property
+    def bound(self) -> int:
+        """How many have a node."""
+        return sum(pod.node is not None for pod in self.pods)
 
-def find_running(prepared: PreparedPod, known: KnownPods) -> RunningPods:
-    """Return the bound pods that a workload's selector selects; those being deleted are not among them."""
+
+def find_running(
+    prepared: PreparedPod, known: KnownPods, without: frozenset[str] = frozenset()
+) -> RunningPods:
+    """Return the pods that a workload's selector selects; those being deleted are not among them.
+
+    Args:
+        prepared: The workload, and its cluster.
+        known: What is known of pods.
+        without: The names of pods that are taken to be deleted.
+    """
     workload = prepared.workload
     label, selector = revision_label(workload), workload.selector
+    if selector is None:
+        return RunningPods((), label)
     is_set = workload.kind.kind == "StatefulSet"
-    selected = [] if selector is None else prepared.cluster.selected_pods(workload.namespace, selector)
     pods = []
-    for pod in selected:
-        if is_set and ordinal_of(pod.name, workload.name) is None:
-            continue
+    for pod in prepared.cluster.selected_pods(workload.namespace, selector):
         revision = "" if label is None else dict(pod.labels).get(label, "")
         facts = known.get((workload.namespace, pod.name))
         # A StatefulSet's controller waits for a pod that is not ready; here it has become so.
         ready = facts is None or facts.ready or is_set
         pods.append(Replica(pod.name, revision, pod.labels, pod.node, ready, facts))
-    return RunningPods(tuple(pods), label)
+    bound = {pod.name for pod in pods}
+    for waiting in known.pending(workload.namespace, selector):
+        if waiting.name not in bound:
+            revision = "" if label is None else waiting.labels.get(label, "")
+            facts = known.get((workload.namespace, waiting.name))
+            labels = frozenset(waiting.labels.items())
+            pods.append(Replica(waiting.name, revision, labels, facts=facts))
+    return RunningPods(
+        tuple(
+            pod
+            for pod in pods
+            if pod.name not in without and not (is_set and ordinal_of(pod.name, workload.name) is None)
+        ),
+        label,
+    )
 
 
 def revision_label(workload: Workload) -> str | None:
@@ -85,6 +109,29 @@ def prepare_revision(
     if revision is not None and label is not None:
         edits.append(Edit(metadata.child("labels", label), None, revision))
     return prepare(_edited(workload, context, edits), context, tolerated=tolerated)
+
+
+def prepare_sample(
+    workload: Workload, context: AdmissionContext, known: KnownPods, revision: str, name: str
+) -> PreparedPod | None:
+    """Return the next pod of a revision as the cluster has one; None if none is known, or it is refused.
+
+    Args:
+        workload: The workload.
+        context: What it is placed by.
+        known: What is known of pods.
+        revision: The value of the label that marks the revision.
+        name: What the pod is called.
+    """
+    selector = workload.selector
+    pod = None if selector is None else known.sample(workload.namespace, revision, selector)
+    if pod is None:
+        return None
+    pod["metadata"]["name"] = name
+    try:
+        return prepare(read_workload(pod, context), context)
+    except PlacementError:
+        return None
 
 
 def _edited(workload: Workload, context: AdmissionContext, edits: Sequence[Edit]) -> Workload:

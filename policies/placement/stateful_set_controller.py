@@ -88,7 +88,7 @@ class StatefulSetController:
 
     def run(self) -> None:
         """Synchronize until nothing changes any more; then let one pod become ready, and go on."""
-        while self._sync() or self._pods.start_next():
+        while self._act() or self._pods.start_next():
             pass
 
     @property
@@ -120,6 +120,10 @@ class StatefulSetController:
         """Return the revision of a pod that is created: ``newVersionedStatefulSetPod``."""
         kept = not self._update.on_delete and ordinal < self._update.start + self._update.partition
         return self._old if kept else self._new
+
+    def _act(self) -> bool:
+        with self._pods.together():
+            return self._sync()
 
     def _sync(self) -> bool:
         changed = False

@@ -274,7 +274,8 @@ class Survival:
             displaced=len(steps),
             running=running,
             required=deployed.required,
-            pending=next((step for step in steps if step.node is None), None),
+            # Where the loss displaces none, those fit nowhere that did so before.
+            pending=next((step for step in steps if step.node is None), None if lost else deployed.pending),
         )
         if not loss.survives:
             return loss

@@ -21,6 +21,9 @@ _PENDING: Final = PHASES.index("Pending")
 _RUNNING: Final = PHASES.index("Running")
 #: Nanoseconds of a second: the controller compares logarithms of those.
 _NANOSECONDS: Final = 1e9
+#: Seconds from the time of a snapshot within which its pods are deleted; what changes until then is a tie. An
+#: hour: people look first, and pods of hours and days are told apart all the same.
+HORIZON_S: Final = 3_600.0
 
 
 @dataclass(slots=True, eq=False)
@@ -50,7 +53,7 @@ class Victims(NamedTuple):
 
     Attributes:
         certain: Those that are deleted whatever else happens.
-        tied: Those of which some are deleted; which is not known.
+        tied: Those of which some are deleted; which is not known. First those that go first if it is now.
         picks: How many of the tied ones.
     """
 
@@ -69,7 +72,7 @@ def find_victims(
         count: How many are deleted.
         related: The pods of all ReplicaSets of the same owner, these included: a pod goes first that shares
             its node with more of them.
-        now: The time in seconds since 1970; 0 if unknown.
+        now: The earliest time at which it happens, in seconds since 1970; 0 if unknown.
     """
     if count >= len(pods):
         return Victims(list(pods), [], 0)
@@ -77,7 +80,7 @@ def find_victims(
     for tied in in_order(pods, related, now):
         left = count - len(certain)
         if len(tied) > left:
-            return Victims(certain, sorted(tied, key=lambda pod: pod.name) if left else [], left)
+            return Victims(certain, tied if left else [], left)
         certain += tied
     return Victims(certain, [], 0)
 
@@ -90,7 +93,7 @@ def in_order(
     Arguments are those of ``find_victims``.
     """
     crowd = Counter(pod.node for pod in related)
-    ranked = sorted(pods, key=lambda pod: _rank(pod, crowd[pod.node]))
+    ranked = sorted(pods, key=lambda pod: (_rank(pod, crowd[pod.node]), pod.name))
     for _, group in groupby(ranked, key=lambda pod: _rank(pod, crowd[pod.node])):
         yield from _equals(list(group), now)
 
@@ -113,20 +116,59 @@ def _rank(pod: Replica, crowd: int) -> tuple[bool, int, bool, int, int]:
     return *urgency(pod), 0 if pod.facts is None else pod.facts.cost, -crowd
 
 
-def _equals(pods: list[Replica], now: float) -> list[list[Replica]]:
-    """Return pods of one rank in the order in which they go, those together whose order is not known."""
+def _equals(pods: list[Replica], now: float) -> Iterator[list[Replica]]:
+    """Yield pods of one rank in the order in which they go, those together whose order is not known."""
     known = [pod.facts for pod in pods]
     if len(pods) < 2 or None in known:
-        return [pods]
+        yield pods
+        return
     order = cmp_to_key(partial(_compare, now))
     pods = sorted(pods, key=lambda pod: order(pod.facts))
-    groups = [[pods[0]]]
-    for pod in pods[1:]:
-        if order(groups[-1][0].facts) == order(pod.facts):
-            groups[-1].append(pod)
-        else:
-            groups.append([pod])
-    return groups
+    start = 0
+    while start < len(pods):
+        at, end = start, start + 1
+        while at < end:
+            end = _last_tied(pods, at, end, now)
+            at += 1
+        yield pods[start:end]
+        start = end
+
+
+def _last_tied(pods: Sequence[Replica], at: int, end: int, now: float) -> int:
+    """Return behind which pod from an end on the last one is that may go before the pod at a place."""
+    for last in range(len(pods) - 1, end - 1, -1):
+        if not _is_certain(now, pods[at].facts, pods[last].facts):
+            return last + 1
+    return end
+
+
+def _is_certain(now: float, one: DeletionFacts | None, other: DeletionFacts | None) -> bool:
+    """Tell whether a pod that goes before another now does so until the horizon, too."""
+    if one is None or other is None or not _compare(now, one, other):
+        return False
+    by_ready = one.ready and other.ready and one.ready_since != other.ready_since
+    if not now or (not by_ready and one.restarts != other.restarts):
+        return True
+    times = (one.ready_since, other.ready_since) if by_ready else (one.created, other.created)
+    if not all(times):
+        return True
+    by_age, by_uid = times[0] > times[1], one.uid < other.uid
+    if by_age and by_uid:
+        return True
+    always, never = _alike(now - max(times), now - min(times))
+    return (by_uid and always) or (by_age and never)
+
+
+def _alike(younger: float, older: float) -> tuple[bool, bool]:
+    """Return whether two ages in seconds are of one logarithm always, and never, from now to the horizon."""
+    first, last = _logarithm(younger), _logarithm(younger + HORIZON_S)
+    always = first == _logarithm(older + HORIZON_S)
+    apart = (older - younger) * _NANOSECONDS
+    for power in range(max(first, 0), last + 1):
+        start, end = max(2.0**power, younger * _NANOSECONDS), 2.0 ** (power + 1) - apart
+        if start < end and start <= (younger + HORIZON_S) * _NANOSECONDS:
+            return always, False
+    return always, older > 0
 
 
 def _compare(now: float, one: DeletionFacts, other: DeletionFacts) -> int:

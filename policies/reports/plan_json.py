@@ -11,7 +11,7 @@ import orjson
 from policies.manifests.findings import Finding
 from policies.manifests.skipped import Skipped, in_order
 from policies.placement.plan import PlannedWorkload
-from policies.placement.plan_differences import PlanAction
+from policies.placement.plan_differences import PlanAction, WorkloadKey
 from policies.placement.plan_domains import PlannedDomains
 from policies.placement.rollout import Rollout
 from policies.reports.plan_run import PlanRun
@@ -53,26 +53,30 @@ def fields(run: PlanRun) -> dict[str, Any]:
             "deadlocks": plan.deadlocks,
             "newFindings": len(run.new),
             "goneFindings": len(run.gone),
+            "raisedFindings": len(run.raised),
+            "unplanned": run.unplanned,
             "incomplete": run.incomplete,
             "failed": run.failed,
         },
         "workloads": [_workload(workload) for workload in plan.workloads],
         "newFindings": [_finding(finding) for finding in run.new_findings],
         "goneFindings": [_finding(finding) for finding in run.gone_findings],
+        "raisedFindings": [
+            _finding(raised.finding) | {"severityBefore": str(raised.was)} for raised in run.raised_findings
+        ],
         "skippedSources": [_skipped(entry) for entry in in_order(run.skipped)],
         "notPlanned": [
-            *({"workload": encodable(name), "reason": "placeholders"} for name in run.unfinished),
-            *({"workload": _name(workload), "reason": "repeated"} for workload in plan.repeated),
-            *({"workload": _name(workload), "reason": "stopped"} for workload in plan.stopped),
+            *(_unplanned(entry.key, "placeholders", changed=entry.changed) for entry in run.unfinished),
+            *(_unplanned(key, "stopped") for key in plan.stopped),
         ],
         "placedFirst": plan.assumed,
         "notLookedAt": list(NOT_IN_ROLLOUT),
     }
 
 
-def _name(key: tuple[str, str, str]) -> str:
-    namespace, kind, name = key
-    return encodable(f"{kind} {namespace}/{name}")
+def _unplanned(key: WorkloadKey, reason: str, *, changed: bool = True) -> dict[str, Any]:
+    name = encodable(f"{key.kind} {key.namespace}/{key.name}")
+    return {"workload": name, "reason": reason, "changed": changed}
 
 
 def _workload(workload: PlannedWorkload) -> dict[str, Any]:
@@ -82,6 +86,8 @@ def _workload(workload: PlannedWorkload) -> dict[str, Any]:
         "kind": encodable(key.kind),
         "namespace": encodable(key.namespace),
         "name": encodable(key.name),
+        "builds": list(map(encodable, workload.builds)),
+        "alternative": workload.alternative,
         "differences": [str(found) for found in workload.differences],
         "policy": None if workload.policy is None else encodable(workload.policy),
         "pods": {

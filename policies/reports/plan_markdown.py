@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from policies.manifests.findings import Finding
+from policies.manifests.findings import Finding, Severity
 from policies.placement.plan import PlannedWorkload
 from policies.reports.lint_run import plural
 from policies.reports.markdown import code, text, within
@@ -14,11 +14,13 @@ from policies.reports.plan_run import PlanRun
 from policies.reports.plan_words import (
     SIGNS,
     asides,
+    builds_text,
     domains_text,
     force_text,
     pending_messages,
     pods_text,
     rollout_text,
+    severity_text,
     summary,
     title,
     told_domains,
@@ -35,15 +37,16 @@ MAX_LISTED: Final = 20
 
 def render(run: PlanRun) -> str:
     """Return the plan as far as a comment holds it."""
-    sign = "❌" if run.failed or run.incomplete else "✅"
+    sign = "❌" if run.failed or run.incomplete else "✅" if run.is_clean else "⚠️"
     parts = [f"{MARK}\n### {sign} {text(summary(run))}\n"]
     parts.append(f"Compared with {code(run.compared_with)}, Kubernetes {run.kubernetes_version}.\n")
     shown = list(within(map(_workload, run.plan.workloads)))
     parts += shown
     if len(shown) < len(run.plan.workloads):
         parts.append(f"and {plural(len(run.plan.workloads) - len(shown), 'more workload')}\n")
-    parts += _findings("New lint findings", run.new_findings)
-    parts += _findings("Gone lint findings", run.gone_findings)
+    parts += _findings("New lint findings", [(finding, None) for finding in run.new_findings])
+    parts += _findings("Lint findings that are worse than before", run.raised_findings)
+    parts += _findings("Gone lint findings", [(finding, None) for finding in run.gone_findings])
     told = [f"- {text(line)}\n" for line in asides(run)]
     if told:
         parts.append("".join(told[:MAX_LISTED]) + _more(told, MAX_LISTED))
@@ -53,7 +56,8 @@ def render(run: PlanRun) -> str:
 def _workload(workload: PlannedWorkload) -> str:
     bad = " ❌" if workload.fails else ""
     differs = what_differs(workload)
-    head = f"{code(SIGNS[workload.action])} **{text(title(workload.key))}**{bad}"
+    builds = f" ({text(builds)})" if (builds := builds_text(workload)) else ""
+    head = f"{code(SIGNS[workload.action])} **{text(title(workload.key))}**{builds}{bad}"
     lines = [f"{head}: {text('; '.join(filter(None, (differs, pods_text(workload)))))}\n"]
     lines += (f"- {text(str(error))}\n" for error in workload.errors)
     lines += (f"- {plural(count, 'pod')} pending: {text(why)}\n" for count, why in pending_messages(workload))
@@ -77,12 +81,12 @@ def _folded(heading: str, rows: str) -> str:
     return f"\n<details><summary>{heading}</summary>\n\n{rows}\n</details>\n"
 
 
-def _findings(heading: str, findings: Sequence[Finding]) -> Iterator[str]:
+def _findings(heading: str, findings: Sequence[tuple[Finding, Severity | None]]) -> Iterator[str]:
     if findings:
         rows = [
-            f"- {finding.severity}: {code(str(finding.location))} {code(finding.rule)}"
+            f"- {severity_text(finding, was)}: {code(str(finding.location))} {code(finding.rule)}"
             f" {text(': '.join(filter(None, (finding.title, str(finding.path), message(finding)))))}\n"
-            for finding in findings
+            for finding, was in findings
         ]
         yield f"**{heading}** ({len(findings):,})\n\n{''.join(rows[:MAX_LISTED])}{_more(rows, MAX_LISTED)}"
 

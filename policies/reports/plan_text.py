@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from policies.manifests.findings import Finding
+from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
 from policies.placement.plan import PlannedWorkload
 from policies.placement.plan_differences import PlanAction
@@ -19,11 +19,13 @@ from policies.reports.plan_run import PlanRun
 from policies.reports.plan_words import (
     SIGNS,
     asides,
+    builds_text,
     domains_text,
     force_text,
     pending_messages,
     pods_text,
     rollout_text,
+    severity_text,
     summary,
     title,
     told_domains,
@@ -50,8 +52,10 @@ def _parts(run: PlanRun) -> Iterator[RenderableType]:
         yield from _workload(workload)
         yield ""
     findings = [("+", "red", run.new_findings), ("-", "green", run.gone_findings)]
-    if run.new or run.gone:
+    if run.new or run.gone or run.raised:
         yield Text("Lint findings", "bold")
+        for raised in run.raised_findings:
+            yield _finding("!", "red", raised.finding, was=raised.was)
         for sign, style, listed in findings:
             yield from (_finding(sign, style, finding) for finding in listed)
         yield ""
@@ -60,11 +64,19 @@ def _parts(run: PlanRun) -> Iterator[RenderableType]:
     if told:
         yield ""
     yield Text(f"Compared with {one_line(run.compared_with)} (Kubernetes {run.kubernetes_version})", "dim")
-    yield Text(summary(run), "bold red" if run.failed or run.incomplete else "bold green", no_wrap=True)
+    yield Text(summary(run), f"bold {_style(run)}", no_wrap=True)
+
+
+def _style(run: PlanRun) -> str:
+    if run.failed or run.incomplete:
+        return "red"
+    return "green" if run.is_clean else "yellow"
 
 
 def _workload(workload: PlannedWorkload) -> Iterator[RenderableType]:
     head = Text(f"{SIGNS[workload.action]} {title(workload.key)}", f"bold {_STYLES[workload.action]}")
+    if builds := builds_text(workload):
+        head.append(f" ({builds})", "not bold")
     differs = what_differs(workload)
     yield head.append(f": {differs}", "not bold") if differs else head
     yield _indented(Text(pods_text(workload)))
@@ -84,10 +96,10 @@ def _workload(workload: PlannedWorkload) -> Iterator[RenderableType]:
         yield sentence(f"  {plural(count, 'pod')} pending: {why}")
 
 
-def _finding(sign: str, style: str, finding: Finding) -> Text:
+def _finding(sign: str, style: str, finding: Finding, *, was: Severity | None = None) -> Text:
     text = Text(f"{sign} {one_line(str(finding.location))}: ", style, no_wrap=True)
     field = f"{one_line(str(finding.path))}: " if finding.path.segments else ""
-    text.append(f"{finding.severity}: ", "not bold")
+    text.append(f"{severity_text(finding, was)}: ", "not bold")
     return text.append(f"{field}{one_line(message(finding))} [{one_line(finding.rule)}]", "default")
 
 

@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from policies.manifests.findings import Finding, Severity
 from policies.manifests.sanitize import one_line
 from policies.manifests.skipped import in_groups
 from policies.placement.courses import Outcome
 from policies.placement.plan import PlannedWorkload
 from policies.placement.plan_differences import Difference, PlanAction, WorkloadKey
 from policies.placement.plan_domains import PlannedDomains
-from policies.placement.replica_pods import PodAction
+from policies.placement.plan_pods import MOST_SCHEDULED
 from policies.reports.lint_run import plural
 from policies.reports.lint_summary import MAX_PLACES, skipped_message
 from policies.reports.plan_run import PlanRun
-from policies.reports.rollout_words import NOT_IN_ROLLOUT, ending, strategy
+from policies.reports.rollout_trace import trace_lines
+from policies.reports.rollout_words import NOT_IN_ROLLOUT, ending, left_over, placed_first, strategy
 from policies.scheduler.request import ConstraintOrigin
 
 #: Domains of a constraint that are listed; those that change come first.
 MAX_DOMAINS: Final = 12
 #: Different messages of pending pods of one workload, and workloads that were not planned, that are listed.
 MAX_LISTED: Final = 10
-#: Steps of a trace that are listed, half of them from its start.
+#: Lines of a trace that are listed, half of them from its start.
 MAX_TRACED: Final = 20
 #: What stands before a workload, as in a diff.
 SIGNS: Final = {
@@ -50,16 +52,34 @@ def summary(run: PlanRun) -> str:
     refused = sum(bool(workload.errors) for workload in plan.workloads)
     if refused:
         parts.append(f"{plural(refused, 'workload')} that Kubernetes refuses")
+    if run.unplanned:
+        parts.append(f"{plural(run.unplanned, 'changed workload')} not planned")
     if run.incomplete:
         parts.append("incomplete, because something was not read")
     if run.new or run.gone:
         parts.append(f"{len(run.new):,} new and {len(run.gone):,} gone lint findings")
+    if run.raised:
+        parts.append(f"{plural(len(run.raised), 'finding')} worse than before")
     return f"Plan: {'; '.join(parts)}"
 
 
 def title(key: WorkloadKey) -> str:
     """Return a workload's kind, namespace and name."""
     return f"{one_line(key.kind)} {one_line(key.namespace)}/{one_line(key.name) or 'without a name'}"
+
+
+def severity_text(finding: Finding, was: Severity | None = None) -> str:
+    """Return how bad a finding is, and how bad it was if that is less."""
+    return str(finding.severity) if was is None else f"{finding.severity} (was {was})"
+
+
+def builds_text(workload: PlannedWorkload) -> str:
+    """Return which builds are meant of an object that there are several of; empty for one of its own."""
+    builds = [one_line(build) for build in workload.builds]
+    if len(builds) < 2 and not workload.alternative:
+        return ""
+    more = f" and {len(builds) - 1:,} more that are identical" if len(builds) > 1 else ""
+    return f"{builds[0]}{more}" if builds else "of the cluster"
 
 
 def what_differs(workload: PlannedWorkload) -> str:
@@ -117,24 +137,18 @@ def trace(workload: PlannedWorkload) -> Iterator[str]:
     rollout = workload.pods.rollout
     if rollout is None or workload.outcome is Outcome.COMPLETE:
         return
+    yield from placed_first(rollout)
     course = rollout.courses.worst
+    lines = list(trace_lines(course.steps, scaled=rollout.scaled))
     half = MAX_TRACED // 2
-    for number, step in enumerate(course.steps, start=1):
-        if half < number <= len(course.steps) - half:
-            if number == half + 1:
-                yield f"… {len(course.steps) - 2 * half:,} more steps"
+    for number, line in enumerate(lines):
+        if half <= number < len(lines) - half:
+            if number == half:
+                yield f"… {lines[-half].first - line.first:,} more steps"
             continue
-        age = "" if rollout.scaled else "new " if step.new else "old "
-        where = (
-            ""
-            if step.node is None
-            else f" {'from' if step.action is PodAction.DELETED else 'on'} {step.node}"
-        )
-        waits = ", pending" if step.node is None and step.action is not PodAction.DELETED else ""
-        yield one_line(f"{number}. {step.action} {age}{step.pod}{where}{waits}")
+        yield f"{line.numbers}. {line.text}{', pending' if line.pending else ''}"
     if course.outcome is Outcome.DEADLOCK:
-        left = f"{plural(course.old, 'pod')} of the old revision left over"
-        yield f"{left}: no new pod fits, and no old one may go"
+        yield f"{left_over(course)} left over: no new pod fits, and no old one may go"
 
 
 def pending_messages(workload: PlannedWorkload) -> Iterator[tuple[int, str]]:
@@ -204,12 +218,19 @@ def asides(run: PlanRun) -> Iterator[str]:
         yield f"Not read: {named}{more}: {one_line(skipped_message(group))}"
     if run.skipped:
         yield "Workloads of what was not read may be missing, or seem added or removed."
-    yield from _listed("Not planned, because placeholders are not filled in", run.unfinished)
+    if any(workload.alternative for workload in run.plan.workloads):
+        yield (
+            "Builds of one object that differ, such as overlays for several environments, are planned one by"
+            " one, each without the others."
+        )
+    for changed, what in ((True, "Changed, but not planned"), (False, "Not planned, and not changed")):
+        names = [title(entry.key) for entry in run.unfinished if entry.changed is changed]
+        yield from _listed(f"{what}, because placeholders are not filled in", names)
     yield from _listed(
-        "Not planned, because several manifests describe it (plan one overlay or environment)",
-        [title(key) for key in run.plan.repeated],
+        "Changed, but not planned, because the work was ended", [title(key) for key in run.plan.stopped]
     )
-    yield from _listed("Not planned, because the work was ended", [title(key) for key in run.plan.stopped])
+    if any(workload.pods.untried for workload in run.plan.workloads) and not run.plan.stopped:
+        yield f"Not tried: at most {MOST_SCHEDULED:,} pods of one plan are scheduled."
     unmodeled = sorted({name for workload in run.plan.workloads for name in workload.unmodeled})
     yield from _listed("Not modeled, so more pods may stay pending", unmodeled)
     if any(workload.outcome is not Outcome.COMPLETE for workload in run.plan.workloads):

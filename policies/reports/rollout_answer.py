@@ -40,6 +40,7 @@ class RolloutCourse(TypedDict):
         pending: The pods that have no node at the end, at most 1,000.
         condition: Why the first of them has none; empty without one.
         oldPods: Pods of old revisions that are left over.
+        oldPending: How many of them have no node.
         after: The pods of each domain at the end, for each constraint.
         skews: How many more pods the fullest domain has then than the emptiest.
     """
@@ -50,6 +51,7 @@ class RolloutCourse(TypedDict):
     pending: list[str]
     condition: str
     oldPods: Count
+    oldPending: Count
     after: list[dict[str, Count]]
     skews: list[Count]
 
@@ -72,13 +74,15 @@ class RolloutChange(TypedDict):
     """A change that was verified by rolling it out.
 
     Attributes:
-        edits: How to edit the manifest.
+        edits: How to edit the manifest; empty if it may stay as it is.
+        deletePods: Pods without a node that must be deleted besides: their controller waits for them.
         cost: What it gives up.
         worstSkews: The largest skew at the end of any course with it, for each constraint.
         exact: Whether all courses were taken.
     """
 
     edits: list[FieldEdit]
+    deletePods: list[str]
     cost: str
     worstSkews: list[Count]
     exact: bool
@@ -92,10 +96,13 @@ class RolloutFields(TypedDict):
         outcome: How the worst course ends.
         strategy: How the controller replaces pods; empty for a scale.
         placedBefore: Pods created or deleted before, so that the old revision runs whole.
+        pendingBefore: Pods of the workload that had no node in the cluster, as far as is known.
         likely: The course with the first choice by name, or by the seed.
         worst: The course that ends worst; null if that is the likely one.
-        peaks: The worst moment of each constraint.
+        peaks: The worst moment of each constraint, in the likely course and its order.
         worstSkews: The largest skew at the end of any course, for each constraint.
+        worstPeaks: The largest skew on the way of any course, for each constraint, in whatever order
+            controllers delete and create the pods of one step.
         courses: How many courses were taken.
         exact: Whether these are all there are.
         suggestions: Changes with which it completes.
@@ -108,10 +115,12 @@ class RolloutFields(TypedDict):
     outcome: Outcome
     strategy: str
     placedBefore: Count
+    pendingBefore: Count
     likely: RolloutCourse
     worst: RolloutCourse | None
     peaks: list[RolloutPeak]
     worstSkews: list[Count]
+    worstPeaks: list[Count]
     courses: Count
     exact: bool
     suggestions: list[RolloutChange]

@@ -73,6 +73,7 @@ def _rollout_fields(rollout: Rollout, suggestions: RolloutSuggestions) -> rollou
         "outcome": rollout.outcome,
         "strategy": strategy(rollout),
         "placedBefore": rollout.placed,
+        "pendingBefore": len(rollout.waited_for),
         "likely": _course_fields(courses.likely),
         "worst": None if courses.worst is courses.likely else _course_fields(courses.worst),
         "peaks": [
@@ -80,6 +81,7 @@ def _rollout_fields(rollout: Rollout, suggestions: RolloutSuggestions) -> rollou
             for peak in courses.likely.peaks
         ],
         "worstSkews": list(courses.worst_skews),
+        "worstPeaks": list(courses.worst_peaks),
         "courses": courses.count,
         "exact": courses.exact,
         "suggestions": [_suggestion_fields(each) for each in suggestions.found],
@@ -97,6 +99,7 @@ def _course_fields(course: Course) -> rollout_answer.RolloutCourse:
         "pending": list(course.pending[:MOST_TRACED]),
         "condition": course.message,
         "oldPods": course.old,
+        "oldPending": course.old_pending,
         "after": [dict(counts) for counts in course.after],
         "skews": list(course.skews),
     }
@@ -123,6 +126,7 @@ def _cut(entries: list[rollout_answer.TracedStep]) -> list[rollout_answer.Traced
 def _suggestion_fields(suggestion: RolloutSuggestion) -> rollout_answer.RolloutChange:
     return {
         "edits": [edit_fields(edit) for edit in suggestion.edits],
+        "deletePods": list(suggestion.deleted),
         "cost": suggestion_cost(suggestion),
         "worstSkews": list(suggestion.worst_skews),
         "exact": suggestion.exact,

@@ -16,8 +16,16 @@ from policies.placement.courses import Course, Outcome
 from policies.placement.rollout import Rollout
 from policies.placement.rollout_suggestions import RolloutSuggestions, SimulatedRollout
 from policies.reports.domain_bars import bar, bar_room
-from policies.reports.rollout_trace import listed, trace_lines
-from policies.reports.rollout_words import NOT_IN_ROLLOUT, assumptions, ending, strategy, suggestion_cost
+from policies.reports.rollout_trace import listed, trace_lines, trace_table
+from policies.reports.rollout_words import (
+    NOT_IN_ROLLOUT,
+    assumptions,
+    ending,
+    left_over,
+    strategy,
+    suggestion_cost,
+    waits_for,
+)
 from policies.reports.suggestion_text import edit_text
 from policies.reports.wording import (
     constraint_title,
@@ -32,6 +40,8 @@ from policies.reports.wording import (
 #: Lines of a table of domains, and lines of a trace, half of them from its start.
 MOST_LINES: Final = 12
 MOST_TRACED: Final = 24
+#: What makes a skew on the way larger than that of the likely course, where pods go and come together.
+_OTHER_ORDER: Final = "as pods are deleted and bound in another order, or by other choices"
 #: What the worst course differs by from the likely one.
 _OTHER_CHOICES: Final = "if other pods or nodes are chosen among equal ones"
 
@@ -56,7 +66,7 @@ def _parts(rollout: Rollout, suggestions: RolloutSuggestions, width: int) -> Ite
     if courses.worst.outcome is not courses.likely.outcome:
         yield from _course(f"What can happen {_OTHER_CHOICES}", courses.worst, rollout)
     if not rollout.scaled and rollout.outcome is not Outcome.COMPLETE:
-        yield from _suggestions(suggestions)
+        yield from _suggestions(suggestions, rollout)
     yield from _notes(rollout)
 
 
@@ -102,11 +112,13 @@ def _skews(rollout: Rollout, position: int) -> Text:
     if peak.step:
         text.append(f"{peak.skew:,} at worst (after step {peak.step:,}), ")
     text.append(f"{after:,} after")
+    if (most := courses.worst_peaks[position]) > max(peak.skew, worst):
+        text.append(f"; up to {most:,} for a moment {_OTHER_ORDER}", "yellow")
     if worst > after:
         text.append(f"; up to {worst:,} {_OTHER_CHOICES}", "yellow")
-    most = rollout.prepared.request.constraints[position]
-    if most.is_hard and max(after, worst) > most.constraint.max_skew:
-        text.append(f"; above maxSkew {most.constraint.max_skew}", "bold yellow")
+    applied = rollout.prepared.request.constraints[position]
+    if applied.is_hard and max(after, worst) > applied.constraint.max_skew:
+        text.append(f"; above maxSkew {applied.constraint.max_skew}", "bold yellow")
     if not courses.exact:
         text.append(f"; {courses.count:,} courses were tried, not all there are", "dim")
     return text
@@ -143,7 +155,7 @@ def _course(title: str, course: Course, rollout: Rollout) -> Iterator[Renderable
     yield from ("", Text(title, "bold"))
     if not course.steps:
         yield Text("Nothing.")
-    lines: list[RenderableType] = list(trace_lines(course.steps, scaled=rollout.scaled))
+    lines: list[RenderableType] = list(map(trace_table, trace_lines(course.steps, scaled=rollout.scaled)))
     half = MOST_TRACED // 2
     if len(lines) <= MOST_TRACED:
         yield from lines
@@ -163,7 +175,7 @@ def _course(title: str, course: Course, rollout: Rollout) -> Iterator[Renderable
 
 def _why_stuck(course: Course, rollout: Rollout) -> str:
     """Return why no old pod goes."""
-    stay = f"{_pods(course.old)} of the old revision stay" + ("s" if course.old == 1 else "")
+    stay = f"{left_over(course)} stay{'s' if course.old == 1 else ''}"
     if rollout.stateful is not None:
         return f"{stay}: the controller waits for the pending pod before it replaces another."
     update = rollout.update
@@ -173,12 +185,16 @@ def _why_stuck(course: Course, rollout: Rollout) -> str:
     return f"{stay}: at least {least:,} must be available (maxUnavailable {update.unavailable})."
 
 
-def _suggestions(suggestions: RolloutSuggestions) -> Iterator[RenderableType]:
+def _suggestions(suggestions: RolloutSuggestions, rollout: Rollout) -> Iterator[RenderableType]:
+    namespace = one_line(rollout.prepared.workload.namespace)
     yield from ("", Text("What would make it complete", "bold"))
     if not suggestions.found:
         yield Text(f"No single change of the manifest that Evenkeel knows ({suggestions.tried:,} tried).")
     for number, suggestion in enumerate(suggestions.found, start=1):
-        head, *more = (Text(edit_text(edit), "bold" if number == 1 else "") for edit in suggestion.edits)
+        style = "bold" if number == 1 else ""
+        lines = [edit_text(edit) for edit in suggestion.edits]
+        lines += [f"kubectl delete pod {one_line(name)} -n {namespace}" for name in suggestion.deleted]
+        head, *more = (Text(line, style) for line in lines)
         yield item(number, head)
         for line in more:
             yield Padding(Text.assemble("and ", line), (0, 0, 0, 3))
@@ -189,6 +205,8 @@ def _suggestions(suggestions: RolloutSuggestions) -> Iterator[RenderableType]:
         yield Padding(Text(f"costs: {suggestion_cost(suggestion)}"), (0, 0, 0, 3))
     if suggestions.found:
         yield Text("Each was verified alone: rolled out on this cluster. The first gives up least.", "dim")
+    if suggestions.found and (waits := waits_for(rollout)):
+        yield Text(waits, "dim")
     if not suggestions.complete:
         yield Text(f"There may be more: the search ended after {suggestions.tried:,} rollouts.")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Final
+from typing import Final, NamedTuple
 
 from rich.table import Table
 from rich.text import Text
@@ -20,7 +20,28 @@ NUMBERS: Final = 7
 MOST_NAMES: Final = 3
 
 
-def trace_lines(steps: Iterable[RolloutStep], *, scaled: bool) -> Iterator[Table]:
+class TraceLine(NamedTuple):
+    """Some steps that follow each other.
+
+    Attributes:
+        first: The number of the first one, from 1.
+        last: The number of the last one.
+        text: What happens.
+        pending: Whether the pods find no node.
+    """
+
+    first: int
+    last: int
+    text: str
+    pending: bool
+
+    @property
+    def numbers(self) -> str:
+        """The number of the step, or those of the first and the last."""
+        return f"{self.first:,}" if self.first == self.last else f"{self.first:,}-{self.last:,}"
+
+
+def trace_lines(steps: Iterable[RolloutStep], *, scaled: bool) -> Iterator[TraceLine]:
     """Yield what happens, step by step; pods of a scale are neither old nor new."""
     groups = [list(group) for _, group in groupby(steps, key=_kind)]
     start, number = 0, 1
@@ -29,13 +50,27 @@ def trace_lines(steps: Iterable[RolloutStep], *, scaled: bool) -> Iterator[Table
         if size < LEAST_ALTERNATING:
             size = 1
         same = [step for group in groups[start : start + size] for step in group]
-        line = Text(_what(same, scaled=scaled) if size == 1 else _in_turn(same))
-        line.append(f" {listed([_where(step) for step in same])}")
-        if size == 1 and same[0].action is PodAction.CREATED and same[0].node is None:
-            line.append(", pending", "red")
-        yield _numbered(number, number + len(same) - 1, line)
+        what = _what(same, scaled=scaled) if size == 1 else _in_turn(same)
+        yield TraceLine(
+            number,
+            number + len(same) - 1,
+            f"{what} {listed([_where(step) for step in same])}",
+            pending=size == 1 and same[0].action is PodAction.CREATED and same[0].node is None,
+        )
         start += size
         number += len(same)
+
+
+def trace_table(line: TraceLine) -> Table:
+    """Return a line with its numbers in a column of their own."""
+    text = Text(line.text)
+    if line.pending:
+        text.append(", pending", "red")
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True, justify="right", min_width=NUMBERS)
+    grid.add_column(overflow="fold")
+    grid.add_row(line.numbers, text)
+    return grid
 
 
 def listed(names: list[str]) -> str:
@@ -75,11 +110,3 @@ def _where(step: RolloutStep) -> str:
         return one_line(step.pod)
     preposition = "from" if step.action is PodAction.DELETED else "on"
     return f"{one_line(step.pod)} {preposition} {one_line(step.node)}"
-
-
-def _numbered(first: int, last: int, line: Text) -> Table:
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(no_wrap=True, justify="right", min_width=NUMBERS)
-    grid.add_column(overflow="fold")
-    grid.add_row(f"{first:,}" if first == last else f"{first:,}-{last:,}", line)
-    return grid

@@ -86,6 +86,17 @@ class DomainTally:
             for counted in self._counted
         )
 
+    def mark(self) -> list[NDArray[np.int64]]:
+        """Return the counts as they are, of the domains that an eligible node has."""
+        return [counted.matching[counted.existing] for counted in self._counted]
+
+    def bounds_since(self, mark: list[NDArray[np.int64]]) -> tuple[int, ...]:
+        """Return the largest skews on any way from a mark to now on which no count goes back and forth."""
+        return tuple(
+            int(np.maximum(was, now).max() - np.minimum(was, now).min()) if len(now) else 0
+            for was, now in zip(mark, self.mark(), strict=True)
+        )
+
     def domain(self, position: int, node: str) -> str | None:
         """Return the domain of a constraint that a node counts in; None for a node that does not count."""
         place = self._positions.get(node)

@@ -112,6 +112,8 @@ def evaluate_object(
     options: PlacementOptions,
     judge: Evaluator[_Found],
     seen: Callable[[dict[str, Any]], None] = lambda _obj: None,
+    *,
+    everything: bool = False,
 ) -> PlacementAnswer[_Found]:
     """Return what is to be found out of the object in a file, or in the cluster.
 
@@ -119,6 +121,7 @@ def evaluate_object(
         options: The options.
         judge: Finds it out.
         seen: Shown every object of the cluster first.
+        everything: Whether also the pods of a live cluster that are pending or finished.
 
     Raises:
         OSError: A file cannot be opened.
@@ -127,7 +130,7 @@ def evaluate_object(
         UsageError: Options that do not go together.
         ClusterError: The live cluster cannot be read.
     """
-    context, (entry,), namespace, problems = read_input(options, seen)
+    context, (entry,), namespace, problems = read_input(options, seen, everything=everything)
     try:
         judged = judge(entry.value, context, namespace=namespace)
     except PlacementError as error:
@@ -143,6 +146,7 @@ def read_input(
     seen: Callable[[dict[str, Any]], None],
     *,
     every: bool = False,
+    everything: bool = False,
     described: Sequence[Node] | None = None,
 ) -> PlacementInput:
     """Read the cluster, and the object or objects that a command is about.
@@ -151,6 +155,7 @@ def read_input(
         options: The options.
         seen: Shown every object of the cluster.
         every: Whether all objects of a file are meant, unless the options name one.
+        everything: Whether ``seen`` is also shown the pods of a live cluster that are pending or finished.
         described: The nodes of the cluster, in place of one that the options name; None if they must.
 
     Raises:
@@ -170,7 +175,7 @@ def read_input(
             finder(obj)
         seen(obj)
 
-    context = read_context(options, show_both)
+    context = read_context(options, show_both, everything=everything)
     if described is not None:
         context = replace(context, cluster=_cluster_of(described))
     entries, along = _objects(options, context, finder, every=every)

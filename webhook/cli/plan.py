@@ -15,13 +15,14 @@ import click
 import orjson
 import yaml
 
-from policies.lint.baseline import Baseline
+from policies.lint.baseline import Baseline, raised_findings
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.skipped import Skipped
 from policies.model.workload import DEFAULT_NAMESPACE
 from policies.model.workload_kinds import WorkloadKinds, parse_workload_kind
 from policies.placement.cluster_workloads import ClusterWorkloads
-from policies.placement.plan import make_plan
+from policies.placement.known_pods import KnownPods
+from policies.placement.plan import make_plan, unfinished_workloads
 from policies.reports import plan_json, plan_markdown, plan_text
 from policies.reports.plan_run import FORMATS, PlanRun
 from policies.scheduler.index import ClusterIndex
@@ -36,6 +37,7 @@ from webhook.cli.plan_cluster import fetch_workloads, find_workloads
 from webhook.cli.plan_from import CLUSTER, GitRevision, parse_from, read_revision
 from webhook.cli.progress import INTERRUPTED, interruptible, progress
 from webhook.kube.api_server import ApiServer, known_version
+from webhook.kube.list import WITH_PENDING_PODS
 from webhook.kube.snapshot import SnapshotFile, read_index
 from webhook.lint.files import STDIN
 from webhook.lint.options import LintOptions
@@ -101,9 +103,9 @@ def command(context: click.Context, /, *, paths: tuple[str, ...], **given: Any) 
     evenkeel.yaml; files that options name are read as the revision has them.
 
     Exit codes: 0 nothing bad, 1 pods would stay pending, a rollout may not complete, Kubernetes would refuse
-    a workload, or there are new findings of severity error, 2 bad usage or input, or a skipped input that
-    --fail-on-skipped does not allow (the rest is planned all the same), 3 could not run, 130 ended by Ctrl-C,
-    after which the report has what was done until then.
+    a workload, one that changed was not planned, or a finding of severity error is new, 2 bad usage or input,
+    or a skipped input that --fail-on-skipped does not allow (the rest is planned all the same), 3 could not
+    run, 130 ended by Ctrl-C, after which the report has what was done until then.
     """
     try:
         code = _plan(context, paths, given)
@@ -119,6 +121,7 @@ class _Cluster:
 
     Attributes:
         index: The cluster.
+        known: What is known of its pods besides.
         snapshot: The workloads of a file; None for a live cluster.
         file: The file.
         api: The API server of a live cluster; None for a file.
@@ -126,6 +129,7 @@ class _Cluster:
     """
 
     index: ClusterIndex
+    known: KnownPods
     snapshot: ClusterWorkloads | None = None
     file: str = ""
     api: ApiServer | None = None
@@ -171,15 +175,27 @@ def _read_cluster(
     if not live:
         kinds = WorkloadKinds(map(parse_workload_kind, options.config.workload_kinds))
         workloads = ClusterWorkloads(kinds, every_kind=True)
-        source = SnapshotFile(Path("/dev/stdin" if file == STDIN else file), workloads)
+        known = KnownPods()
+
+        def look(obj: dict[str, Any]) -> None:
+            workloads(obj)
+            known(obj)
+
+        source = SnapshotFile(Path("/dev/stdin" if file == STDIN else file), look)
         for problem in source.problems:
             note(problem)
-        return _Cluster(source.index, workloads, file, name=f"the workloads of {file}"), options
+        return _Cluster(source.index, known, workloads, file, name=f"the workloads of {file}"), options
     api = api_server(context)
     release = options.config.kubernetes_version or str(known_version(api, note))
+    known = KnownPods(now=datetime.now(UTC).timestamp())
     with reading_progress() as advance:
-        index = read_index(api, warn=note, seen=lambda obj: advance(obj["kind"]))
-    cluster = _Cluster(index, api=api, name="the workloads of the live cluster")
+
+        def seen(obj: dict[str, Any]) -> None:
+            advance(obj["kind"])
+            known(obj)
+
+        index = read_index(api, WITH_PENDING_PODS, warn=note, seen=seen)
+    cluster = _Cluster(index, known, api=api, name="the workloads of the live cluster")
     return cluster, replace(options, config=replace(options.config, kubernetes_version=release))
 
 
@@ -240,7 +256,8 @@ def _compare(sets: _Sets, compared: GitRevision | str, options: LintOptions) -> 
     before = sets.before(compared, options, after)
     index = sets.cluster.index
     with progress("Placing pods", long=index.node_count >= LARGE) as show, interruptible() as stop:
-        plan = make_plan(before.manifests, after.manifests, index, progress=show, stop=stop)
+        known = sets.cluster.known
+        plan = make_plan(before.manifests, after.manifests, index, known=known, progress=show, stop=stop)
     of_cluster = compared in ("", CLUSTER)
     name = compared.name if isinstance(compared, GitRevision) else compared
     return PlanRun(
@@ -249,9 +266,10 @@ def _compare(sets: _Sets, compared: GitRevision | str, options: LintOptions) -> 
         kubernetes_version=after.job.context.kubernetes_version,
         new=Baseline.of(before.findings).new(after.findings)[0],
         gone=Baseline.of(after.findings).new(before.findings)[0],
+        raised=raised_findings(before.findings, after.findings),
         skipped=_skipped(after, before),
         fail_on_skipped=options.config.fail_on_skipped,
-        unfinished=list(dict.fromkeys((*after.unfinished, *before.unfinished))),
+        unfinished=unfinished_workloads(before.unfinished, after.unfinished),
         keeps_others=of_cluster,
         tool_version=version("evenkeel"),
     )

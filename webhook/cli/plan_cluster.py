@@ -56,7 +56,9 @@ def fetch_workloads(wanted: Iterable[Workload], api: ApiServer) -> list[Manifest
         ClusterError: They cannot be read.
     """
     found = []
-    for workload in wanted:
+    # Several builds may describe one object.
+    different = {(workload.kind, workload.namespace, workload.name): workload for workload in wanted}
+    for workload in different.values():
         if not workload.name:
             continue
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -156,7 +157,7 @@ def _rank(options: PlacementOptions, replicas: int | None, *, soft: bool) -> _An
         DocumentError: The object cannot be placed.
         UsageError: The object has no number of replicas, and none is given.
     """
-    known = KnownPods()
+    known = KnownPods(now=time.time() if options.live else 0.0)
 
     def judge(obj: dict[str, Any], judged_by: AdmissionContext, /, *, namespace: str) -> DeletionCosts:
         workload = read_workload(obj, judged_by, namespace=namespace)
@@ -165,7 +166,7 @@ def _rank(options: PlacementOptions, replicas: int | None, *, soft: bool) -> _An
             raise UsageError(f"--to N is required: {workload.title} has no valid number of replicas")
         return deletion_costs(workload, judged_by, left, known, soft=soft)
 
-    found, *_ = evaluate_object(options, judge, known)
+    found, *_ = evaluate_object(options, judge, known, everything=True)
     return _Answer(
         lambda width, color: deletion_costs_text.render(found, width=width, color=color),
         deletion_costs_json.render(found),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from functools import partial
 from itertools import count
 from typing import Any, Final, NamedTuple
@@ -202,8 +203,14 @@ def command(
         if asked != _Asked() or happening.actions:
             fields = "replicas, seed, runs, nodesToScore, rollout, scale and actions"
             raise UsageError(f"--jsonl: {fields} are fields of each request")
-        running = PodObjects()
-        answer = partial(_answer, server=read_context(options, running), running=running)
+        running, known = PodObjects(), _known(options)
+
+        def look(obj: dict[str, Any]) -> None:
+            running(obj)
+            known(obj)
+
+        server = read_context(options, look, everything=True)
+        answer = partial(_answer, server=server, running=running, known=known)
         context.exit(answer_lines(sys.stdin.buffer, answer))
     try:
         code = _report(context, options, asked, happening, tell=answer_printer(form, "simulate"))
@@ -251,9 +258,14 @@ def _report(
 
 
 def _roll_out(options: PlacementOptions, asked: _Asked) -> PlacementAnswer[SimulatedRollout]:
-    known, seed = KnownPods(), asked.settings.seed
+    known, seed = _known(options), asked.settings.seed
     settings = RolloutSettings(scale=asked.scale, known=known, choose=tie_breaker(seed), seed=seed)
-    return evaluate_object(options, partial(roll_out, settings=settings), known)
+    return evaluate_object(options, partial(roll_out, settings=settings), known, everything=True)
+
+
+def _known(options: PlacementOptions) -> KnownPods:
+    """Return what takes in the objects of the cluster: now is the clock for a live one."""
+    return KnownPods(now=time.time() if options.live else 0.0)
 
 
 def _simulate(
@@ -275,6 +287,8 @@ def _simulate(
         )
 
 
-def _answer(line: bytes, server: AdmissionContext, running: PodObjects) -> tuple[bytes, bool]:
-    simulated = simulate_request(line, server, running)
+def _answer(
+    line: bytes, server: AdmissionContext, running: PodObjects, known: KnownPods
+) -> tuple[bytes, bool]:
+    simulated = simulate_request(line, server, running, known)
     return render_json(simulated), not simulated.pending

@@ -6,6 +6,7 @@ import gzip
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import IO, Any
 
 import click
@@ -16,7 +17,7 @@ from webhook.cli.command import Command
 from webhook.cli.live import api_server, context_option, reading_progress
 from webhook.cli.placement_options import note
 from webhook.kube.list import EVERYTHING, read_objects
-from webhook.kube.snapshot import written_list
+from webhook.kube.snapshot import snapshot_time, written_list
 
 #: Shown below the options as it stands: click wraps everything else.
 _EXAMPLES = """\b
@@ -33,9 +34,9 @@ evenkeel snapshot | evenkeel explain -f web.yaml --cluster -
 def command(*, context: str, output: str, packed: bool) -> None:
     """Save a live cluster's state to a file: nodes, pods, services, namespaces and owners of pods.
 
-    The file is a v1 List, as kubectl prints it. Fields that do not affect scheduling and may be secret are
-    left out: environment, arguments and probes of containers, managed fields, and kubectl's last-applied
-    annotation.
+    The file is a v1 List, as kubectl prints it, and says when it was taken. Fields that do not affect
+    scheduling and may be secret are left out: environment, arguments and probes of containers, managed
+    fields, and kubectl's last-applied annotation.
 
     Exit codes: 0 written, 2 bad usage or a file that cannot be written, 3 the cluster cannot be read.
     """
@@ -43,9 +44,9 @@ def command(*, context: str, output: str, packed: bool) -> None:
         raise UsageError("--gzip needs --output FILE when standard output is a terminal")
     api = api_server(context)
     with _opened(output) as file, reading_progress() as advance:
-        pieces = written_list(
-            _counted(read_objects(api, EVERYTHING, left_out=lambda broken: note(str(broken))), advance)
-        )
+        taken = snapshot_time(datetime.now(UTC))
+        objects = read_objects(api, EVERYTHING, left_out=lambda broken: note(str(broken)))
+        pieces = written_list(_with(taken, _counted(objects, advance)))
         if packed:
             with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as stream:
                 stream.writelines(pieces)
@@ -58,6 +59,12 @@ def _counted(objects: Iterable[dict[str, Any]], advance: Callable[[str], None]) 
     for obj in objects:
         advance(obj["kind"])
         yield obj
+
+
+def _with(last: dict[str, Any], objects: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield objects and another one behind them: nothing is written before the cluster has answered."""
+    yield from objects
+    yield last
 
 
 @contextmanager

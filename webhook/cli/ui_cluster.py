@@ -50,7 +50,7 @@ def read_page_cluster(options: PlacementOptions) -> PageCluster:
         ClusterError: The live cluster cannot be read.
     """
     kinds, notes = options.kinds(), list[str]()
-    objects = ClusterObjects(kinds)
+    objects = ClusterObjects(kinds, datetime.now(UTC).timestamp() if options.live else 0.0)
     try:
         with _progress(options) as advance:
 
@@ -109,7 +109,7 @@ def _read_namespace(options: PlacementOptions, error: ApiError) -> PageCluster:
     }
     for option in (option for option, given in ours.items() if given):
         warn(f"{option} does not count: Evenkeel judges by its own")
-    objects = ClusterObjects(kinds)
+    objects = ClusterObjects(kinds, datetime.now(UTC).timestamp())
     for version, kind, path in _NAMESPACED:
         try:
             resource = ListedResource(version, kind, path.format(namespace))

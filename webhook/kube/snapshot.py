@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
@@ -36,6 +37,8 @@ MAX_UNPACKED = 8 * 2**30
 MAX_REPORTED = 20
 #: Kinds that are named where none is of use.
 _NAMED_KINDS = 3
+#: The type of the object with which a snapshot of ours says when it was taken. No API server has it.
+SNAPSHOT_TIME: Final = {"apiVersion": "snapshot.evenkeel.dev/v1", "kind": "SnapshotTime"}
 #: Where kubectl keeps a second copy of an object.
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 #: What is kept of a container. The rest says how it is started (arguments, environment, probes), places
@@ -156,6 +159,16 @@ def read_index(
             metadata: dict[str, Any] = obj.get("metadata") or {}
             warn(f"{obj['kind']} {metadata.get('namespace', '')}/{metadata.get('name')} is left out: {error}")
     return index
+
+
+def snapshot_time(taken: datetime) -> dict[str, Any]:
+    """Return the object that says when a snapshot was taken: the newest time that it mentions is its own.
+
+    >>> snapshot_time(datetime(2026, 1, 2, tzinfo=UTC))["metadata"]
+    {'creationTimestamp': '2026-01-02T00:00:00Z'}
+    """
+    time = taken.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {**SNAPSHOT_TIME, "metadata": {"creationTimestamp": time}}
 
 
 def written_list(objects: Iterator[dict[str, Any]]) -> Iterator[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
@@ -16,7 +17,9 @@ from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, Workload
 from policies.placement.placement import read_workload
 from policies.placement.plan import APPLIED_ALONG, ManifestSet, with_namespace
+from policies.placement.plan_differences import BuiltWorkload, Source
 from policies.scheduler.index import ClusterIndex
+from webhook.lint.files import STDIN
 from webhook.lint.inputs import gather_texts
 from webhook.lint.options import LintOptions
 from webhook.lint.run import LintJob, build_job, lint_texts, without_ignored
@@ -38,7 +41,7 @@ class LintedSet:
     job: LintJob
     findings: list[Finding] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
-    unfinished: list[str] = field(default_factory=list)
+    unfinished: list[Workload] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +77,12 @@ class SetReader:
             return LintedSet(ManifestSet(workloads=(), context=job.context), job)
         texts = gather_texts(options.paths, tools=options.tools, exclude=options.exclude)
         outcome = lint_texts(texts.texts, job, show)
-        found = self._set(job, outcome.loaded.workloads, (entry.value for entry in outcome.loaded.others))
+        found = self._set(
+            job,
+            outcome.loaded.workloads,
+            (entry.value for entry in outcome.loaded.others),
+            root=options.paths[0] if len(options.paths) == 1 else "",
+        )
         problems, ignored = without_ignored(
             [*texts.problems, *outcome.problems], texts.missing, options.config
         )
@@ -97,26 +105,43 @@ class SetReader:
         return build_job(options.config, today=self.today, warn=self.warn, cluster=self.cluster)
 
     def _set(
-        self, job: LintJob, workloads: Iterable[ManifestWorkload], others: Iterable[dict[str, Any]]
+        self,
+        job: LintJob,
+        workloads: Iterable[ManifestWorkload],
+        others: Iterable[dict[str, Any]],
+        *,
+        root: str = "",
     ) -> LintedSet:
-        unfinished: list[str] = []
-        placed = list(self._placed(workloads, job, unfinished))
+        unfinished: list[Workload] = []
+        placed = list(self._placed(workloads, job, unfinished, root))
         along = [
             with_namespace(obj, self.namespace or DEFAULT_NAMESPACE)
             for obj in others
             if kind_of(obj) in APPLIED_ALONG
         ]
-        manifests = ManifestSet(workloads=placed, along=along, context=job.context)
+        manifests = ManifestSet(
+            workloads=[workload for workload, _ in placed],
+            sources=[source for _, source in placed],
+            along=along,
+            context=job.context,
+        )
         return LintedSet(manifests, job, unfinished=unfinished)
 
     def _placed(
-        self, workloads: Iterable[ManifestWorkload], job: LintJob, unfinished: list[str]
-    ) -> Iterator[Workload]:
+        self, workloads: Iterable[ManifestWorkload], job: LintJob, unfinished: list[Workload], root: str
+    ) -> Iterator[BuiltWorkload]:
         """Yield workloads as the API server would get them."""
         for written in workloads:
             workload = read_workload(written.obj, job.context, namespace=self.namespace)
             # Of what another tool has yet to fill in, lint reports no errors.
             if workload.errors and not written.errors:
-                unfinished.append(f"{workload.kind.kind} {workload.namespace}/{workload.name}")
+                unfinished.append(workload)
             else:
-                yield workload
+                file = written.manifest.document.file
+                yield workload, Source(file, _below(file, root))
+
+
+def _below(file: str, root: str) -> str:
+    """Return a file below the only path that was given, as it may be below another one."""
+    place = posixpath.relpath(file, root) if root not in ("", STDIN) and file else file
+    return file if place.startswith("..") else place

@@ -35,10 +35,11 @@ class ClusterObjects:
         pending: The pods without a node.
     """
 
-    def __init__(self, kinds: WorkloadKinds) -> None:
+    def __init__(self, kinds: WorkloadKinds, now: float = 0.0) -> None:
+        """Start with no object; the time in seconds since 1970 is given where the objects do not say it."""
         self.workloads = ClusterWorkloads(kinds, every_kind=True)
         self.running = PodObjects()
-        self.known = KnownPods()
+        self.known = KnownPods(now=now)
         self.pending = PendingPods()
 
     def __call__(self, obj: dict[str, Any]) -> None:

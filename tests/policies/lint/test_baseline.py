@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from policies.lint.baseline import Baseline, read_baseline
+from policies.lint.baseline import Baseline, raised_findings, read_baseline
 from policies.manifests.errors import DocumentError
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Build, Finding, Location, Severity
@@ -40,6 +40,24 @@ def test_new(now: list[Finding], expected: int) -> None:
 
     assert known == read
     assert expected == len(read.new(now)[0])
+
+
+NOTE = replace(ONE, severity=Severity.NOTE)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param([NOTE], [ONE], [Severity.NOTE], id="a note is an error now"),
+        pytest.param([ONE], [NOTE], [], id="an error is a note now"),
+        pytest.param([], [ONE], [], id="a new one"),
+        pytest.param([NOTE, ONE], [ONE, NOTE], [], id="one of each, in another order"),
+        pytest.param([NOTE, ONE], [ONE, ONE], [Severity.NOTE], id="one of two"),
+    ],
+)
+def test_raised(before: list[Finding], after: list[Finding], expected: list[Severity]) -> None:
+    """A finding that is known may have become worse."""
+    assert expected == [raised.was for raised in raised_findings(before, after)]
 
 
 def built(*overlays: str) -> Finding:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from policies.config.context import AdmissionContext
 from policies.model.deletion_facts import COSTS, DELETION_COST_ANNOTATION, DeletionFacts, read_known_pod
 from policies.placement.deletion_costs import DeletionCosts, NoCosts, deletion_costs
+from policies.placement.known_pods import KnownPods
 from policies.placement.placement import prepare, read_workload
 from policies.placement.running_pods import find_running
 from policies.placement.victims import Replica, find_victims, latest, urgency
@@ -48,8 +49,11 @@ def _costs(
 ) -> DeletionCosts:
     context = AdmissionContext(policies=(), cluster=an_index(objects))
     obj = a_workload(kind, spec={"topologySpreadConstraints": list(spread)})
-    known = dict(map(read_known_pod, (each for each in objects if each["kind"] == "Pod")))
-    return deletion_costs(read_workload(obj, context), context, replicas, known, **options)
+    return deletion_costs(read_workload(obj, context), context, replicas, _known(objects), **options)
+
+
+def _known(objects: Sequence[Object]) -> KnownPods:
+    return KnownPods(dict(map(read_known_pod, (each for each in objects if each["kind"] == "Pod"))))
 
 
 def test_the_right_pods() -> None:
@@ -169,8 +173,7 @@ def test_scale_downs_of_small_clusters(case: tuple[list[Object], list[Object], i
     """With the costs the controller deletes just these pods; without a plan no choice of pods is right."""
     objects, spread, replicas = case
     found = _costs(spread, objects, replicas)
-    known = dict(map(read_known_pod, (each for each in objects if each["kind"] == "Pod")))
-    pods = find_running(found.prepared, known).pods
+    pods = find_running(found.prepared, _known(objects)).pods
     count = len(pods) - replicas
     event(str(found.why_none))
     if found.why_none in (None, NoCosts.BALANCED):

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from policies.placement.courses import Outcome
-from policies.placement.plan import PlacementPlan, PlannedWorkload, make_plan, with_namespace
-from policies.placement.plan_differences import Difference, PlanAction
+from policies.placement.plan import (
+    ManifestSet,
+    PlacementPlan,
+    PlannedWorkload,
+    make_plan,
+    unfinished_workloads,
+    with_namespace,
+)
+from policies.placement.plan_differences import Difference, PlanAction, Source
 from policies.scheduler.request import ConstraintOrigin
 from tests.builders import a_constraint, a_pod
 from tests.policies.placement.planned import (
@@ -162,11 +170,76 @@ def test_refused() -> None:
     ]
 
 
-def test_several_of_one_name() -> None:
-    """Two objects of one name in a set may be overlays: it is not known which is meant."""
-    found = plan(a_set(a_deployment(1)), a_set(a_deployment(2), a_deployment(3)))
+def test_the_old_template() -> None:
+    """Pods that are added before a rollout are old ones: they are bound, counted, and left over as such.
 
-    assert ((), [("shop", "Deployment.apps", "web")]) == (found.workloads, list(map(tuple, found.repeated)))
+    3 pods become 6 while the constraint becomes hard; a zone takes none.
+    """
+    nodes = [*NODES, a_node("n4", "d", unschedulable=True)]
+    soft = {"topologySpreadConstraints": [a_constraint(whenUnsatisfiable="ScheduleAnyway")]}
+    before, after = a_deployment(3, spec=soft), a_deployment(6, spec=SPREAD)
+    found = _only(plan(a_set(before), a_set(after), *running("n1", "n2", "n3"), nodes=nodes))
+    rollout = found.pods.rollout
+
+    assert rollout is not None
+    likely = rollout.courses.likely
+    assert (3, False) == (rollout.placed, rollout.assumed)
+    assert likely.old - likely.old_pending == sum(found.domains[0].after.values())
+    assert 0 < likely.old
+
+
+def _builds(**replicas: int) -> ManifestSet:
+    """Return the builds of one Deployment by overlays."""
+    found = a_set(*(a_deployment(count) for count in replicas.values()))
+    return replace(found, sources=[Source(name, name) for name in replicas])
+
+
+def test_builds_that_are_alike() -> None:
+    """Overlays that come to the same object are planned once."""
+    found = plan(_builds(a=2, b=2), _builds(a=4, b=4), *running("n1", "n2"))
+
+    assert [(("a", "b"), 2)] == [(entry.builds, len(entry.pods.steps)) for entry in found.workloads]
+
+
+def test_builds_that_differ() -> None:
+    """Each is planned in a cluster without the others; those that stay are unchanged."""
+    found = plan(_builds(a=2, b=2, c=2), _builds(a=3, b=4, c=2), *running("n1", "n2"))
+
+    assert 1 == found.unchanged
+    assert [(("a",), 2, 1), (("b",), 2, 2)] == [
+        (entry.builds, entry.pods.running, len(entry.pods.steps)) for entry in found.workloads
+    ]
+
+
+def test_builds_where_none_runs() -> None:
+    """What a build was is placed first, without what the others were."""
+    found = plan(_builds(a=2, b=1), _builds(a=3, b=2))
+
+    assert [2, 1] == [entry.pods.running for entry in found.workloads]
+
+
+def test_not_tried_is_not_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan of more pods than are scheduled says which workload it does not know the end of."""
+    monkeypatch.setattr("policies.placement.plan_pods.MOST_SCHEDULED", 1)
+    found = plan(a_set(), a_set(a_deployment(2)))
+
+    assert [("shop", "Deployment.apps", "web")] == list(map(tuple, found.unplanned))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param(1, 1, [("web", False)], id="the same"),
+        pytest.param(1, 2, [("web", True)], id="changed"),
+        pytest.param(None, 2, [("web", True)], id="new"),
+    ],
+)
+def test_unfinished(before: int | None, after: int, expected: list[tuple[str, bool]]) -> None:
+    """A workload with placeholders that changed is one that is not planned."""
+    old = a_set(*([] if before is None else [a_deployment(before)])).workloads
+    found = unfinished_workloads(old, a_set(a_deployment(after)).workloads)
+
+    assert expected == [(entry.key.name, entry.changed) for entry in found]
 
 
 def test_the_cluster_stays() -> None:

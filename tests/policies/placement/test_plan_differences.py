@@ -11,7 +11,9 @@ from policies.config.context import AdmissionContext
 from policies.model.workload import Workload
 from policies.placement.placement import read_workload
 from policies.placement.plan_differences import (
+    NO_SOURCE,
     Difference,
+    Source,
     differences,
     pair_workloads,
     replaces,
@@ -108,9 +110,54 @@ def test_pairs() -> None:
     """Workloads are paired by namespace, kind and name; PodTemplates and patches make no pods."""
     old, new = _read(a_deployment(1)), _read(a_deployment(2))
     other = _read(a_workload("PodTemplate", ""))
-    pairs, repeated = pair_workloads([old, other], [new, _read(a_deployment(1, "api"))])
+    before, after = [old, other], [new, _read(a_deployment(1, "api"))]
+    pairs = pair_workloads(*([(workload, NO_SOURCE) for workload in built] for built in (before, after)))
 
     assert [("api", False, True), ("web", True, True)] == [
         (pair.key.name, pair.before is not None, pair.after is not None) for pair in pairs
     ]
-    assert [] == repeated
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param({"a": 1, "b": 1}, {"a": 2, "b": 2}, [(1, 2, "a b", False)], id="two alike: once"),
+        pytest.param(
+            {"a": 1, "b": 1}, {"a": 1, "b": 2}, [(1, 1, "a", True), (1, 2, "b", True)], id="two that differ"
+        ),
+        pytest.param(
+            {"a": 1, "b": 2}, {"b": 3, "a": 1}, [(2, 3, "b", True), (1, 1, "a", True)], id="by their place"
+        ),
+        pytest.param(
+            {"a": 1}, {"a": 1, "b": 2}, [(1, 1, "a", True), (0, 2, "b", True)], id="a build more is added"
+        ),
+        pytest.param(
+            {"a": 1, "b": 1}, {"a": 1}, [(1, 1, "a", True), (1, 0, "b", True)], id="a build less is removed"
+        ),
+        pytest.param(
+            {"": 1},
+            {"a": 2, "b": 2, "c": 3},
+            [(1, 2, "a b", True), (1, 3, "c", True)],
+            id="with a cluster's one",
+        ),
+        pytest.param({"old": 1}, {"new": 2}, [(1, 2, "new", False)], id="one of another name: a move"),
+    ],
+)
+def test_builds(
+    before: dict[str, int], after: dict[str, int], expected: list[tuple[int, int, str, bool]]
+) -> None:
+    """Builds of one object that are alike are one pair; others are compared place by place."""
+
+    def built(replicas: dict[str, int]) -> list[tuple[Workload, Source]]:
+        return [(_read(a_deployment(count)), Source(place, place)) for place, count in replicas.items()]
+
+    pairs = pair_workloads(built(before), built(after))
+
+    assert expected == [
+        (
+            *((side and side.replicas) or 0 for side in (pair.before, pair.after)),
+            " ".join(pair.builds),
+            pair.alternative,
+        )
+        for pair in pairs
+    ]

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from policies.placement.courses import Outcome
-from policies.placement.placement import PlacementError
+from policies.placement.known_pods import KnownPods
+from policies.placement.placement import PlacementError, read_workload
 from policies.placement.rollout import MOST_REPLICAS
 from tests.builders import a_constraint, a_replica_set, a_workload
 from tests.policies.placement.rollouts import (
@@ -177,12 +178,27 @@ def test_deadlock_that_depends_on_choices() -> None:
     assert ["+ n3", "- old n2", "+ pending"] == story(courses.worst)
 
 
+def test_the_old_template() -> None:
+    """A Deployment is scaled with its old template first: those pods are bound where no new one would be.
+
+    Of 6 pods at most 2 may be unavailable; 1 1 0 of the new template is all that fits then.
+    """
+    context = a_context(*CORDONED, *running("old", n1=2, n2=1))
+    obj = a_deployment(6, a_constraint(), surge=0, unavailable=2)
+    before = read_workload(a_deployment(3), context)
+    known, unknown = (roll(obj, context, previous=previous) for previous in (before, None))
+
+    assert (3, False) == (known.placed, known.assumed)
+    assert 6 == sum(known.courses.likely.before[0].values())
+    assert (True, 3) == (unknown.assumed, sum(unknown.courses.likely.before[0].values()))
+
+
 def test_deletion_costs() -> None:
     """What is known of the pods of the cluster decides which goes first."""
     context = a_context(*THREE_ZONES, *running("old", n1=1, n2=1, n3=1))
     known = {("shop", f"web-old-n{number}-0"): READY._replace(cost=-number) for number in (1, 2, 3)}
     obj = a_deployment(3, unavailable=1, surge=0)
-    course = roll(obj, context, known=known).courses.likely
+    course = roll(obj, context, known=KnownPods(known)).courses.likely
 
     assert ["- old n3", "- old n2", "- old n1"] == [line for line in story(course) if "old" in line]
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from policies.manifests.edits import apply_edits
 from policies.placement.courses import Outcome
-from policies.placement.rollout_suggestions import RolloutSuggestions, find_rollout_suggestions
+from policies.placement.rollout import RolloutSettings, simulate_rollout
+from policies.placement.rollout_suggestions import RolloutSuggestions, find_rollout_suggestions, roll_out
 from tests.builders import a_constraint
+from tests.policies.placement.recorded_rollouts import RecordedCluster
 from tests.policies.placement.rollouts import (
     CORDONED,
     THREE_ZONES,
@@ -21,6 +24,7 @@ from tests.policies.placement.rollouts import (
     running,
 )
 from tests.policies.reports.verdicts import a_node
+from tests.recorded import recorded_rollouts
 
 #: Two of three zones have a pod, and the third takes none.
 STUCK = [*CORDONED, *running("old", n1=1, n2=1)]
@@ -89,3 +93,40 @@ def test_what_needs_none() -> None:
     assert (Outcome.COMPLETE, Outcome.PENDING) == (complete.outcome, scale.outcome)
     assert RolloutSuggestions() == find_rollout_suggestions(complete, context)
     assert RolloutSuggestions() == find_rollout_suggestions(scale, context)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        pytest.param("stspending-2", [0], id="the new template fits"),
+        pytest.param("sts-rollout-6", [1], id="the new one fits nowhere either"),
+    ],
+)
+def test_a_pod_that_an_ordered_set_waits_for(name: str, changes: list[int]) -> None:
+    """No change of the manifest reaches an old pod without a node: it must be deleted, too."""
+    record = recorded_rollouts()[name]
+    cluster = RecordedCluster.read(record)
+    settings = RolloutSettings(known=cluster.known)
+    found = roll_out(record["workload"], cluster.context, settings).suggestions.found
+
+    assert found
+    assert set(record["observed"]["pendingNames"]) == {pod for each in found for pod in each.deleted}
+    assert changes == [len(each.edits) for each in found[:1]]
+    for each in found:
+        edited = apply_edits(record["workload"], each.edits)
+        stuck, done = (
+            simulate_rollout(edited, cluster.context, replace(settings, without=frozenset(pods)))
+            for pods in ((), each.deleted)
+        )
+        assert (Outcome.DEADLOCK, Outcome.COMPLETE) == (stuck.outcome, done.outcome)
+
+
+@pytest.mark.parametrize("name", ["rolling-3", "third-7"])
+def test_pending_pods_of_a_deployment(name: str) -> None:
+    """Its controller deletes them itself."""
+    record = recorded_rollouts()[name]
+    cluster = RecordedCluster.read(record)
+    simulated = roll_out(record["workload"], cluster.context, RolloutSettings(known=cluster.known))
+
+    assert simulated.suggestions.tried
+    assert all(not each.deleted for each in simulated.suggestions.found)

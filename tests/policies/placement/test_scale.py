@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies.placement.courses import Outcome
+from policies.placement.known_pods import KnownPods
 from policies.placement.placement import PlacementError
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.placement.rollouts import (
@@ -101,7 +102,7 @@ class TestWorstSkew:
         cost = dict(zip((pod["metadata"]["name"] for pod in pods), costs, strict=False))
         known = {("shop", name): READY._replace(cost=each) for name, each in cost.items()}
         context = a_context(*THREE_ZONES, *pods)
-        courses = roll(a_deployment(9, a_constraint()), context, scale=kept, known=known).courses
+        courses = roll(a_deployment(9, a_constraint()), context, scale=kept, known=KnownPods(known)).courses
         expected = _worst(pods, dict(zip(("n1", "n2", "n3"), counts, strict=True)), cost, kept)
 
         assert not pods or kept >= len(pods) or (True, expected) == (courses.exact, courses.worst_skews[0])

@@ -113,6 +113,10 @@ def test_replicas_that_never_ran() -> None:
     assert (0, False) == (deployed.running, deployed.runs)
     assert deployed.pending is not None
     assert not any(loss.survives for loss in losses.values())
+    # None is displaced; why they are missing is said of every loss all the same.
+    assert {(0, deployed.pending)} == {
+        (entry.displaced, entry.pending) for loss in losses.values() for entry in loss.workloads
+    }
 
 
 def test_what_shares_the_room() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.model.deletion_facts import DeletionFacts
-from policies.placement.victims import Replica, find_victims
+from policies.placement.victims import HORIZON_S, Replica, find_victims, in_order
 from tests.policies.placement.rollouts import READY
 
 #: When every pod of a test is looked at, in seconds since 1970.
@@ -36,8 +36,8 @@ def a_replica(name: str, node: str | None = "n1", *, known: bool = True, **facts
         pytest.param(a_replica("b", ready_since=NOW - 1), a_replica("a"), id="ready for less time"),
         pytest.param(a_replica("b", ready_since=0), a_replica("a"), id="ready since no time at all"),
         pytest.param(
-            a_replica("a", ready_since=NOW - 1000, restarts=(0, 0)),
-            a_replica("b", ready_since=NOW - 999, restarts=(9, 0)),
+            a_replica("a", ready_since=NOW - 100_001, restarts=(0, 0)),
+            a_replica("b", ready_since=NOW - 100_000, restarts=(9, 0)),
             id="nearly as long: by uid, whatever the restarts",
         ),
         pytest.param(a_replica("b", restarts=(2, 0)), a_replica("a", restarts=(1, 5)), id="more restarts"),
@@ -49,6 +49,50 @@ def test_order_of_two(first: Replica, second: Replica) -> None:
     """The first goes, in whatever order they are given."""
     for pods in ([first, second], [second, first]):
         assert ([first], []) == find_victims(pods, 1, pods, NOW)[:2]
+
+
+@pytest.mark.parametrize(
+    ("ages", "names", "expected"),
+    [
+        pytest.param((1, 60), "ab", True, id="1 and 60 s, as the uids are: whenever it is"),
+        pytest.param((1, 60), "ba", False, id="1 and 60 s: of one logarithm later"),
+        pytest.param((60, 100_000), "ba", True, id="60 s and a day: never of one"),
+        pytest.param((100_000, 100_060), "ba", True, id="a day, 60 s apart: of one for the next hour"),
+        pytest.param((139_000, 139_060), "ba", False, id="60 s apart, before 2^47 ns: not so for a moment"),
+    ],
+)
+def test_what_the_hour_changes(ages: tuple[int, int], names: str, *, expected: bool) -> None:
+    """What goes first now, and would not within the horizon, is a tie; what goes first now is named first."""
+    pods = [a_replica(name, ready_since=NOW - age) for name, age in zip(names, ages, strict=True)]
+    first = min(pods, key=lambda pod: (_bucket(pod, NOW), pod.name))
+    victims = find_victims(pods, 1, pods, NOW)
+
+    assert ([first], []) == victims[:2] if expected else ([], first) == (victims.certain, victims.tied[0])
+
+
+def _bucket(pod: Replica, now: float) -> int:
+    assert pod.facts is not None
+    return int(math.log2((now - pod.facts.ready_since) * 1e9))
+
+
+@given(st.lists(st.tuples(st.integers(1, 20_000), st.integers(0, 99)), min_size=2, max_size=6, unique=True))
+def test_certain_pods_go_whenever_it_is(given: list[tuple[int, int]]) -> None:
+    """Of two pods that are told apart the same goes first at every moment until the horizon."""
+    pods = [a_replica(f"{uid:02}-{age}", ready_since=NOW - age) for age, uid in given]
+    groups = list(in_order(pods, pods, NOW))
+    orders = [
+        sorted(pods, key=lambda pod: (_bucket(pod, NOW + later), pod.name))
+        for later in range(0, int(HORIZON_S) + 1, 97)
+    ]
+
+    assert sorted(pods, key=lambda pod: pod.name) == sorted(
+        (pod for group in groups for pod in group), key=lambda pod: pod.name
+    )
+    start = 0
+    for group in groups:
+        for order in orders:
+            assert set(map(id, group)) == set(map(id, order[start : start + len(group)]))
+        start += len(group)
 
 
 def test_doubled_up() -> None:
@@ -152,8 +196,11 @@ class TestLess:
         less = _less(pods[0], pods[1], rank), _less(pods[1], pods[0], rank)
         victims = find_victims(pods, 1, related, NOW)
 
-        assert {(True, False): [pods[0]], (False, True): [pods[1]]}.get(less, []) == victims.certain
-        assert (not any(less)) == bool(victims.tied)
+        if any(less):
+            # What goes first now may be a tie within the hour, and is named first then.
+            assert pods[less.index(True)] is [*victims.certain, *victims.tied][0]
+        else:
+            assert [] == victims.certain
 
     @given(st.lists(st.tuples(FACTS, st.sampled_from([None, "n1", "n2", "n3"])), min_size=1, max_size=8))
     def test_many(self, drawn: list[tuple[DeletionFacts, str | None]]) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from policies.lint.baseline import RaisedFinding
 from policies.manifests.fields import ErrorKind, FieldError, FieldPath
 from policies.manifests.findings import Finding, Location, Severity
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.model.version import KNOWN_VERSION
-from policies.placement.plan import PlacementPlan
-from policies.placement.plan_differences import WorkloadKey
+from policies.placement.plan import PlacementPlan, UnfinishedWorkload
+from policies.placement.plan_differences import Source, WorkloadKey
 from policies.reports.plan_run import PlanRun
 from policies.scheduler.binding import Step
 from tests.builders import a_constraint
@@ -44,13 +45,14 @@ def _everything() -> PlacementPlan:
         a_deployment(1, "twice"),
         a_deployment(2, "twice"),
     )
+    overlays = [Source(f"overlays/{number}.yaml", f"{number}.yaml") for number in range(len(after.workloads))]
     pods = (
         *running("n1", "n1", "n1"),
         *running("n1", "n2", app="old"),
         *running("n3", app="tight", **BIG),
         *running("n1", "n2", app="fill", **fill),
     )
-    return plan(before, after, *pods)
+    return plan(before, replace(after, sources=overlays), *pods)
 
 
 def a_finding(message: str, **fields: Any) -> Finding:
@@ -76,7 +78,11 @@ RUN = PlanRun(
             needs=("redis",),
         ),
     ),
-    unfinished=("Deployment shop/later",),
+    raised=(RaisedFinding(a_finding("is worse", severity=Severity.WARNING), Severity.NOTE),),
+    unfinished=(
+        UnfinishedWorkload(WorkloadKey("shop", "Deployment.apps", "later"), changed=True),
+        UnfinishedWorkload(WorkloadKey("shop", "Deployment.apps", "open"), changed=False),
+    ),
     keeps_others=True,
     tool_version="1.2.3",
 )
@@ -96,7 +102,12 @@ def _hostile(text: str) -> PlanRun:
     """Return a run with a text wherever a manifest, a file name or the command line has one."""
     (first, *others) = RUN.plan.workloads
     changed = replace(
-        first, key=WorkloadKey(text, text, text), policy=text, unmodeled=(text,), errors=(_error(text),)
+        first,
+        builds=(text, text),
+        key=WorkloadKey(text, text, text),
+        policy=text,
+        unmodeled=(text,),
+        errors=(_error(text),),
     )
     domains = replace(others[0].domains[0], now={text: 1}, after={text: 2})
     pods = replace(others[0].pods, steps=(Step(namespace=text, name=text, message=text),))
@@ -105,12 +116,12 @@ def _hostile(text: str) -> PlanRun:
         plan=replace(
             RUN.plan,
             workloads=(changed, replace(others[0], domains=(domains,), pods=pods)),
-            repeated=(WorkloadKey(text, text, text),),
+            stopped=(WorkloadKey(text, text, text),),
         ),
         compared_with=text,
         new=(a_finding(text, title=text, rule=text, location=Location(text)),),
         skipped=(replace(RUN.skipped[0], message=text, location=Location(text), needs=(text,)),),
-        unfinished=(text,),
+        unfinished=(UnfinishedWorkload(WorkloadKey(text, text, text), changed=True),),
     )
 
 

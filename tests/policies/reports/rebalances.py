@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from policies.config.context import AdmissionContext
 from policies.placement.deletion_costs import DeletionCosts, deletion_costs
+from policies.placement.known_pods import KnownPods
 from policies.placement.placement import PreparedPod, prepare, read_workload
 from policies.placement.rebalance import RebalancePlan, rebalance
 from tests.builders import a_constraint, a_pod, a_workload
@@ -41,4 +42,4 @@ def scale_downs() -> Iterator[DeletionCosts]:
         context = AdmissionContext(policies=(), cluster=an_index([*_NODES, *pods]))
         spread = [a_constraint(), a_constraint(topologyKey=HOSTNAME, maxSkew=2)]
         obj = a_workload("ReplicaSet", spec={"topologySpreadConstraints": spread})
-        yield deletion_costs(read_workload(obj, context), context, replicas, {})
+        yield deletion_costs(read_workload(obj, context), context, replicas, KnownPods())

@@ -255,6 +255,65 @@ def test_findings(plan: _Plan, root: Path) -> None:
     assert (0, True) == (gone.returncode, "[selector-misses-own-pod]" in gone.stdout)
 
 
+@pytest.fixture
+def overlays(tmp_path: Path) -> Path:
+    """A repository with three overlays, two of which build the same; all change with their base."""
+    soft = {"topologySpreadConstraints": [a_constraint(whenUnsatisfiable="ScheduleAnyway")]}
+    base = a_deployment(3, spec=soft)
+    files = {
+        "base/web.yaml": yaml.safe_dump(base),
+        "base/kustomization.yaml": "resources: [web.yaml]\n",
+        "overlays/a/kustomization.yaml": "resources: [../../base]\n",
+        "overlays/b/kustomization.yaml": "resources: [../../base]\n",
+        "overlays/c/kustomization.yaml": ("resources: [../../base]\nreplicas: [{name: web, count: 5}]\n"),
+    }
+    root = make_repository(tmp_path / "overlays", files)
+    _write_cluster(root / "cluster.json", *running("n1", "n2", "n3"))
+    (root / "base/web.yaml").write_text(yaml.safe_dump(a_deployment(6, spec=SPREAD)))
+    commit_all(root)
+    return root
+
+
+def test_overlays(plan: _Plan, overlays: Path) -> None:
+    """What builds the same is planned once, what differs by itself; nothing is left unplanned."""
+    done = plan(overlays, "--from", "HEAD~1", "overlays", "-o", "json")
+    found = json.loads(done.stdout)
+
+    assert (0, 2, 0) == (done.returncode, found["summary"]["change"], found["summary"]["unplanned"])
+    assert [
+        ["overlays/a/kustomization.yaml", "overlays/b/kustomization.yaml"],
+        ["overlays/c/kustomization.yaml"],
+    ] == [workload["builds"] for workload in found["workloads"]]
+    assert [6, 5] == [workload["pods"]["wanted"] for workload in found["workloads"]]
+
+
+def test_a_changed_workload_with_placeholders(plan: _Plan, root: Path) -> None:
+    """What cannot be planned, and changed, is no success."""
+    open_ended = yaml.safe_dump(a_deployment(3, spec=SPREAD)).replace("maxSkew: 1", "maxSkew: ${SKEW}")
+    (root / "deploy/web.yaml").write_text(open_ended)
+    done = plan(root, "--from", "HEAD", "deploy", "-o", "markdown")
+
+    assert 1 == done.returncode
+    assert "1 changed workload not planned" in done.stdout.splitlines()[1]
+    assert "✅" not in done.stdout
+
+
+def test_a_finding_becomes_worse(plan: _Plan, root: Path) -> None:
+    """A note on a soft constraint is a warning once it is hard."""
+    web = root / "deploy/web.yaml"
+    constraint = a_constraint(labelSelector={"matchLabels": {"app": "web"}})
+    for when in ("ScheduleAnyway", "DoNotSchedule"):
+        spec = {"topologySpreadConstraints": [constraint | {"whenUnsatisfiable": when}]}
+        web.write_text(yaml.safe_dump(a_deployment(6, spec=spec)))
+        commit_all(root)
+    found = json.loads(plan(root, "--from", "HEAD~1", "deploy", "-o", "json").stdout)
+
+    assert [("revision-key-missing", "note", "warning")] == [
+        (raised["rule"], raised["severityBefore"], raised["severity"]) for raised in found["raisedFindings"]
+    ]
+    assert [] == found["newFindings"]
+
+
 def test_the_end_by_ctrl_c(root: Path, tmp_path: Path) -> None:
     """The files of the revision are removed, and there is no traceback."""
     slow = tmp_path / "bin"

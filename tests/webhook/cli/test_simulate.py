@@ -20,6 +20,7 @@ from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.placement.rollouts import running
 from tests.policies.reports.verdicts import a_node, on
 from tests.policies.scheduler.clusters import an_index
+from tests.recorded import recorded_rollouts
 from webhook.cli import simulate
 
 COMMAND = [sys.executable, "-c", "from webhook.cli.start import run; run()", "simulate"]
@@ -134,6 +135,21 @@ def test_lines(folder: Path, lines: list[object], code: int, expected: list[list
         [step.get("node") for step in answer["steps"]] if "steps" in answer else None for answer in answers
     ]
     assert all({"error", "details"} == answer.keys() for answer in answers if "steps" not in answer)
+
+
+@pytest.mark.parametrize("by_line", [False, True], ids=["a file", "a line"])
+def test_a_pending_pod(folder: Path, *, by_line: bool) -> None:
+    """A pod of the snapshot without a node is there, however it is asked."""
+    record = recorded_rollouts()["stspending-2"]
+    (folder / "set.json").write_text(json.dumps(record["cluster"]))
+    (folder / "new.yaml").write_text(yaml.safe_dump(record["workload"]))
+    line = json.dumps({"workload": record["workload"], "rollout": True}).encode()
+    arguments = ["--jsonl"] if by_line else ["-f", "new.yaml", "--rollout", "-o", "json"]
+    done = _simulate(folder, *arguments, "--cluster", "set.json", stdin=line if by_line else b"")
+    rollout = json.loads(done.stdout)["rollout"]
+
+    assert (1, "deadlock", 1) == (done.returncode, rollout["outcome"], rollout["pendingBefore"])
+    assert [["web-2"]] == [each["deletePods"] for each in rollout["suggestions"]]
 
 
 def test_deletion_costs(folder: Path) -> None:

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -51,10 +52,12 @@ def test_files(tmp_path: Path, commands: Commands, options: list[str]) -> None:
 
 
 def test_standard_output(plane: ControlPlane, commands: Commands) -> None:
-    """Without a file it is printed."""
+    """Without a file it is printed, with the time behind the objects."""
     done = commands.run("snapshot")
+    *objects, time = json.loads(done.stdout)["items"]
 
-    assert len(plane.objects) == len(json.loads(done.stdout)["items"])
+    assert len(plane.objects) == len(objects)
+    assert datetime.fromisoformat(time["metadata"]["creationTimestamp"]) <= datetime.now(UTC)
 
 
 def test_failures_leave_the_old_file(plane: ControlPlane, tmp_path: Path, commands: Commands) -> None:
@@ -86,7 +89,7 @@ def test_a_process_of_its_own(plane: ControlPlane, tmp_path: Path) -> None:
         for options in ([], ["--context", "gone"])
     )
 
-    assert (0, len(plane.objects)) == (good.returncode, len(json.loads(good.stdout)["items"]))
+    assert (0, len(plane.objects) + 1) == (good.returncode, len(json.loads(good.stdout)["items"]))
     assert (3, 1) == (bad.returncode, bad.stderr.count(b"\n"))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
@@ -15,12 +14,11 @@ from policies.manifests.fields import (
     FieldPath,
     forbidden,
     invalid_value,
-    object_items,
     unsupported_value,
     wrong_type,
 )
-from policies.model.deletion_facts import DeletionFacts, read_known_pod
 from policies.placement.actions import Action
+from policies.placement.known_pods import KnownPods
 from policies.placement.placement import PlacementError
 from policies.placement.pod_objects import PodObjects
 from policies.placement.recovery import MOST_OTHERS
@@ -150,7 +148,14 @@ class SimulateRequest:
             )
         elif not raw_workload and isinstance(raw_workload, dict | None):
             found.add(missing(_QUEUE, "a list of pods, or workload instead"))
-        has_actions, running = bool(request.get("actions")), PodObjects()
+        running, known = PodObjects(), KnownPods()
+        looks: list[PodObjects | KnownPods] = [running] if request.get("actions") else []
+        looks += [known] if request.get("rollout") or request.get("scale") is not None else []
+
+        def look(obj: dict[str, Any]) -> None:
+            for each in looks:
+                each(obj)
+
         queue = tuple((path, filled_in(pod)) for path, pod in found.objects(raw_queue, _QUEUE))
         if len(queue) > MOST_PODS:
             found.add(
@@ -168,8 +173,8 @@ class SimulateRequest:
             ),
             actions=read_actions(request.get("actions"), _ACTIONS, found),
             running=None if request.get("cluster") is None else running,
-            rollout=_rollout(request, seed, found),
-            context=RequestContext.read(request, found, running if has_actions else lambda _obj: None),
+            rollout=_rollout(request, seed, known, found),
+            context=RequestContext.read(request, found, look),
             errors=tuple(found.errors),
         )
 
@@ -288,7 +293,7 @@ def simulate_request(
     body: bytes,
     server: AdmissionContext,
     running: PodObjects | None = None,
-    known: Mapping[tuple[str, str], DeletionFacts] | None = None,
+    known: KnownPods | None = None,
 ) -> SimulatedQueue | SimulatedRollout:
     """Return what becomes of the pods of a request, or of its workload.
 
@@ -305,7 +310,7 @@ def simulate_request(
     if request.rollout is not None:
         settings = request.rollout
         if request.context.cluster is None:
-            settings = replace(settings, known=known or {})
+            settings = replace(settings, known=KnownPods() if known is None else known)
         return request.roll_out(server, settings)
     queue = request.prepare(server)
     planned, choose = request.planned(queue, server, running), tie_breaker(request.settings.used_seed)
@@ -320,7 +325,9 @@ def tie_breaker(seed: int | None) -> TieBreaker:
     return first_by_name if seed is None else random.Random(seed).choice  # noqa: S311  # no secret
 
 
-def _rollout(request: dict[str, Any], seed: int | None, found: ErrorList) -> RolloutSettings | None:
+def _rollout(
+    request: dict[str, Any], seed: int | None, known: KnownPods, found: ErrorList
+) -> RolloutSettings | None:
     """Read how a workload is rolled out or scaled; None if neither is requested."""
     scale = read_number(request.get("scale"), _SCALE, found, most=MOST_REPLICAS)
     is_rollout = request.get("rollout")
@@ -336,15 +343,7 @@ def _rollout(request: dict[str, Any], seed: int | None, found: ErrorList) -> Rol
         for other in others
         if request.get(other) is not None
     )
-    cluster = request.get("cluster")
-    pods = dict(map(read_known_pod, _raw_pods(cluster))) if isinstance(cluster, dict) else {}
-    return RolloutSettings(scale=scale, known=pods, choose=tie_breaker(seed), seed=seed)
-
-
-def _raw_pods(cluster: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the pods of a request's cluster: its list of pods, or those among its items."""
-    yield from object_items(cluster.get("pods"))
-    yield from (obj for obj in object_items(cluster.get("items")) if obj.get("kind") == "Pod")
+    return RolloutSettings(scale=scale, known=known, choose=tie_breaker(seed), seed=seed)
 
 
 def _percentage(raw: object, found: ErrorList) -> int | None:

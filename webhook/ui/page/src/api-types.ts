@@ -1150,14 +1150,18 @@ export interface RolloutFields {
   strategy: string;
   /** Pods created or deleted before, so that the old revision runs whole. */
   placedBefore: number;
+  /** Pods of the workload that had no node in the cluster, as far as is known. */
+  pendingBefore: number;
   /** The course with the first choice by name, or by the seed. */
   likely: RolloutCourse;
   /** The course that ends worst; null if that is the likely one. */
   worst: RolloutCourse | null;
-  /** The worst moment of each constraint. */
+  /** The worst moment of each constraint, in the likely course and its order. */
   peaks: RolloutPeak[];
   /** The largest skew at the end of any course, for each constraint. */
   worstSkews: number[];
+  /** The largest skew on the way of any course, for each constraint, in whatever order controllers delete and create the pods of one step. */
+  worstPeaks: number[];
   /** How many courses were taken. */
   courses: number;
   /** Whether these are all there are. */
@@ -1186,6 +1190,8 @@ export interface RolloutCourse {
   condition: string;
   /** Pods of old revisions that are left over. */
   oldPods: number;
+  /** How many of them have no node. */
+  oldPending: number;
   /** The pods of each domain at the end, for each constraint. */
   after: Record<string, number>[];
   /** How many more pods the fullest domain has then than the emptiest. */
@@ -1220,8 +1226,10 @@ export interface RolloutPeak {
 
 /** A change that was verified by rolling it out. */
 export interface RolloutChange {
-  /** How to edit the manifest. */
+  /** How to edit the manifest; empty if it may stay as it is. */
   edits: FieldEdit[];
+  /** Pods without a node that must be deleted besides: their controller waits for them. */
+  deletePods: string[];
   /** What it gives up. */
   cost: string;
   /** The largest skew at the end of any course with it, for each constraint. */

@@ -26,6 +26,7 @@ function course(after: Record<string, number>, steps = TRACE.length): RolloutFie
     pending: [],
     condition: "",
     oldPods: 0,
+    oldPending: 0,
     after: [after],
     skews: [0],
   };

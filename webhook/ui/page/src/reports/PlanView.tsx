@@ -43,10 +43,7 @@ export function PlanView({ plan }: { plan: PlanReport }) {
         />
         <Fact label="New findings" value={summary.newFindings} tone={summary.newFindings ? "warning" : "good"} />
       </dl>
-      <Notice
-        tone={summary.failed ? "error" : "good"}
-        title={summary.failed ? "Not safe to apply as it is." : "No problem was found in this change."}
-      />
+      <Notice {...verdict(plan)} />
       {plan.placedFirst && (
         <Notice tone="note">
           The cluster has no pods: those of the manifests that are compared with were placed first and count as now.
@@ -54,7 +51,9 @@ export function PlanView({ plan }: { plan: PlanReport }) {
       )}
       <Limits
         title="Not planned"
-        items={plan.notPlanned.map(({ workload, reason }) => `${workload}: ${REASONS[reason]}`)}
+        items={plan.notPlanned.map(
+          ({ workload, reason, changed }) => `${workload}: ${REASONS[reason]}${changed ? ", and it changed" : ""}`,
+        )}
       />
       <Limits title="Not read" items={plan.skippedSources.map((found) => `${found.file}: ${found.message}`)} />
       {plan.workloads.length === 0 && <Empty title="No workload changes." />}
@@ -69,6 +68,12 @@ export function PlanView({ plan }: { plan: PlanReport }) {
           <Findings findings={plan.newFindings} />
         </section>
       )}
+      {plan.raisedFindings.length > 0 && (
+        <section class="panel">
+          <h2>Findings that are worse than before</h2>
+          <Findings findings={plan.raisedFindings} />
+        </section>
+      )}
       {plan.goneFindings.length > 0 && (
         <section class="panel">
           <h2>Findings that are gone</h2>
@@ -78,6 +83,14 @@ export function PlanView({ plan }: { plan: PlanReport }) {
       <Limits title="What may change the course of things and is not planned" items={plan.notLookedAt} />
     </>
   );
+}
+
+/** How the plan ends: what was not read is no success. */
+function verdict({ summary, skippedSources }: PlanReport): { tone: Tone; title: string } {
+  if (summary.failed) return { tone: "error", title: "Not safe to apply as it is." };
+  if (summary.incomplete) return { tone: "error", title: "Incomplete, because something was not read." };
+  if (skippedSources.length > 0) return { tone: "note", title: "No problem was found in what was read." };
+  return { tone: "good", title: "No problem was found in this change." };
 }
 
 function Workload({ workload }: { workload: PlannedWorkload }) {
@@ -92,6 +105,11 @@ function Workload({ workload }: { workload: PlannedWorkload }) {
         <Badge tone={tone}>{words}</Badge>
       </div>
       <p class="quiet">
+        {(workload.alternative || workload.builds.length > 1) && (
+          <>
+            Built from <Name>{workload.builds.join(", ") || "the cluster"}</Name>.{" "}
+          </>
+        )}
         {workload.differences.length > 0 && <>Differs in {workload.differences.join(", ")}. </>}
         {workload.policy !== null && (
           <>

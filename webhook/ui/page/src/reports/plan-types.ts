@@ -29,6 +29,8 @@ export interface PlannedWorkload {
   kind: string;
   namespace: string;
   name: string;
+  builds: string[];
+  alternative: boolean;
   differences: string[];
   policy: string | null;
   pods: {
@@ -71,12 +73,15 @@ export interface PlanReport {
     deadlocks: number;
     newFindings: number;
     goneFindings: number;
+    raisedFindings: number;
+    unplanned: number;
     incomplete: boolean;
     failed: boolean;
   };
   workloads: PlannedWorkload[];
   newFindings: PlanFinding[];
   goneFindings: PlanFinding[];
+  raisedFindings: PlanFinding[];
   skippedSources: {
     kind: string;
     file: string;
@@ -85,7 +90,7 @@ export interface PlanReport {
     reason: string;
     message: string;
   }[];
-  notPlanned: { workload: string; reason: "placeholders" | "repeated" | "stopped" }[];
+  notPlanned: { workload: string; reason: "placeholders" | "repeated" | "stopped"; changed: boolean }[];
   placedFirst: boolean;
   notLookedAt: string[];
 }

@@ -5,7 +5,7 @@ import type { Client } from "../client";
 import type { Cluster } from "../model/cluster";
 import { inline, number } from "../model/words";
 import { useRequest } from "../parts/request";
-import { Badge, Failure, Notice, Waiting } from "../parts/text";
+import { Badge, Failure, Name, Notice, Waiting } from "../parts/text";
 import { RolloutView } from "./RolloutView";
 
 interface Props {
@@ -65,19 +65,26 @@ export function RolloutPanel({ client, cluster, detail, manifest, kind, edited, 
                     <code>{edit.field}</code> <del>{inline(edit.old)}</del> → <ins>{inline(edit.new)}</ins>
                   </p>
                 ))}
+                {found.deletePods.map((pod) => (
+                  <p key={pod} class="edit">
+                    Delete pod <Name>{pod}</Name>, which its controller waits for.
+                  </p>
+                ))}
                 <p class="suggestion-effect">
                   <Badge tone="good">largest skew at the end {found.worstSkews.map(number).join(", ")}</Badge>
                   <span class="quiet"> It gives up: {found.cost}.</span>
                 </p>
-                <button
-                  class="primary"
-                  data-testid={`rollout-apply-${at}`}
-                  onClick={() => {
-                    onEdit(found.edits);
-                  }}
-                >
-                  Apply to a copy
-                </button>
+                {found.edits.length > 0 && (
+                  <button
+                    class="primary"
+                    data-testid={`rollout-apply-${at}`}
+                    onClick={() => {
+                      onEdit(found.edits);
+                    }}
+                  >
+                    Apply to a copy
+                  </button>
+                )}
               </li>
             ))}
           </ol>
