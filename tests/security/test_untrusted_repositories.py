@@ -238,6 +238,31 @@ def _archive(files: dict[str, bytes]) -> bytes:
     return content.getvalue()
 
 
+def _bomb(*, in_header: bool) -> bytes:
+    """Return a small archive that unpacks to more than a chart may hold."""
+    content = io.BytesIO()
+    much = 101 * 2**20
+    with tarfile.open(fileobj=content, mode="w:gz", compresslevel=1) as archive:
+        member = tarfile.TarInfo("lib/a")
+        if in_header:
+            member.pax_headers = {"comment": "a" * much}
+        else:
+            member.size = much
+        archive.addfile(member, io.BytesIO(bytes(member.size)))
+    return content.getvalue()
+
+
+@pytest.mark.usefixtures("helm")
+@pytest.mark.parametrize("in_header", [False, True])
+def test_archives_that_hold_too_much(repository: Path, *, in_header: bool) -> None:
+    """They are not unpacked to their end, whether a file is too large or what describes it."""
+    write(repository, {"shop/Chart.yaml": CHART.format(name="shop"), "shop/charts/a": ""})
+    (repository / "shop/charts/lib-1.0.0.tgz").write_bytes(_bomb(in_header=in_header))
+    (skipped,) = gather_texts(["shop"], tools=Tools()).skipped
+
+    assert "charts/lib-1.0.0.tgz cannot be read: holds more than 100 MiB" in skipped.message
+
+
 def _schema(**fields: str) -> bytes:
     return json.dumps({"properties": {"a": {"oneOf": [fields]}}}).encode()
 

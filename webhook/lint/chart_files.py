@@ -5,6 +5,7 @@ Helm would read other files than those of the repository, or download some.
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -17,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final, cast
 
 from policies.manifests.documents import load
 from policies.manifests.errors import DocumentError
@@ -89,7 +90,7 @@ def _target(link: Path, chart: Path) -> Path:
 def _check_schemas(path: Path, shown: str) -> None:
     try:
         content = read_file(path)
-        schemas = list(_in_archive(content, MAX_ARCHIVE)) if path.name.endswith(ARCHIVE) else [content]
+        schemas = list(_in_archive(content, _Budget())) if path.name.endswith(ARCHIVE) else [content]
         references = tuple(dict.fromkeys(text for schema in schemas for text in _references(schema)))
     except (OSError, tarfile.TarError, EOFError, zlib.error, ValueError, RecursionError) as error:
         # What we cannot read, helm might.
@@ -98,24 +99,54 @@ def _check_schemas(path: Path, shown: str) -> None:
         raise ToolError(f"{shown} refers to other schemas", SkipReason.DOWNLOAD_NEEDED, references)
 
 
-def _in_archive(content: bytes, left: int) -> Iterator[bytes]:
-    """Yield the schemas of an archive, and of the archives in it.
+class _Unpacked:
+    """What a compressed archive holds, as long as that is not too much.
 
-    Args:
-        content: The archive.
-        left: Bytes that it may hold.
+    ``tarfile`` itself misreads the extra field that helm writes into the head of an archive.
     """
-    with tarfile.open(fileobj=io.BytesIO(content), mode="r|gz") as archive:
+
+    def __init__(self, content: bytes, budget: _Budget) -> None:
+        self._file, self._budget = gzip.GzipFile(fileobj=io.BytesIO(content)), budget
+
+    def read(self, size: int) -> bytes:
+        """Return what comes next.
+
+        Raises:
+            ValueError: That would be too much.
+        """
+        part = self._file.read(size)
+        self._budget.take(len(part))
+        return part
+
+
+@dataclass(slots=True)
+class _Budget:
+    """Bytes that an archive may still hold, with the archives in it."""
+
+    left: int = MAX_ARCHIVE
+
+    def take(self, size: int) -> None:
+        """Take bytes from what is left.
+
+        Raises:
+            ValueError: There are none left.
+        """
+        self.left -= size
+        if self.left < 0:
+            raise ValueError(f"holds more than {MAX_ARCHIVE // 2**20} MiB")
+
+
+def _in_archive(content: bytes, budget: _Budget) -> Iterator[bytes]:
+    """Yield the schemas of an archive, and of the archives in it."""
+    unpacked = cast(BinaryIO, _Unpacked(content, budget))  # of which a stream needs no more
+    with tarfile.open(fileobj=unpacked, mode="r|") as archive:
         for member in archive:
-            left -= member.size
-            if left < 0:
-                raise ValueError(f"holds more than {MAX_ARCHIVE // 2**20} MiB")
             name = member.name.replace("\\", "/")
             file = archive.extractfile(member) if member.isfile() else None
             if file is not None and name.endswith(f"/{_SCHEMA}"):
                 yield file.read()
             elif file is not None and name.endswith(ARCHIVE):
-                yield from _in_archive(file.read(), left)
+                yield from _in_archive(file.read(), budget)
 
 
 def _references(schema: bytes) -> Iterator[str]:
