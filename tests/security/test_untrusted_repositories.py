@@ -88,6 +88,10 @@ FETCHING = {
         "generators: ['{apiVersion: builtin, kind: ConfigMapGenerator, metadata: {name: a},"
         ' files: ["a=http://ADDRESS/a"]}\']'
     ),
+    "a transformer's targets": (
+        "transformers:\n- |\n  apiVersion: builtin\n  kind: ValueAddTransformer\n  metadata: {name: a}\n"
+        "  value: a\n  TargetFilePath: http://ADDRESS/a"
+    ),
     "a transformer's file": "transformers: [transformer.yaml]",
     "a transformer's folder": "transformers: [inner]",
     "a validator": "validators: ['http://ADDRESS/a.yaml']",
@@ -491,6 +495,100 @@ def test_files_that_are_none(repository: Path, name: str, target: str, reason: S
 
     assert ["app/b.yaml"] == [text.file for text in texts.texts]
     assert [(f"app/{name}", reason)] == [(entry.location.file, entry.reason) for entry in texts.skipped]
+
+
+#: Kustomizations that list what is outside of the repository; NAME is a file's name.
+LEAVING = {
+    "a resource": "resources: [NAME]",
+    "a base": "bases: [NAME]",
+    "a component": "components: [NAME]",
+    "a CRD": "crds: [NAME]",
+    "a configuration": "configurations: [NAME]",
+    "a generator": "generators: [NAME]",
+    "a transformer": "transformers: [NAME]",
+    "a validator": "validators: [NAME]",
+    "a patch": "patches: [{path: NAME}]",
+    "an old patch": "patchesStrategicMerge: [NAME]",
+    "an older patch": "patches: [NAME]",
+    "a JSON patch": "patchesJson6902: [{target: {version: v1, kind: Pod, name: a}, path: NAME}]",
+    "replacements": "replacements: [{path: NAME}]",
+    "a generator's file": "configMapGenerator: [{name: a, files: [NAME]}]",
+    "a generator's file with a name": "configMapGenerator: [{name: a, files: [a=NAME]}]",
+    "a generator's variables": "secretGenerator: [{name: a, envs: [NAME]}]",
+    "the old field of a generator": "secretGenerator: [{name: a, env: NAME}]",
+    "an OpenAPI document": "openapi: {path: NAME}",
+    "a generator's own object": (
+        "generators:\n- |\n  apiVersion: builtin\n  kind: ConfigMapGenerator\n  metadata: {name: a}\n"
+        "  files: [a=NAME]"
+    ),
+    "a transformer's own object": (
+        "transformers:\n- |\n  apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: a}\n"
+        "  path: NAME"
+    ),
+    "a transformer's targets": (
+        "transformers:\n- |\n  apiVersion: builtin\n  kind: ValueAddTransformer\n  metadata: {name: a}\n"
+        "  value: a\n  targetFilePath: NAME"
+    ),
+    "a base that leaves": "resources: [../inner]",
+    "a component that leaves": "components: [../inner]",
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("../../secret.yaml", id="outside"),
+        pytest.param("../../here/../secret.yaml", id="outside, by a detour"),
+        pytest.param("/etc/hostname", id="of the machine"),
+        pytest.param("link.yaml", id="a link"),
+        pytest.param("folder/secret.yaml", id="below a link"),
+        pytest.param("folder/../../../secret.yaml", id="above a link"),
+        pytest.param("../.git/config", id="Git's own"),
+    ],
+)
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in LEAVING.items()])
+def test_kustomizations_that_list_what_is_outside(repository: Path, text: str, name: str) -> None:
+    """Kustomize would open it, so they are not built, wherever the file is listed."""
+    kustomizations = {"app": text, "inner": "configMapGenerator: [{name: a, files: [NAME]}]"}
+    write(
+        repository,
+        {
+            **{
+                f"{where}/kustomization.yaml": each.replace("NAME", name)
+                for where, each in kustomizations.items()
+            },
+            ".git/config": "password: hunter2",
+        },
+    )
+    for folder in ("app", "inner"):
+        (repository / folder / "link.yaml").symlink_to("../../secret.yaml")
+        (repository / folder / "folder").symlink_to("../..")
+    texts = gather_texts(["app/kustomization.yaml"], tools=Tools())
+
+    assert [] == texts.texts
+    (skipped,) = texts.skipped
+    assert SkipReason.OUTSIDE_REPOSITORY == skipped.reason
+    assert "hunter2" not in str(skipped)
+
+
+def test_kustomizations_that_list_what_is_above(repository: Path) -> None:
+    """What is of the repository may be anywhere in it."""
+    if not shutil.which("kubectl"):
+        missing("kubectl", of_dev_extra=False)
+    write(
+        repository,
+        {
+            "app/kustomization.yaml": (
+                "resources: [../all/pod.yaml]\nconfigMapGenerator: [{name: a, files: [b=../all/b]}]"
+            ),
+            "all/pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n",
+            "all/b": "",
+        },
+    )
+    texts = gather_texts(["app/kustomization.yaml"], tools=Tools())
+
+    assert [] == texts.skipped
+    assert 1 == len(texts.texts)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from policies.config.lint_config import Rendering
 from policies.manifests.errors import DocumentError
@@ -21,6 +22,9 @@ from webhook.lint.kustomizations import Kustomization, check, reached, read_kust
 
 #: What becomes of a kustomization that is skipped.
 _UNBUILT = "not built, so its files are read without patches"
+#: Flux builds so, and Argo CD may: a kustomization may list files that are not below its own folder.
+#: That none is outside of the repository is made sure of before.
+_UNRESTRICTED: Final = "--load-restrictor=LoadRestrictionsNone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +152,7 @@ def _kustomize(rendering: Rendering) -> list[str] | None:
     if rendering is Rendering.OFF:
         return None
     if kustomize := shutil.which("kustomize"):
-        return [kustomize, "build"]
+        return [kustomize, "build", _UNRESTRICTED]
     if kubectl := shutil.which("kubectl"):
-        return [kubectl, "kustomize"]
+        return [kubectl, "kustomize", _UNRESTRICTED]
     return None
