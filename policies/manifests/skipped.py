@@ -29,6 +29,7 @@ class SkipReason(StrEnum):
     DOWNLOAD_NEEDED = "download-needed"
     EMPTY = "empty"
     ENCRYPTED = "encrypted"
+    GIT_IGNORED = "git-ignored"
     LIMIT_EXCEEDED = "limit-exceeded"
     NO_OBJECTS = "no-objects"
     NOT_A_FILE = "not-a-file"
@@ -51,7 +52,9 @@ class FailOnSkipped(StrEnum):
 
 
 #: Reasons that no run fails by: the user asked for it, or there is nothing to read.
-_ALLOWED: Final = frozenset({SkipReason.NO_OBJECTS, SkipReason.SWITCHED_OFF, SkipReason.UNREADABLE})
+_ALLOWED: Final = frozenset(
+    {SkipReason.GIT_IGNORED, SkipReason.NO_OBJECTS, SkipReason.SWITCHED_OFF, SkipReason.UNREADABLE}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +79,11 @@ class Skipped:
     needs: tuple[str, ...] = ()
     title: str = ""
     named: bool = False
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether it was read or judged, but not to its end."""
+        return self.kind is SourceKind.OBJECT or self.reason is SkipReason.GIT_IGNORED
 
     def fails(self, fail_on: FailOnSkipped) -> bool:
         """Tell whether the run fails by this."""

@@ -26,6 +26,7 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.skipped import SkipReason
 from tests.deploy.manifests import missing, tool
 from tests.webhook.lint.charts import CHART, write
+from tests.webhook.lint.git import git, make_repository
 from webhook.cli import lint
 from webhook.lint import external_tools
 from webhook.lint.external_tools import ToolError, run_tool
@@ -471,6 +472,39 @@ def test_evenkeel_yaml_that_is_named(repository: Path) -> None:
     (repository / "evenkeel.yaml").write_text(config)
 
     assert 0 == CliRunner().invoke(lint.command, ["--config", "evenkeel.yaml"]).exit_code
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        pytest.param("core.fsmonitor={program}", id="a monitor"),
+        pytest.param("core.sshCommand={program}", id="a way to another machine"),
+        pytest.param("core.pager={program}", id="a pager"),
+        pytest.param("pager.ls-files={program}", id="a pager of the command"),
+        pytest.param("alias.ls-files=!{program}", id="another command of its name"),
+        pytest.param("core.worktree={folder}", id="another work tree"),
+        pytest.param("core.hooksPath={folder}", id="hooks"),
+        pytest.param("include.path={folder}/secret.yaml", id="another configuration"),
+    ],
+)
+def test_what_git_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str) -> None:
+    """Git is asked what it tracks, and runs nothing that the repository names."""
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/run\n")
+    program.chmod(0o755)
+    (tmp_path / "post-index-change").symlink_to("program")
+    (tmp_path / "secret.yaml").write_text("hunter2")
+    root = make_repository(tmp_path / "here", {"a.yaml": ""})
+    (root / ".gitignore").write_text("*\n")
+    name, _, value = setting.partition("=")
+    git(root, "config", name, value.format(program=program, folder=tmp_path))
+    monkeypatch.chdir(root)
+    texts = gather_texts(["."], tools=Tools())
+
+    assert not (tmp_path / "run").exists()
+    assert "hunter2" not in str(texts.skipped)
+    if not name.startswith("include"):
+        assert (["a.yaml"], []) == ([text.file for text in texts.texts], texts.skipped)
 
 
 @pytest.mark.parametrize("name", ["a.yaml", "kustomization.yaml"])

@@ -17,7 +17,7 @@ from webhook.lint.chart_rendering import Charts, render_charts
 from webhook.lint.discovery import Found, find
 from webhook.lint.external_tools import ToolError
 from webhook.lint.field_origins import FieldOrigins
-from webhook.lint.files import Text, absolute, read_text, shown_file, unreadable
+from webhook.lint.files import Text, absolute, read_text, shown_file, shown_path, unreadable
 from webhook.lint.kustomizations import Kustomization, check, reached, read_kustomization, roots
 
 #: What becomes of a kustomization that is skipped.
@@ -99,6 +99,13 @@ def _unread(found: Found) -> Iterator[Skipped]:
         yield _skipped(path, SkipReason.OUTSIDE_REPOSITORY, "link that leads out of the repository")
     for path in found.special:
         yield _skipped(path, SkipReason.NOT_A_FILE, "not a regular file")
+
+    for root, error in found.untold.items():
+        why = f"what .gitignore names is left out, though Git may track it: {error}"
+        yield replace(_skipped(shown_path(Path(root)), error.reason, why), kind=SourceKind.FOLDER)
+    for path, number in found.ignored.items():
+        why = f"{number:,} {'file or folder' if number == 1 else 'files and folders'} in it that Git ignores"
+        yield replace(_skipped(path, SkipReason.GIT_IGNORED, why), kind=SourceKind.FOLDER)
 
 
 def _skipped(path: str, reason: SkipReason, why: str) -> Skipped:
