@@ -29,6 +29,7 @@ class SkipReason(StrEnum):
     DOWNLOAD_NEEDED = "download-needed"
     EMPTY = "empty"
     ENCRYPTED = "encrypted"
+    GIT_IGNORED = "git-ignored"
     LIMIT_EXCEEDED = "limit-exceeded"
     NO_OBJECTS = "no-objects"
     NOT_A_FILE = "not-a-file"
@@ -50,8 +51,8 @@ class FailOnSkipped(StrEnum):
     NEVER = "never"
 
 
-#: Reasons that no run fails by: the user asked for it.
-_ALLOWED: Final = frozenset({SkipReason.SWITCHED_OFF, SkipReason.UNREADABLE})
+#: Reasons that no run fails by: the user, or Git on the user's behalf, asked for it.
+_ALLOWED: Final = frozenset({SkipReason.GIT_IGNORED, SkipReason.SWITCHED_OFF, SkipReason.UNREADABLE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +77,11 @@ class Skipped:
     needs: tuple[str, ...] = ()
     title: str = ""
     named: bool = False
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether it was read or judged, but not to its end."""
+        return self.kind is SourceKind.OBJECT or self.reason is SkipReason.GIT_IGNORED
 
     def fails(self, fail_on: FailOnSkipped) -> bool:
         """Tell whether the run fails by this."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from policies.manifests.findings import Severity
 from policies.manifests.sanitize import one_line
-from policies.manifests.skipped import Skipped, SourceKind, in_groups, in_order
+from policies.manifests.skipped import Skipped, SkipReason, SourceKind, in_groups, in_order
 from policies.reports.lint_run import LintRun, plural
 
 #: How many places of what was skipped for one reason are named.
@@ -31,7 +31,8 @@ def checked_inputs(run: LintRun) -> str:
 def skipped_count(run: LintRun) -> str:
     """Return how much was skipped, as the end of a sentence; empty if nothing was."""
     # A chart may be skipped in several of its releases.
-    numbers = Counter(kind for kind, _, _ in {(each.kind, each.location, each.title) for each in run.skipped})
+    skipped = [each for each in run.skipped if each.reason is not SkipReason.GIT_IGNORED]
+    numbers = Counter(kind for kind, _, _ in {(each.kind, each.location, each.title) for each in skipped})
     words = [_number(numbers[kind], kind) for kind in SourceKind if numbers[kind]]
     if not words:
         return ""
@@ -51,7 +52,7 @@ def skipped_message(group: Sequence[Skipped]) -> str:
     first = group[0]
     what = plural(len(group), first.kind) if len(group) > 1 else first.title or first.kind
     needs = [need for need, _ in Counter(need for entry in group for need in entry.needs).most_common()]
-    verb = "skipped in part" if first.kind is SourceKind.OBJECT else "skipped"
+    verb = "skipped in part" if first.is_partial else "skipped"
     return f"{what} {verb}: {': '.join(filter(None, (first.message, _first(needs, MAX_NEEDS))))}"
 
 

@@ -26,6 +26,7 @@ from policies.manifests.errors import DocumentError
 from policies.manifests.skipped import SkipReason
 from tests.deploy.manifests import missing, tool
 from tests.webhook.lint.charts import CHART, write
+from tests.webhook.lint.git import git, make_repository
 from webhook.cli import lint
 from webhook.lint import external_tools
 from webhook.lint.external_tools import ToolError, run_tool
@@ -87,6 +88,10 @@ FETCHING = {
     "a generator's own object in 1 line": (
         "generators: ['{apiVersion: builtin, kind: ConfigMapGenerator, metadata: {name: a},"
         ' files: ["a=http://ADDRESS/a"]}\']'
+    ),
+    "a transformer's targets": (
+        "transformers:\n- |\n  apiVersion: builtin\n  kind: ValueAddTransformer\n  metadata: {name: a}\n"
+        "  value: a\n  TargetFilePath: http://ADDRESS/a"
     ),
     "a transformer's file": "transformers: [transformer.yaml]",
     "a transformer's folder": "transformers: [inner]",
@@ -236,6 +241,31 @@ def _archive(files: dict[str, bytes]) -> bytes:
             member.size = len(text)
             archive.addfile(member, io.BytesIO(text))
     return content.getvalue()
+
+
+def _bomb(*, in_header: bool) -> bytes:
+    """Return a small archive that unpacks to more than a chart may hold."""
+    content = io.BytesIO()
+    much = 101 * 2**20
+    with tarfile.open(fileobj=content, mode="w:gz", compresslevel=1) as archive:
+        member = tarfile.TarInfo("lib/a")
+        if in_header:
+            member.pax_headers = {"comment": "a" * much}
+        else:
+            member.size = much
+        archive.addfile(member, io.BytesIO(bytes(member.size)))
+    return content.getvalue()
+
+
+@pytest.mark.usefixtures("helm")
+@pytest.mark.parametrize("in_header", [False, True])
+def test_archives_that_hold_too_much(repository: Path, *, in_header: bool) -> None:
+    """They are not unpacked to their end, whether a file is too large or what describes it."""
+    write(repository, {"shop/Chart.yaml": CHART.format(name="shop"), "shop/charts/a": ""})
+    (repository / "shop/charts/lib-1.0.0.tgz").write_bytes(_bomb(in_header=in_header))
+    (skipped,) = gather_texts(["shop"], tools=Tools()).skipped
+
+    assert "charts/lib-1.0.0.tgz cannot be read: holds more than 100 MiB" in skipped.message
 
 
 def _schema(**fields: str) -> bytes:
@@ -444,6 +474,39 @@ def test_evenkeel_yaml_that_is_named(repository: Path) -> None:
     assert 0 == CliRunner().invoke(lint.command, ["--config", "evenkeel.yaml"]).exit_code
 
 
+@pytest.mark.parametrize(
+    "setting",
+    [
+        pytest.param("core.fsmonitor={program}", id="a monitor"),
+        pytest.param("core.sshCommand={program}", id="a way to another machine"),
+        pytest.param("core.pager={program}", id="a pager"),
+        pytest.param("pager.ls-files={program}", id="a pager of the command"),
+        pytest.param("alias.ls-files=!{program}", id="another command of its name"),
+        pytest.param("core.worktree={folder}", id="another work tree"),
+        pytest.param("core.hooksPath={folder}", id="hooks"),
+        pytest.param("include.path={folder}/secret.yaml", id="another configuration"),
+    ],
+)
+def test_what_git_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str) -> None:
+    """Git is asked what it tracks, and runs nothing that the repository names."""
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/run\n")
+    program.chmod(0o755)
+    (tmp_path / "post-index-change").symlink_to("program")
+    (tmp_path / "secret.yaml").write_text("hunter2")
+    root = make_repository(tmp_path / "here", {"a.yaml": ""})
+    (root / ".gitignore").write_text("*\n")
+    name, _, value = setting.partition("=")
+    git(root, "config", name, value.format(program=program, folder=tmp_path))
+    monkeypatch.chdir(root)
+    texts = gather_texts(["."], tools=Tools())
+
+    assert not (tmp_path / "run").exists()
+    assert "hunter2" not in str(texts.skipped)
+    if not name.startswith("include"):
+        assert (["a.yaml"], []) == ([text.file for text in texts.texts], texts.skipped)
+
+
 @pytest.mark.parametrize("name", ["a.yaml", "kustomization.yaml"])
 @pytest.mark.parametrize(
     ("target", "reason"),
@@ -466,6 +529,100 @@ def test_files_that_are_none(repository: Path, name: str, target: str, reason: S
 
     assert ["app/b.yaml"] == [text.file for text in texts.texts]
     assert [(f"app/{name}", reason)] == [(entry.location.file, entry.reason) for entry in texts.skipped]
+
+
+#: Kustomizations that list what is outside of the repository; NAME is a file's name.
+LEAVING = {
+    "a resource": "resources: [NAME]",
+    "a base": "bases: [NAME]",
+    "a component": "components: [NAME]",
+    "a CRD": "crds: [NAME]",
+    "a configuration": "configurations: [NAME]",
+    "a generator": "generators: [NAME]",
+    "a transformer": "transformers: [NAME]",
+    "a validator": "validators: [NAME]",
+    "a patch": "patches: [{path: NAME}]",
+    "an old patch": "patchesStrategicMerge: [NAME]",
+    "an older patch": "patches: [NAME]",
+    "a JSON patch": "patchesJson6902: [{target: {version: v1, kind: Pod, name: a}, path: NAME}]",
+    "replacements": "replacements: [{path: NAME}]",
+    "a generator's file": "configMapGenerator: [{name: a, files: [NAME]}]",
+    "a generator's file with a name": "configMapGenerator: [{name: a, files: [a=NAME]}]",
+    "a generator's variables": "secretGenerator: [{name: a, envs: [NAME]}]",
+    "the old field of a generator": "secretGenerator: [{name: a, env: NAME}]",
+    "an OpenAPI document": "openapi: {path: NAME}",
+    "a generator's own object": (
+        "generators:\n- |\n  apiVersion: builtin\n  kind: ConfigMapGenerator\n  metadata: {name: a}\n"
+        "  files: [a=NAME]"
+    ),
+    "a transformer's own object": (
+        "transformers:\n- |\n  apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: a}\n"
+        "  path: NAME"
+    ),
+    "a transformer's targets": (
+        "transformers:\n- |\n  apiVersion: builtin\n  kind: ValueAddTransformer\n  metadata: {name: a}\n"
+        "  value: a\n  targetFilePath: NAME"
+    ),
+    "a base that leaves": "resources: [../inner]",
+    "a component that leaves": "components: [../inner]",
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("../../secret.yaml", id="outside"),
+        pytest.param("../../here/../secret.yaml", id="outside, by a detour"),
+        pytest.param("/etc/hostname", id="of the machine"),
+        pytest.param("link.yaml", id="a link"),
+        pytest.param("folder/secret.yaml", id="below a link"),
+        pytest.param("folder/../../../secret.yaml", id="above a link"),
+        pytest.param("../.git/config", id="Git's own"),
+    ],
+)
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in LEAVING.items()])
+def test_kustomizations_that_list_what_is_outside(repository: Path, text: str, name: str) -> None:
+    """Kustomize would open it, so they are not built, wherever the file is listed."""
+    kustomizations = {"app": text, "inner": "configMapGenerator: [{name: a, files: [NAME]}]"}
+    write(
+        repository,
+        {
+            **{
+                f"{where}/kustomization.yaml": each.replace("NAME", name)
+                for where, each in kustomizations.items()
+            },
+            ".git/config": "password: hunter2",
+        },
+    )
+    for folder in ("app", "inner"):
+        (repository / folder / "link.yaml").symlink_to("../../secret.yaml")
+        (repository / folder / "folder").symlink_to("../..")
+    texts = gather_texts(["app/kustomization.yaml"], tools=Tools())
+
+    assert [] == texts.texts
+    (skipped,) = texts.skipped
+    assert SkipReason.OUTSIDE_REPOSITORY == skipped.reason
+    assert "hunter2" not in str(skipped)
+
+
+def test_kustomizations_that_list_what_is_above(repository: Path) -> None:
+    """What is of the repository may be anywhere in it."""
+    if not shutil.which("kubectl"):
+        missing("kubectl", of_dev_extra=False)
+    write(
+        repository,
+        {
+            "app/kustomization.yaml": (
+                "resources: [../all/pod.yaml]\nconfigMapGenerator: [{name: a, files: [b=../all/b]}]"
+            ),
+            "all/pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n",
+            "all/b": "",
+        },
+    )
+    texts = gather_texts(["app/kustomization.yaml"], tools=Tools())
+
+    assert [] == texts.skipped
+    assert 1 == len(texts.texts)
 
 
 @pytest.mark.parametrize(

@@ -87,10 +87,10 @@ def command(
     """Check manifests for invalid, ineffective or unsatisfiable topology spread constraints.
 
     PATH is a file, a folder, or - for standard input; default: the working directory. In folders all .yaml,
-    .yml and .json files are read that Git does not ignore; Helm charts are rendered and kustomizations built
-    if helm, kustomize or kubectl are installed. Nothing is downloaded. Files given in one run are analyzed
-    together: autoscalers, disruption budgets and Services are matched to their workloads. Every report lists
-    what was skipped.
+    .yml and .json files are read that Git tracks or does not ignore; Helm charts are rendered and
+    kustomizations built if helm, kustomize or kubectl are installed. Nothing is downloaded. Files given in
+    one run are analyzed together: autoscalers, disruption budgets and Services are matched to their
+    workloads. Every report lists what was skipped.
 
     Exit codes: 0 no finding of the --fail-on severity, 1 findings, 2 bad usage, an unreadable file, or a
     skipped input that --fail-on-skipped does not allow (the rest is checked all the same), 3 could not run.

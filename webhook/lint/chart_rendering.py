@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -12,6 +13,7 @@ from policies.config.lint_config import Rendering
 from policies.manifests.findings import Location
 from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
+from webhook.lint.chart_dependencies import ChartLibrary
 from webhook.lint.chart_files import is_library
 from webhook.lint.charts import Helm, Release, render_chart
 from webhook.lint.discovery import CHART, Found
@@ -19,6 +21,10 @@ from webhook.lint.external_tools import ToolError
 from webhook.lint.files import Text, absolute, shown_file
 from webhook.lint.gitops import Deployed, find_deployed
 
+#: Where chart-testing has the values by which a chart is installed in tests.
+_TEST_VALUES: Final = "ci/*-values.yaml"
+#: Files of them that are tried; charts have one to three.
+MAX_TEST_VALUES: Final = 10
 #: How often charts may install charts that install charts; an app of apps of apps is deep.
 MAX_ROUNDS: Final = 5
 
@@ -91,10 +97,12 @@ class _Renderer:
 
     charts: Charts
     _done: dict[tuple[str, Release], list[Text] | ToolError] = field(default_factory=dict)
-    _program: str | None = None
+    _helm: Helm | None = None
 
     def __post_init__(self) -> None:
-        self._program = shutil.which("helm")
+        if program := shutil.which("helm"):
+            version = f"{self.charts.version}.0"
+            self._helm = Helm(program=program, kube_version=version, library=ChartLibrary(program))
 
     def texts(self, rendering: _Rendering) -> list[Text]:
         """Return what a chart renders to, nothing if it does not."""
@@ -117,13 +125,24 @@ class _Renderer:
     def _render(self, rendering: _Rendering) -> list[Text] | ToolError:
         if self.charts.helm is Rendering.OFF:
             return ToolError("--helm=off", SkipReason.SWITCHED_OFF)
-        if self._program is None:
+        if self._helm is None:
             return ToolError("helm is not on the PATH", SkipReason.TOOL_MISSING)
-        helm = Helm(program=self._program, kube_version=f"{self.charts.version}.0")
+        try:
+            return self._rendered(rendering, self._helm)
+        except ToolError as error:
+            return error
+
+    def _rendered(self, rendering: _Rendering, helm: Helm) -> list[Text]:
+        """Return what a chart renders to, by values of its own tests if it does not by its defaults."""
         try:
             return render_chart(rendering.folder, rendering.release, helm)
         except ToolError as error:
-            return error
+            if rendering.release != Release() or error.reason is not SkipReason.TOOL_FAILED:
+                raise
+            for file in sorted(Path(rendering.folder).glob(_TEST_VALUES))[:MAX_TEST_VALUES]:
+                with suppress(ToolError):
+                    return render_chart(rendering.folder, Release(values=(str(file),)), helm)
+            raise
 
 
 def _renderings(found: Found, deployed: list[Deployed], charts: Charts) -> Iterator[_Rendering]:

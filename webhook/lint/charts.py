@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from policies.manifests.skipped import SkipReason
-from webhook.lint.chart_files import Complete, complete_chart
+from webhook.lint.chart_dependencies import ChartLibrary, Complete, complete_chart
 from webhook.lint.discovery import CHART
 from webhook.lint.external_tools import ToolError, run_tool
 from webhook.lint.files import Text, is_file, is_special, is_within, shown_file, shown_path
@@ -43,10 +43,17 @@ class Release:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Helm:
-    """The program, and the release of Kubernetes that charts are rendered for."""
+    """What renders charts.
+
+    Attributes:
+        program: Its path.
+        kube_version: The release of Kubernetes that charts are rendered for.
+        library: Where dependencies of charts are looked for.
+    """
 
     program: str
     kube_version: str
+    library: ChartLibrary
 
 
 def render_chart(folder: str, release: Release, helm: Helm) -> list[Text]:
@@ -61,16 +68,19 @@ def render_chart(folder: str, release: Release, helm: Helm) -> list[Text]:
         ToolError: helm cannot render it, or would have to download something.
     """
     options = _options(release, helm)
-    with complete_chart(folder) as chart:
+    with complete_chart(folder, helm.library) as chart:
         # A folder may be named like an option, and there are some that run programs.
         command = [helm.program, "template", *options, "--", release.name, chart.folder]
         try:
             output = run_tool(command, stdin=release.inline)
         except ToolError as error:
-            raise ToolError(str(error).replace(chart.folder, folder), error.reason) from error
+            error = chart.explained(error)
+            text = str(error).replace(chart.folder, folder)
+            raise ToolError(text, error.reason, error.needs) from error
     parts = _SOURCE.split(output)
     if len(parts) == 1 and output.strip():
         raise ToolError("helm template: printed documents without their source")
+    chart.check(zip(parts[1::2], parts[2::2], strict=True))
     return [
         Text(
             shown_file(_template(folder, chart, source.decode(errors="replace"))),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from webhook.lint.files import STDIN, is_below, repository_root, shown_path
+from webhook.lint.external_tools import ToolError
+from webhook.lint.files import GIT, STDIN, is_below, repository_root, shown_path
 from webhook.lint.gitignore import Ignored, Refused, ignored_in
+from webhook.lint.tracked import TrackedFiles
 
 #: What is read of a folder.
 SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
@@ -17,6 +19,8 @@ SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 CHART: Final = "Chart.yaml"
 #: The files that make a folder a kustomization.
 KUSTOMIZATIONS: Final = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
+#: How the names of all these end.
+_WANTED: Final = tuple(sorted(SUFFIXES | KUSTOMIZATIONS))
 #: Folders of a chart that hold no manifests: templates, and further charts that the outer one renders.
 _OF_CHART: Final = frozenset({"templates", "charts"})
 
@@ -35,6 +39,8 @@ class Found:
         outside: Links that lead out of the repository.
         special: What has the name of a file to read and is none, such as a named pipe.
         ignore_refused: Files with patterns of what Git ignores that have no effect, and why.
+        ignored: How many files and folders are left out of each folder for Git's sake.
+        untold: What may be among them though Git tracks it: repositories whose index cannot be read, and why.
     """
 
     files: dict[str, None] = field(default_factory=dict)
@@ -46,6 +52,8 @@ class Found:
     outside: list[str] = field(default_factory=list)
     special: list[str] = field(default_factory=list)
     ignore_refused: dict[str, str] = field(default_factory=dict)
+    ignored: dict[str, int] = field(default_factory=dict)
+    untold: dict[str, ToolError] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -57,8 +65,8 @@ class Found:
 def find(paths: Iterable[str], *, exclude: tuple[Path, tuple[str, ...]] | None = None) -> Found:
     """Find the files that paths stand for.
 
-    Hidden files and folders, and what Git ignores, are left out of folders; a path that is given is always
-    meant. A link to a folder is not followed, nor is one that leads out of the repository.
+    Hidden files and folders, and what Git ignores and does not track, are left out of folders; a path that is
+    given is always meant. A link to a folder is not followed, nor is one that leads out of the repository.
 
     Args:
         paths: Files, folders or ``-``, in the order in which they are read; ``Chart.yaml`` and
@@ -72,11 +80,13 @@ def find(paths: Iterable[str], *, exclude: tuple[Path, tuple[str, ...]] | None =
             continue
         folder = Path(os.path.normpath(Path(path).absolute()))
         found.given.add(folder)
-        ignored = ignored_in(folder, refused)
-        if exclude is not None and exclude[1]:
-            ignored = ignored.with_patterns(*exclude)
-        below = Found()
-        _Walk(below, (folder, repository_root(folder))).take(path, folder, ignored)
+        below, root = Found(), repository_root(folder)
+        excluded = Ignored().with_patterns(*exclude) if exclude and exclude[1] else Ignored()
+        walk = _Walk(below, (folder, root), excluded)
+        git = _InGit(ignored=ignored_in(folder, refused), tracked=TrackedFiles(root, _WANTED))
+        walk.take(path, folder, git)
+        if walk.ignored:
+            found.ignored[path] = walk.ignored
         if not below.count:
             found.empty.append(path)
         found.files |= below.files
@@ -84,6 +94,7 @@ def find(paths: Iterable[str], *, exclude: tuple[Path, tuple[str, ...]] | None =
         found.kustomizations += below.kustomizations
         found.outside += below.outside
         found.special += below.special
+        found.untold |= below.untold
     found.files = dict.fromkeys(_once(found.files))
     found.charts, found.kustomizations = _once(found.charts), _once(found.kustomizations)
     found.outside, found.special = _once(found.outside), _once(found.special)
@@ -121,25 +132,56 @@ def _is_folder(path: str) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _InGit:
+    """What Git leaves out of a folder.
+
+    Attributes:
+        ignored: The patterns in force.
+        tracked: What is tracked all the same.
+        is_ignored: Whether the folder itself is ignored, so that only what is tracked counts.
+    """
+
+    ignored: Ignored
+    tracked: TrackedFiles
+    is_ignored: bool = False
+
+    def leaves_out(self, path: Path, *, is_folder: bool = False) -> bool:
+        """Tell whether something in the folder is left out."""
+        return self._is_ignored(path, is_folder=is_folder) and not self.tracked.holds(path)
+
+    def below(self, folder: Path) -> _InGit:
+        """Return what Git leaves out of a folder in this one."""
+        is_ignored = self._is_ignored(folder, is_folder=True)
+        return replace(self, ignored=self.ignored.below(folder), is_ignored=is_ignored)
+
+    def _is_ignored(self, path: Path, *, is_folder: bool) -> bool:
+        return self.is_ignored or bool(self.ignored.specs and self.ignored.holds(path, is_folder=is_folder))
+
+
+@dataclass(slots=True)
 class _Walk:
     """Goes through a folder.
 
     Attributes:
         found: Takes the files.
         roots: The folders that links may lead into.
+        excluded: What the user does not want to have read.
+        ignored: How many files and folders were left out because Git ignores them.
     """
 
     found: Found
     roots: tuple[Path, ...]
+    excluded: Ignored
+    ignored: int = 0
 
-    def take(self, shown: str, folder: Path, ignored: Ignored) -> None:
+    def take(self, shown: str, folder: Path, git: _InGit) -> None:
         """Take in a folder.
 
         Args:
             shown: The folder as it was given, which is what messages use.
             folder: The same as an absolute path.
-            ignored: The patterns in force.
+            git: What Git leaves out of it.
         """
         try:
             with os.scandir(folder) as scan:
@@ -149,20 +191,34 @@ class _Walk:
             self.found.files[shown] = None
             return
         names = {entry.name for entry in entries}
-        is_chart = CHART in names
+        if GIT in names and folder != git.tracked.root:
+            git = replace(git, tracked=TrackedFiles(folder, _WANTED))
+        is_chart = CHART in names and not (git.is_ignored and git.leaves_out(folder / CHART))
         if is_chart:
             self.found.charts.append(shown)
         for entry in entries:
-            if entry.name.startswith("."):
+            if entry.name.startswith(".") or (is_chart and entry.name in _OF_CHART and entry.is_dir()):
                 continue
             path = folder / entry.name
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if not (is_folder or _is_wanted(entry)) or self._is_left_out(path, git, is_folder=is_folder):
+                continue
             below = _joined(shown, entry.name)
-            if entry.is_dir(follow_symlinks=False):
-                if (is_chart and entry.name in _OF_CHART) or ignored.holds(path, is_folder=True):
-                    continue
-                self.take(below, path, ignored.below(path))
-            elif _is_wanted(entry) and not (ignored.specs and ignored.holds(path)):
+            if is_folder:
+                self.take(below, path, git.below(path))
+            else:
                 self._take_file(entry, below)
+
+    def _is_left_out(self, path: Path, git: _InGit, *, is_folder: bool) -> bool:
+        """Tell whether the user or Git leaves something out; what Git does is counted."""
+        if self.excluded.specs and self.excluded.holds(path, is_folder=is_folder):
+            return True
+        if not git.leaves_out(path, is_folder=is_folder):
+            return False
+        self.ignored += 1
+        if git.tracked.problem is not None:
+            self.found.untold[str(git.tracked.root)] = git.tracked.problem
+        return True
 
     def _take_file(self, entry: os.DirEntry[str], shown: str) -> None:
         if entry.is_symlink() and not self._is_inside(entry.path):

@@ -23,6 +23,7 @@ from policies.manifests.skipped import Skipped, SkipReason, SourceKind
 from webhook.lint.external_tools import MAX_OUTPUT, ToolError, run_tool
 from webhook.lint.files import GIT
 from webhook.lint.git_folder import GitFolder, find_git_folder
+from webhook.lint.gitignore import GITIGNORE
 
 #: Files of a revision that are read; the largest repositories of manifests have a tenth of it.
 MAX_FILES: Final = 50_000
@@ -136,6 +137,19 @@ class GitRepository:
                 (folder / entry.path).symlink_to(os.fsdecode(target))
         return list(_skipped(commit, listed, left_out))
 
+    def tracked(self, endings: Iterable[str]) -> list[str]:
+        """Return the paths below the root of the files in Git's index whose names end in some way.
+
+        Raises:
+            ToolError: git cannot be run, or cannot read the index.
+        """
+        # Else they would count from the working folder.
+        root = ("-C", str(self.root), f"--work-tree={self.root}")
+        names = [f"*{ending}" for ending in endings]
+        return [
+            os.fsdecode(name) for name in self._run(*root, "ls-files", "-z", "--", *names).split(b"\0")[:-1]
+        ]
+
     def _contents(self, batch: list[_Entry]) -> Iterator[bytes]:
         output = self._run("cat-file", "--batch", stdin=b"".join(entry.oid + b"\n" for entry in batch))
         start = 0
@@ -192,6 +206,9 @@ def _listed(output: bytes) -> _Listed:
         path = os.fsdecode(name)
         if mode == _SUBMODULE:
             listed.submodules.append(path)
+        elif path.rpartition("/")[2] == GITIGNORE:
+            # All that is here is tracked, so nothing is ignored.
+            continue
         elif not _is_safe(path):
             listed.unsafe += 1
         elif not size.isdigit():

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from policies.config.lint_config import Rendering
 from policies.manifests.errors import DocumentError
@@ -16,11 +17,14 @@ from webhook.lint.chart_rendering import Charts, render_charts
 from webhook.lint.discovery import Found, find
 from webhook.lint.external_tools import ToolError
 from webhook.lint.field_origins import FieldOrigins
-from webhook.lint.files import Text, absolute, read_text, shown_file, unreadable
+from webhook.lint.files import Text, absolute, read_text, shown_file, shown_path, unreadable
 from webhook.lint.kustomizations import Kustomization, check, reached, read_kustomization, roots
 
 #: What becomes of a kustomization that is skipped.
 _UNBUILT = "not built, so its files are read without patches"
+#: Flux builds so, and Argo CD may: a kustomization may list files that are not below its own folder.
+#: That none is outside of the repository is made sure of before.
+_UNRESTRICTED: Final = "--load-restrictor=LoadRestrictionsNone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +102,13 @@ def _unread(found: Found) -> Iterator[Skipped]:
     for path, why in found.ignore_refused.items():
         yield _skipped(path, SkipReason.LIMIT_EXCEEDED, f"{why}: what Git ignores there is read")
 
+    for root, error in found.untold.items():
+        why = f"what .gitignore names is left out, though Git may track it: {error}"
+        yield replace(_skipped(shown_path(Path(root)), error.reason, why), kind=SourceKind.FOLDER)
+    for path, number in found.ignored.items():
+        why = f"{number:,} {'file or folder' if number == 1 else 'files and folders'} in it that Git ignores"
+        yield replace(_skipped(path, SkipReason.GIT_IGNORED, why), kind=SourceKind.FOLDER)
+
 
 def _skipped(path: str, reason: SkipReason, why: str) -> Skipped:
     return Skipped(location=Location(shown_file(path)), kind=SourceKind.FILE, reason=reason, message=why)
@@ -150,7 +161,7 @@ def _kustomize(rendering: Rendering) -> list[str] | None:
     if rendering is Rendering.OFF:
         return None
     if kustomize := shutil.which("kustomize"):
-        return [kustomize, "build"]
+        return [kustomize, "build", _UNRESTRICTED]
     if kubectl := shutil.which("kubectl"):
-        return [kubectl, "kustomize"]
+        return [kubectl, "kustomize", _UNRESTRICTED]
     return None

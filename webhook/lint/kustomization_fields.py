@@ -61,7 +61,7 @@ _REWRITTEN: Final = b"imageTags:"
 #: Breaks of lines for some readers of YAML, and not for others.
 _BREAKS: Final = ("\x85", "\u2028", "\u2029")
 #: Fields of objects that steer kustomize whose texts are opened, in small letters.
-_OPENED: Final = frozenset({"path", "paths", "file", "files", "env", "envs"})
+_OPENED: Final = frozenset({"path", "paths", "file", "files", "env", "envs", "targetfilepath"})
 #: The version of such objects that are part of kustomize, and the one that has helm render a chart.
 _BUILTIN: Final = "builtin"
 INFLATION: Final = "HelmChartInflationGenerator"

@@ -18,6 +18,7 @@ from webhook.lint.external_tools import ToolError, run_tool
 from webhook.lint.files import (
     Text,
     absolute,
+    is_below,
     is_file,
     is_special,
     is_within,
@@ -181,6 +182,7 @@ class _Reader:
         refusals += map(self._refusal, self.listed.errors)
         refusals += (refusal for entry in resources for refusal in self._refusals(entry))
         refusals += self._special(*resources, *parts, *KUSTOMIZATIONS)
+        refusals += self._outside(entry for entry in (*resources, *parts) if entry not in remote)
         is_read = isinstance(self.document.value, dict)
         return Kustomization(
             str(self.file),
@@ -218,9 +220,8 @@ class _Reader:
         if _LIKE_OBJECT.search(entry):
             # It might be taken for an object itself; no name that people give a file is.
             raise DocumentError([f"{self._shown}: {shown(entry)} is not the name of a file"])
-        if not is_within(self._path(entry), self.file.parent):
-            raise DocumentError([f"{self._shown}: {shown(entry)} is outside of the repository"])
-        if not self._is_remote(entry):
+        # What is outside of the repository is refused with all that is.
+        if self._is_inside(entry) and not self._is_remote(entry):
             yield read_text(str(self._path(entry)), named=False)
 
     def _refusals(self, entry: str) -> Iterator[BuildRefusal]:
@@ -237,13 +238,26 @@ class _Reader:
                 problem = f"{self._shown}: {shown(entry)} is not a regular file"
                 yield BuildRefusal(SkipReason.NOT_A_FILE, problem)
 
+    def _outside(self, entries: Iterable[str]) -> Iterator[BuildRefusal]:
+        """Yield why kustomize must not open what is not of the repository: nothing else would keep it."""
+        for entry in dict.fromkeys(entries):
+            if not self._is_inside(entry):
+                problem = f"{self._shown}: {shown(entry)} is outside of the repository"
+                yield BuildRefusal(SkipReason.OUTSIDE_REPOSITORY, problem)
+
+    def _is_inside(self, entry: str) -> bool:
+        """Tell whether a name leads into the repository, or at least into the kustomization's own folder."""
+        folder = self.file.parent
+        # Kustomize follows links to the folder, and then counts from there without a look at links.
+        places = [_normal(folder.resolve() / name) for name in _names(entry)]
+        return all(is_below(place, folder) or is_within(place, folder) for place in places)
+
     def _is_remote_resource(self, entry: str) -> bool:
         """Tell whether kustomize might fetch a resource: it tries to if the file is no manifest, too."""
         return bool(_ADDRESS.search(entry)) or self._is_remote(entry)
 
     def _is_remote(self, entry: str) -> bool:
-        # Files may be behind the names that they get.
-        names = {entry, entry.rpartition("=")[2]}
+        names = _names(entry)
         if "://" in entry or any(map(_SCHEME.match, names)):
             return True
         return any(map(_HOST.match, names)) and not any(_exists(self._path(name)) for name in names)
@@ -260,6 +274,11 @@ class _Reader:
 
     def _unsupported(self, problem: str) -> BuildRefusal:
         return BuildRefusal(SkipReason.UNSUPPORTED, f"{self._shown}: {problem}")
+
+
+def _names(entry: str) -> set[str]:
+    """Return what may be meant by an entry: a file may be behind the name that it gets."""
+    return {entry, entry.rpartition("=")[2]}
 
 
 def _exists(path: Path) -> bool:
