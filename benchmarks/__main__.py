@@ -10,6 +10,7 @@ from benchmarks import (
     engine,
     following,
     heavy,
+    hostile_files,
     lint,
     memory,
     page,
@@ -42,6 +43,7 @@ if __name__ == "__main__":
     policies.run()
     preview.run()
     shapes.run()
+    hostile_files.run()
     serving.run()
     heavy.run()
     slow_clients.run()

@@ -172,8 +172,8 @@ class Exempting:
     def find(self, rule: str, enforcement: Enforcement) -> Exemption | None:
         """Return why a rule is not enforced; None if it is."""
         for policy in self.policies:
-            for exception in policy.exceptions_from(rule):
-                if self._selected_by(exception):
+            for exception in policy.exceptions:
+                if rule in exception.rules and self._selected_by(exception):
                     reason = f"{exception.reason} (policy {policy.name})"
                     return Exemption(ExemptionSource.POLICY, reason)
         written = self.annotated.reasons.get(rule)

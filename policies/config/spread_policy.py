@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -133,15 +133,3 @@ class SpreadPolicy:
         metadata={"keys": "rule", "examples": [{"max-skew-not-positive": {"severity": "error"}}]},
     )
     topology: Topology = field(default_factory=Topology)
-    _exceptions_by_rule: Mapping[str, list[PolicyException]] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        by_rule: dict[str, list[PolicyException]] = {}
-        for exception in self.exceptions:
-            for rule in dict.fromkeys(exception.rules):
-                by_rule.setdefault(rule, []).append(exception)
-        object.__setattr__(self, "_exceptions_by_rule", by_rule)
-
-    def exceptions_from(self, rule: str) -> Sequence[PolicyException]:
-        """Return the exceptions that name a rule, in their order."""
-        return self._exceptions_by_rule.get(rule, ())

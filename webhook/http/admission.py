@@ -40,7 +40,8 @@ from webhook.http.body import (
     Send,
     check_headers,
 )
-from webhook.http.preview import LONGEST_PREVIEW_S, MOST_PREVIEWS, not_looked_at, preview_change
+from webhook.http.preview import not_looked_at, preview_change
+from webhook.http.preview_limits import LONGEST_PREVIEW_S, MOST_PREVIEWS
 from webhook.http.problems import JSON, problem
 from webhook.telemetry.logs import LOGGER, Value
 

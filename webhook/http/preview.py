@@ -13,29 +13,16 @@ from policies.admission.decision import NamespaceChange
 from policies.admission.policy_preview import preview_workloads
 from policies.admission.preview_warnings import preview_warnings
 from policies.admission.warnings import AdmissionWarning
-from webhook.admission.budget import RESERVED_SHARE
-from webhook.http.child_processes import ChildProcesses, Limit, LimitError, ResourceLimits
+from webhook.http.child_processes import Limit, LimitError
 
 if TYPE_CHECKING:
     from policies.config.spread_policy import SpreadPolicy
     from webhook.http.state import ServerState
 
-#: Seconds that a preview takes at most, whatever timeout a request gives itself: what ours give the webhooks
-#: of policies, but for what is kept of it.
-LONGEST_PREVIEW_S: Final = 3.0 * (1 - RESERVED_SHARE)
-#: Bytes beyond those of the server: a preview keeps what it found, and none of what it read.
-_MEMORY_BYTES: Final = 128 * 2**20
-#: Previews that wait for one another; more than people change policies at once.
-MOST_PREVIEWS: Final = 8
 #: Seconds that are kept for what comes after the last workload: a child that ends, and the answer.
 _RESERVE_S: Final = 0.2
 #: What is said of limits that are those of the review, not of the server.
 _NO_TIME: Final = {Limit.TIMEOUT: "there was no time", Limit.BUSY: "other requests took all of the time"}
-
-
-def preview_processes() -> ChildProcesses:
-    """Return what runs previews: one at a time, and apart from requests to /v1, which need credentials."""
-    return ChildProcesses(ResourceLimits(timeout_s=LONGEST_PREVIEW_S, memory_bytes=_MEMORY_BYTES))
 
 
 def preview_change(

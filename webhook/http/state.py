@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from webhook.http.authorization.authorizer import Authorizer, ClosedAuthorizer
 from webhook.http.child_processes import ChildProcesses, ResourceLimits
 from webhook.http.limits import MaxConcurrent
-from webhook.http.preview import preview_processes
+from webhook.http.preview_limits import preview_processes
 from webhook.kube.left_out import left_out_warning
 from webhook.settings import Settings
 from webhook.telemetry.logs import LOGGER, EventLog

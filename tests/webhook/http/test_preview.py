@@ -22,7 +22,7 @@ from tests.certs.builders import CA
 from webhook.http import admission, preview
 from webhook.http.admission import MOST_WAITING, AdmissionRoutes
 from webhook.http.child_processes import ChildProcesses, LimitError, ResourceLimits
-from webhook.http.preview import LONGEST_PREVIEW_S, MOST_PREVIEWS
+from webhook.http.preview_limits import LONGEST_PREVIEW_S, MOST_PREVIEWS
 from webhook.http.state import ServerState
 from webhook.policy_controller.controller import PolicyController
 from webhook.policy_controller.files import PolicyFiles

@@ -1,0 +1,30 @@
+"""What one preview may take."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from webhook.http import preview_limits
+from webhook.http.child_processes import Limit, LimitError
+from webhook.http.preview_limits import preview_processes
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "seconds", "limit"),
+    [(2**28, 0, Limit.MEMORY), (0, 60, Limit.TIMEOUT)],
+    ids=["256 MiB", "60 s"],
+)
+def test_limits(monkeypatch: pytest.MonkeyPatch, bytes_: int, seconds: int, limit: Limit) -> None:
+    """It is ended, and the reason is known."""
+    monkeypatch.setattr(preview_limits, "LONGEST_PREVIEW_S", 1.0)
+
+    def work() -> int:
+        time.sleep(seconds)
+        return len(bytearray(bytes_))
+
+    with pytest.raises(LimitError) as caught:
+        preview_processes().run(work)
+
+    assert limit is caught.value.limit
