@@ -11,11 +11,13 @@ from pathlib import Path
 from benchmarks import servers
 from benchmarks.samples import review
 from benchmarks.servers import Running
-from tests.security.slow_clients import CROWD, Misbehavior, beside
+from tests.security.slow_clients import CROWD, Misbehavior, beside, pipelined
 from webhook.admission.respond import Phase
 
 #: Milliseconds within which 99 of 100 answers must come beside them: the project's aim.
 AIM_MS = 100.0
+#: Clients that send reviews without waiting for answers.
+PIPELINING = (8, 24)
 #: Seconds for each kind. Arbitrary; longer than the bad clients take to begin.
 DURATION_S = 8.0
 
@@ -32,6 +34,7 @@ def run() -> None:
             kinds: dict[str, dict[Misbehavior, int]] = {"nobody": {}}
             kinds |= {f"{count} of {kind.__name__}": {kind: count} for kind, count in CROWD.items()}
             kinds["all of them"] = CROWD
+            kinds |= {f"{count} of pipelined": {pipelined: count} for count in PIPELINING}
             print(f"Beside slow clients (p99, aim {AIM_MS:g} ms):")
             for what, groups in kinds.items():
                 with beside(lambda: _tls(server, context), groups):

@@ -11,6 +11,8 @@ from contextlib import contextmanager, suppress
 from multiprocessing.synchronize import Event
 from typing import Final, TypeAlias
 
+from tests.webhook.running import REVIEW
+
 #: Opens a TLS connection.
 Connect: TypeAlias = Callable[[], ssl.SSLSocket]
 
@@ -49,6 +51,14 @@ def never_read(sock: ssl.SSLSocket, stopped: Event) -> None:
     """Ask for a page again and again, and read nothing."""
     while not stopped.is_set():
         sock.send(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 20)
+
+
+def pipelined(sock: ssl.SSLSocket, stopped: Event) -> None:
+    """Send reviews as fast as they are taken, and read what comes of them now and then."""
+    one = HEAD + b"Content-Length: %d\r\n\r\n" % len(REVIEW) + REVIEW
+    while not stopped.is_set():
+        sock.sendall(one * 100)
+        sock.recv(1 << 20)
 
 
 def misbehave(connect: Connect, kind: Misbehavior, count: int, stopped: Event) -> None:

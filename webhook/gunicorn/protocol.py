@@ -8,6 +8,7 @@ gives a body a new 30 s with every byte. What is overridden, and the promise tha
   deadlines of all connections now and then, which costs a request no timer.
 - ``_on_headers_complete``, ``_on_body``, ``_on_message_complete``, again: a small review is answered as soon
   as its last byte is read. gunicorn's way to an ASGI application and back takes longer than most reviews.
+  Of reviews that come together one has a turn, and then others. A body in chunks of a few bytes is refused.
 - ``_build_http_scope``: the application knows when a request came, and which certificate the client showed.
 - ``_will_close``: while the worker drains, and where a body was not read, the answer says that it is the last
   one of its connection. Only a connection of which that was said is closed: gunicorn, when told to end,
@@ -30,6 +31,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from gunicorn.asgi.parser import RFC9112_TARGET_INVALID
 from gunicorn.asgi.protocol import ASGIProtocol, _get_cached_date_header
 
+from webhook.gunicorn.turns import Turns
 from webhook.telemetry.logs import LOGGER
 
 #: The media type of every error.
@@ -40,6 +42,10 @@ _TOO_SLOW: Final = "the request did not arrive in time"
 _INTERNAL: Final = "internal error, see the log"
 #: Bytes of a body up to which a request is answered at once. The reviews of a real API server had 1 to 12 KB.
 _SMALL: Final = 64 * 1024
+#: Chunks of a body that come together: more in one read have less than some 10 bytes each.
+_MOST_CHUNKS: Final = 1000
+#: Digits of a length: the parser in C counts beyond 2^64 from 0 again.
+_MOST_DIGITS: Final = 18
 #: What changes how a request is read or answered; gunicorn knows how.
 _UNUSUAL: Final = frozenset({b"connection", b"expect", b"transfer-encoding", b"upgrade"})
 #: Returns the body of an answer of JSON to the body of a request; None where the ASGI application answers.
@@ -73,13 +79,19 @@ class ConnectionOwner(Protocol):
         draining: Whether the worker must end, so that every answer closes its connection.
         read_timeout_s: Seconds for a handshake, for a whole request, and for the reading of an answer.
         keepalive_s: Seconds between two requests.
+        turns: Gives turns to connections that have sent more than one request.
     """
 
     app: Any
     connections: set[Connection]
+    turns: Turns
     draining: bool
     read_timeout_s: float
     keepalive_s: float
+
+
+class MalformedRequestError(ValueError):
+    """A request that gunicorn's parser takes and that is refused."""
 
 
 class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
@@ -105,6 +117,10 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         self._at_once: AnswerAtOnce | None = None
         self._parts: list[bytes] = []
         self._answered = False
+        # What came after a request that was answered at once, until its turn comes.
+        self._rest = b""
+        # The parts of the body that came with one read.
+        self._chunks: list[bytes] = []
 
     def connection_made(self, transport: Any) -> None:  # a transport of uvloop
         """Wait for the first request: the handshake is done."""
@@ -117,19 +133,40 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
 
     def data_received(self, data: bytes) -> None:
         """Take bytes of a request."""
-        while data:
-            if self.stage is Stage.IDLE:
+        if self._rest:
+            self._rest += data
+        else:
+            self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        if self.stage is Stage.IDLE:
+            self._begin_request()
+        elif self.stage is not Stage.RECEIVING:
+            # The next request comes before this one is answered; gunicorn reads on when it is.
+            self._pause_reading()
+        try:
+            super().data_received(data)
+            self._hand_over_chunks()
+        except ValueError as error:
+            # The other ones are of gunicorn's parser in Python: a length with more digits than Python reads.
+            own = isinstance(error, MalformedRequestError)
+            self._send_error_response(HTTPStatus.BAD_REQUEST, str(error) if own else "invalid Content-Length")
+            self._close_transport()
+        if self._answered:
+            self._rest = self._next_request()
+            if self._rest:
                 self._begin_request()
-            elif self.stage is not Stage.RECEIVING:
-                # The next request comes before this one is answered; gunicorn reads on when it is.
                 self._pause_reading()
-            try:
-                super().data_received(data)
-            except ValueError:
-                # Of gunicorn's parser in Python: a length with more digits than Python reads.
-                self._send_error_response(HTTPStatus.BAD_REQUEST, "invalid Content-Length")
-                self._close_transport()
-            data = self._next_request() if self._answered else b""
+                self.worker.turns.wait(self._go_on)
+
+    def _go_on(self) -> None:
+        """Take the next request of those that came together."""
+        rest, self._rest = self._rest, b""
+        if self._closed or self._callback_parser is None or not rest:
+            return
+        self._take(rest)
+        if not self._rest and self.stage in (Stage.IDLE, Stage.RECEIVING) and not self._is_buffer_full():
+            self._resume_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
@@ -172,6 +209,7 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         self.deadline = self.arrived + self.worker.read_timeout_s
 
     def _on_headers_complete(self) -> Any:  # what the parser wants to hear
+        self._check_head()
         if self.stage is not Stage.RECEIVING:
             # It came together with the request before it.
             self._begin_request()
@@ -180,10 +218,19 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         return False if self._at_once else super()._on_headers_complete()
 
     def _on_body(self, chunk: bytes) -> None:
-        if self._at_once is None:
-            super()._on_body(chunk)
-        else:
+        if self._at_once is not None:
             self._parts.append(chunk)
+            return
+        self._chunks.append(chunk)
+        if len(self._chunks) > _MOST_CHUNKS:
+            raise MalformedRequestError("the chunks of the body are too small")
+
+    def _hand_over_chunks(self) -> None:
+        """Give the application in one part what came of a body with one read."""
+        if self._chunks:
+            part = b"".join(self._chunks)
+            self._chunks.clear()
+            super()._on_body(part)
 
     def _on_message_complete(self) -> None:
         if (answer_at_once := self._at_once) is not None:
@@ -195,10 +242,29 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
             # From the beginning, as if the body had come a moment later.
             super()._on_headers_complete()
             super()._on_body(body)
+        self._hand_over_chunks()
         if self.stage is Stage.RECEIVING:
             self.stage = Stage.ANSWERING
             self.deadline = math.inf
         super()._on_message_complete()
+
+    def _check_head(self) -> None:
+        """Refuse what the parser in C takes for another request than others would.
+
+        Raises:
+            MalformedRequestError: The length is beyond all bounds, a line of the head continues another, or
+                there is no Host.
+        """
+        parser = self._callback_parser
+        has_host = parser.http_version < (1, 1)
+        for name, value in getattr(parser, "asgi_headers", None) or parser.headers:
+            if name == b"content-length" and len(value) > _MOST_DIGITS:
+                raise MalformedRequestError("invalid Content-Length")
+            if not name:
+                raise MalformedRequestError("a field of the head has no name")
+            has_host |= name == b"host"
+        if not has_host:
+            raise MalformedRequestError("there is no Host")
 
     def _answer_to_head(self) -> AnswerAtOnce | None:
         """Return what may answer a request at once whose head has come."""
@@ -254,8 +320,10 @@ class Connection(ASGIProtocol):  # type: ignore[misc]  # gunicorn has no types
         return rest
 
     def _will_close(self, *arguments: Any) -> bool:
+        # Nobody can tell what follows a chunk whose size the parser in C counted beyond 2^64.
+        chunked = getattr(self._callback_parser, "is_chunked", False)
         unread = self.stage is Stage.RECEIVING
-        return unread or self.worker.draining or bool(super()._will_close(*arguments))
+        return chunked or unread or self.worker.draining or bool(super()._will_close(*arguments))
 
     def _send_response_start(self, *arguments: Any, **keywords: Any) -> None:
         # The client has as long to read an answer as to send a request.

@@ -36,6 +36,7 @@ from gunicorn.workers.gasgi import ASGIWorker
 
 from webhook.gunicorn.protocol import Connection, Stage, raw_answer, shown_address
 from webhook.gunicorn.tls_reader import BufferedReader
+from webhook.gunicorn.turns import Turns
 from webhook.telemetry.logs import LOGGER
 
 #: Seconds between two looks at the deadlines of connections; also of heartbeats.
@@ -74,6 +75,7 @@ class Worker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
         draining: Whether the worker must end, so that every answer closes its connection.
         read_timeout_s: Seconds for a handshake, for a whole request, and for the reading of an answer.
         keepalive_s: Seconds between two requests.
+        turns: Gives turns to connections that have sent more than one request.
     """
 
     loop: asyncio.AbstractEventLoop
@@ -85,6 +87,7 @@ class Worker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
         self.keepalive_s: float = settings.keepalive_s
         self.connections: set[Connection] = set()
         self.draining = False
+        self.turns = Turns()
         self._drain_s: float = settings.drain_s
         self._graceful_s: float = settings.graceful_timeout_s
         self._idle_deadline = math.inf
@@ -134,7 +137,7 @@ class Worker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
         """
         await self._turn_until(time.monotonic() + self._drain_s, anyway=True)
         self._accept_backlog()
-        for connection in self._idle():
+        for connection in self._at(Stage.IDLE):
             connection.close()
         self._idle_deadline = time.monotonic() + _LAST_REQUEST_S
         await self._turn_until(time.monotonic() + self._graceful_s)
@@ -236,19 +239,18 @@ class Worker(ASGIWorker):  # type: ignore[misc]  # gunicorn has no types
         """Close one connection for a newcomer; return whether there was one.
 
         That is the one that waits longest for its next request, or else the one that takes longest to send
-        one: a client in a hurry is through with that before others come.
+        one: a client in a hurry is through with that before others come. Where most have not even said who
+        they are, it is the oldest of those: clients that use their connections keep them.
         """
-        idle = self._idle() or [
-            connection
-            for connection in self.connections
-            if connection.stage in (Stage.HANDSHAKE, Stage.RECEIVING)
-        ]
-        if idle:
-            min(idle, key=lambda connection: connection.deadline).abort()
-        return bool(idle)
+        idle, silent = self._at(Stage.IDLE), self._at(Stage.HANDSHAKE)
+        ended = silent if len(silent) > self._most_connections / 2 else idle
+        ended = ended or silent + self._at(Stage.RECEIVING)
+        if ended:
+            min(ended, key=lambda connection: connection.deadline).abort()
+        return bool(ended)
 
-    def _idle(self) -> list[Connection]:
-        return [connection for connection in self.connections if connection.stage is Stage.IDLE]
+    def _at(self, stage: Stage) -> list[Connection]:
+        return [connection for connection in self.connections if connection.stage is stage]
 
     async def _open(self, connection: Connection, sock: socket.socket) -> None:
         """Do the TLS handshake; the deadline of the connection ends it, which cancels this task."""

@@ -22,14 +22,14 @@ HEAD = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\
 LENGTH = b"Content-Length: %d\r\n\r\n" % len(REVIEW)
 #: A review that is answered as soon as it has come, one that gunicorn gives to the application, and none.
 WHOLE = HEAD + LENGTH + REVIEW
-CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(REVIEW), REVIEW)
+KEPT = HEAD + b"Connection: keep-alive\r\n" + LENGTH + REVIEW
 BROKEN = HEAD + b"Content-Length: 2\r\n\r\n{}"
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server with few threads and little patience."""
-    options = (f"--threads={THREADS}", f"--read-timeout-s={READ_TIMEOUT_S}", "--max-body-bytes=1000000")
+    options = (f"--threads={THREADS}", f"--read-timeout-s={READ_TIMEOUT_S}", "--max-review-bytes=1000000")
     with serving(tmp_path_factory.mktemp("worker"), *options) as running:
         yield running
 
@@ -42,7 +42,7 @@ def parsing(
     if request.param == "parser in C":
         yield server
         return
-    options = (f"--read-timeout-s={READ_TIMEOUT_S}", "--max-body-bytes=1000000")
+    options = (f"--read-timeout-s={READ_TIMEOUT_S}", "--max-review-bytes=1000000")
     with pytest.MonkeyPatch.context() as patched:
         run = "import sys; sys.modules['gunicorn_h1c'] = None; from webhook.cli.start import run; run()"
         patched.setattr("tests.webhook.running._RUN", run)
@@ -175,7 +175,7 @@ def _ends(sock: socket.socket, rest: bytes) -> bool:
         pytest.param(HEAD + b"Content-Length: 9x\r\n\r\n", 400, id="400: length is no number"),
         pytest.param(HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, id="400: 2 lengths"),
         pytest.param(HEAD + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n", 400, id="400: 5,000 digits"),
-        pytest.param(HEAD + b"Content-Length: 1000001\r\n\r\n", 413, id="413: 1 byte above the limit"),
+        pytest.param(HEAD + b"Content-Length: 8000001\r\n\r\n", 413, id="413: 8 times the limit"),
         pytest.param(HEAD + b"Transfer-Encoding: gzip\r\n\r\n", 400, id="400: transfer coding without end"),
         pytest.param(HEAD + b"Transfer-Encoding: new\r\n\r\n", 0, id="400 or 501: unknown transfer coding"),
         pytest.param(HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400, id="400: broken chunk"),
@@ -186,6 +186,14 @@ def _ends(sock: socket.socket, rest: bytes) -> bool:
             HEAD + b"Expect: 100-continue\r\nContent-Length: 5\r\n\r\n", 100, id="100: it may go on"
         ),
         pytest.param(HEAD + b"\r\n", 411, id="411: no length"),
+        pytest.param(HEAD + b"Content-Length: 18446744073709551617\r\n\r\nab", 400, id="400: 2^64 + 1 bytes"),
+        pytest.param(HEAD + b"X: b\r\n c\r\n" + LENGTH + REVIEW, 400, id="400: a line that goes on"),
+        pytest.param(WHOLE.replace(b"Host", b"Most"), 400, id="400: no Host"),
+        pytest.param(
+            HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\n \r\n" * 1500,
+            400,
+            id="400: chunks of 1 byte",
+        ),
         pytest.param(HEAD + b"Content-Length: 0\r\n\r\n", 400, id="400: empty body"),
     ],
 )
@@ -206,7 +214,7 @@ def test_bad_requests(parsing: Server, request_bytes: bytes, status: int) -> Non
 def test_large_body_is_answered_before_it_is_read(server: Server) -> None:
     """A body above the limit gets 413 while the client still sends, and the answer survives the close."""
     with server.tls() as sock:
-        sock.sendall(HEAD + b"Content-Length: 1000001\r\n\r\n" + b"a" * 300_000)
+        sock.sendall(HEAD + b"Content-Length: 8000001\r\n\r\n" + b"a" * 300_000)
         answer = read_all(sock)
 
     assert answer.startswith(b"HTTP/1.1 413 ")
@@ -233,10 +241,34 @@ def test_chunked_body(server: Server) -> None:
     assert b'"allowed":true' in answer
 
 
+@pytest.mark.parametrize("size", [b"%x", b"1000000000000%04x"], ids=["its size", "its size + 2^64"])
+def test_chunked_body_ends_its_connection(parsing: Server, size: bytes) -> None:
+    """Nobody can send another request behind a chunk on whose size two parsers do not agree."""
+    body = size % len(REVIEW) + b"\r\n" + REVIEW + b"\r\n0\r\n\r\n"
+    with parsing.tls() as sock:
+        sock.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + body + WHOLE)
+        answer = read_all(sock)
+
+    assert 1 >= answer.count(b"HTTP/1.1 200 ")
+    assert b"Connection: close" in answer
+
+
+def test_pipelined_requests_take_turns(server: Server) -> None:
+    """Who sends hundreds of reviews at once gets all answers, in order, and others get theirs meanwhile."""
+    with server.tls() as sock, server.tls() as other:
+        sock.sendall(WHOLE * 300)
+        other.sendall(WHOLE)
+        assert other.recv(65536).startswith(b"HTTP/1.1 200 ")
+        sock.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        answer = read_all(sock)
+
+    assert 301 == answer.count(b"HTTP/1.1 200 ")
+
+
 def test_pipelined_requests(server: Server) -> None:
     """Requests that arrive together are answered one after another."""
     one = HEAD + b"Content-Length: %d\r\n\r\n" % len(REVIEW) + REVIEW
-    last = b"GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n"
+    last = b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
     with server.tls() as sock:
         sock.sendall(one + one + last)
         answer = read_all(sock)
@@ -251,8 +283,8 @@ def test_pipelined_requests(server: Server) -> None:
         pytest.param([WHOLE[:30], WHOLE[30:]], id="in 2 pieces of the head"),
         pytest.param([WHOLE[:-50], WHOLE[-50:-1], WHOLE[-1:]], id="in 3 pieces of the body"),
         pytest.param([WHOLE + WHOLE[:30], WHOLE[30:]], id="before a half of the next one"),
-        pytest.param([WHOLE, CHUNKED, WHOLE], id="before and after one that gunicorn answers"),
-        pytest.param([WHOLE + CHUNKED + WHOLE], id="together with one that gunicorn answers"),
+        pytest.param([WHOLE, KEPT, WHOLE], id="before and after one that gunicorn answers"),
+        pytest.param([WHOLE + KEPT + WHOLE], id="together with one that gunicorn answers"),
         pytest.param([WHOLE, BROKEN, WHOLE], id="before and after one that is refused"),
         pytest.param([WHOLE + BROKEN + WHOLE], id="together with one that is refused"),
     ],
@@ -264,11 +296,11 @@ def test_reviews_are_answered_in_order(parsing: Server, parts: list[bytes]) -> N
         for part in parts:
             sock.sendall(part)
             time.sleep(0.05)
-        sock.sendall(b"GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n")
+        sock.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         received = read_all(sock)
     answers = [answer.partition(b"\r\n\r\n") for answer in received.split(b"HTTP/1.1 ")[1:]]
 
-    kinds = sorted((WHOLE, CHUNKED, BROKEN), key=len)
+    kinds = sorted((WHOLE, KEPT, BROKEN), key=len)
     expected = []
     while sent:
         kind = next(kind for kind in kinds if sent.startswith(kind))
@@ -359,7 +391,7 @@ def test_client_that_leaves_its_side_open_delays_nobody(server: Server) -> None:
     with ExitStack() as stack:
         for _ in range(THREADS + 2):
             sock = stack.enter_context(server.tls())
-            sock.sendall(b"GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n")
+            sock.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             assert sock.recv(1000).startswith(b"HTTP/1.1 200 ")
         started = time.monotonic()
         answer = server.review()
