@@ -215,15 +215,20 @@ class ApiServer(ABC):
         return found
 
     def fetch(
-        self, path: str, *, params: Mapping[str, str] | None = None, timeout_s: float = TIMEOUT_S
+        self,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        timeout_s: float = TIMEOUT_S,
+        most_bytes: int | None = None,
     ) -> bytes:
-        """Return what the API server answers to a GET, as it came.
+        """Return what the API server answers to a GET, as it came, or so many bytes of it.
 
         Raises:
             ApiError: The API server refuses.
             UnreachableError: There is no answer.
         """
-        return self._accepted("GET", path, params=params, timeout_s=timeout_s).body
+        return self._accepted("GET", path, params=params, timeout_s=timeout_s).body[:most_bytes]
 
     def _accepted(self, method: str, path: str, **options: Any) -> Answer:
         """Send a request, and return its answer unless that is a refusal."""

@@ -42,8 +42,13 @@ _CONNECT_S: Final = 10.0
 _CONNECTIONS: Final = 32
 #: Bytes of a watch that are read at once, if there are as many.
 _BLOCK: Final = 2**16
-#: Bytes of a line after which it is taken to have no end. etcd holds objects of at most 1.5 MiB.
+#: Bytes of a line of a watch after which no more than its head is kept. etcd holds objects of at most
+#: 1.5 MiB, whose characters may take six bytes each in JSON.
 _LONGEST_LINE: Final = 2**24
+#: Bytes of a longer line that are kept: they name the object.
+_HEAD: Final = 2**16
+#: Bytes of a line after which it is taken to have no end.
+_ENDLESS: Final = 2**28
 #: Where a pod finds the name of its namespace.
 _POD_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 #: The function of the client that only logs why a credential plugin gave nothing.
@@ -175,15 +180,26 @@ class KubernetesWatch:
     def __iter__(self) -> Iterator[bytes]:
         """Yield its lines as they come, one event each; an unfinished one at its end is dropped.
 
+        Of a line that is longer than any object the head is given. What was read of a line is joined once.
+
         Raises:
             UnreachableError: A line has no end.
         """
-        rest = b""
+        begun, size = list[bytes](), 0
         while block := self._response.read1(_BLOCK):
-            *whole, rest = (rest + block).split(b"\n")
-            yield from filter(None, whole)
-            if len(rest) > _LONGEST_LINE:
-                raise UnreachableError(f"a line of a watch is longer than {_LONGEST_LINE >> 20} MiB")
+            *ends, rest = block.split(b"\n")
+            for end in ends:
+                line = b"".join((*begun, end))
+                if line:
+                    yield line if size + len(end) <= _LONGEST_LINE else line[:_HEAD]
+                begun, size = [], 0
+            size += len(rest)
+            if size <= _LONGEST_LINE:
+                begun.append(rest)
+            elif size > _ENDLESS:
+                raise UnreachableError(f"a line of a watch is longer than {_ENDLESS >> 20} MiB")
+            else:
+                begun = [b"".join(begun)[:_HEAD]]
 
     def cancel(self) -> None:
         """End it, from any thread; a thread that waits for its next line wakes up."""
@@ -232,6 +248,20 @@ class KubernetesApiServer(ApiServer):
                 response.read(),
                 {name.lower(): value for name, value in response.headers.itermerged()},
             )
+
+    def fetch(
+        self,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        timeout_s: float = TIMEOUT_S,
+        most_bytes: int | None = None,
+    ) -> bytes:
+        """Return an answer, or so many bytes of it, after which no more is read: see ``ApiServer``."""
+        with self._opened("GET", path, params or {}, None, {}, read_s=timeout_s) as response:
+            if response.status != HTTPStatus.OK:
+                raise status_error(response.status, response.read(), response.headers.get("retry-after", ""))
+            return response.read(most_bytes)
 
     @contextmanager
     def watch(self, path: str, params: Mapping[str, str], *, idle_s: float) -> Iterator[KubernetesWatch]:

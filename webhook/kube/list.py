@@ -18,6 +18,18 @@ from webhook.kube.left_out import LeftOutObject
 #: Objects of one page. Reading 250 pods, some megabyte, takes some 6 ms, during which no other thread of the
 #: process runs; fewer would ask a large cluster's API server too often.
 PAGE: Final = 250
+#: Objects of the first page, while nothing is known of their size.
+_FIRST: Final = 25
+#: Bytes that a page should have, and how many times more end it: then fewer objects are asked for. As Python
+#: objects they may take twelve times as much, and users may store thousands of objects of 1.5 MiB.
+_PAGE_BYTES: Final = 2**21
+_MOST_TIMES: Final = 2
+#: How many times more objects the next page may have, or fewer where one was too large.
+_STEP: Final = 4
+#: Bytes of a single object after which it is left out, and those that name it. etcd holds objects of at most
+#: 1.5 MiB, whose characters may take six bytes each in JSON.
+_LARGEST_OBJECT: Final = 2**24
+_HEAD: Final = 2**16
 #: How often a list whose place expired is begun again in pages, so many times larger each time; then it is
 #: asked for in one piece.
 _RESTARTS, _LARGER = 3, 4
@@ -122,7 +134,7 @@ class Listing:
     def __init__(self, api: ApiServer, resource: ListedResource, *, page: int = PAGE) -> None:
         self._api = api
         self._resource = resource
-        self._limit = page
+        self._most, self._limit = page, min(page, _FIRST)
         self._restarts = 0
         self._place = ""
         # How many objects there were before the place.
@@ -143,18 +155,22 @@ class Listing:
         ahead, self._ahead = self._ahead, None
         try:
             body = ahead.result() if ahead is not None else self._ask()
+            while self._is_cut(body) and self._limit > 1:
+                self._limit = max(1, self._limit // _STEP)
+                body = self._ask()
         except ApiError as error:
             if first or not error.gone:
                 raise
             self._place = ""
             self._restarts += 1
-            self._limit *= _LARGER
+            self._most, self._limit = self._most * _LARGER, self._limit * _LARGER
             return self.next()
         return self._page(body, first=first)
 
     def _page(self, body: bytes, *, first: bool) -> Page:
         """Take in an answer, and ask for the next one."""
-        answer = _parsed(body)
+        is_cut = self._is_cut(body)
+        answer = _parted(body[:_HEAD]) if is_cut else _parsed(body)
         if answer is None:
             raise UnreachableError(f"{self._api.url}{self._resource.path}: the answer is no JSON")
         items, metadata = answer.get("items"), answer.get("metadata")
@@ -167,6 +183,8 @@ class Listing:
         self._place = place if isinstance(place, str) else ""
         self._ended = not self._place
         if self._place:
+            fitting = max(1, self._limit * self._page_bytes // max(1, len(body)))
+            self._limit = min(self._most, self._limit * _STEP, fitting)
             self._ahead = _begun(self._ask)
         page = Page(first, [], [], version)
         before = 0 if first else self._before
@@ -185,7 +203,23 @@ class Listing:
             params["limit"] = str(self._limit)
         if self._place:
             params["continue"] = self._place
-        return self._api.fetch(self._resource.path, params=params, timeout_s=_TIMEOUT_S)
+        return self._api.fetch(
+            self._resource.path, params=params, timeout_s=_TIMEOUT_S, most_bytes=self._most_bytes
+        )
+
+    @property
+    def _page_bytes(self) -> int:
+        return int(_PAGE_BYTES * _LARGER**self._restarts)
+
+    @property
+    def _most_bytes(self) -> int | None:
+        """After how many bytes an answer is cut; None for none."""
+        if self._restarts > _RESTARTS:
+            return None
+        return _LARGEST_OBJECT if self._limit == 1 else _MOST_TIMES * self._page_bytes
+
+    def _is_cut(self, body: bytes) -> bool:
+        return self._most_bytes is not None and len(body) >= self._most_bytes
 
     def _no_list(self) -> UnreachableError:
         return UnreachableError(f"{self._api.url}{self._resource.path}: the answer is no list")
@@ -196,13 +230,14 @@ def _parsed(body: bytes) -> dict[str, Any] | None:
     try:
         answer = read_json(body).value
     except JsonError:
-        return _parted(body)
+        return _parted(body) if json_parts.is_closed(body) else None
     return answer if isinstance(answer, dict) else None
 
 
 def _parted(body: bytes) -> dict[str, Any] | None:
-    parts = json_parts.members(body) if json_parts.is_closed(body) else {}
-    if not parts:
+    """Return a list with the text of each object, the last of which may lack its end; None for no list."""
+    parts = json_parts.members(body)
+    if not parts.get("items"):
         return None
     return {
         "metadata": json_parts.value(parts.get("metadata", b"")),
@@ -224,7 +259,7 @@ def _read(item: object, resource: ListedResource, place: str) -> dict[str, Any] 
             item = read_json(text).value
         except JsonError as error:
             namespace, name = json_parts.written_identity(text)
-            reason = str(error)
+            reason = str(error) if json_parts.is_closed(text) else "it is too large, or has no end"
             return LeftOutObject(
                 kind=resource.kind, namespace=namespace, name=name, place=place, reason=reason
             )

@@ -145,11 +145,30 @@ def test_lines_of_a_watch(
     assert "1" == server.asked[0].query["watch"]
 
 
+def test_of_a_line_longer_than_any_object_the_head_is_kept(
+    server: FakeApiServer, api: KubernetesApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lines before and behind it are whole."""
+    monkeypatch.setattr(client, "_LONGEST_LINE", 1000)
+    monkeypatch.setattr(client, "_HEAD", 10)
+
+    def fault(handler: Handler) -> None:
+        handler.stream()
+        for chunk in (b"before\n", *[b"0123456789ab"] * 200, b"\nbehind\n"):
+            handler.chunk(chunk)
+        handler.wfile.write(b"0\r\n\r\n")
+
+    server.watch_faults.append(fault)
+
+    assert [b"before", b"0123456789", b"behind"] == read(api)
+
+
 def test_a_line_without_an_end(
     server: FakeApiServer, api: KubernetesApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server that never ends its line does not fill the memory."""
     monkeypatch.setattr(client, "_LONGEST_LINE", 1000)
+    monkeypatch.setattr(client, "_ENDLESS", 3000)
 
     def fault(handler: Handler) -> None:
         handler.stream()

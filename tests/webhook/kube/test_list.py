@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from policies.scheduler.index import INDEXED_KINDS
 from tests.builders import a_pod
 from tests.webhook.kube.api_server import FakeApiServer, Handler, serving
 from tests.webhook.loopback import write_kubeconfig
+from webhook.kube import list as module
 from webhook.kube.api_server import ApiError, UnreachableError
 from webhook.kube.client import KubernetesApiServer, connect
 from webhook.kube.list import WATCHED_RESOURCES, Listing, identity, list_objects
@@ -126,6 +128,34 @@ def test_what_is_no_list(server: FakeApiServer, api: KubernetesApiServer, body: 
 
     with pytest.raises(UnreachableError, match=r"/api/v1/pods.*: the answer is no"):
         Listing(api, PODS).next()
+
+
+def test_large_objects_come_a_few_at_a_time(
+    server: FakeApiServer, api: KubernetesApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No answer is read that is much larger than a page; what is too large alone is left out by its name."""
+    monkeypatch.setattr(module, "_PAGE_BYTES", 40_000)
+    monkeypatch.setattr(module, "_LARGEST_OBJECT", 200_000)
+    sizes = {f"p{n:03}": 50_000 if 100 <= n < 120 else 10 for n in range(140)} | {"p110": 300_000}
+    for name, size in sizes.items():
+        server.put(a_pod(name=name, annotations={"a": "x" * size}))
+    read, left_out = list[int](), list[str]()
+    fetch = api.fetch
+
+    def fetched(path: str, **options: Any) -> bytes:
+        body = fetch(path, **options)
+        read.append(len(body))
+        return body
+
+    monkeypatch.setattr(api, "fetch", fetched)
+    names = [
+        identity(pod)[1] for pod in list_objects(api, PODS, left_out=lambda obj: left_out.append(obj.title))
+    ]
+
+    assert sorted(sizes.keys() - {"p110"}) == names
+    assert ["shop/p110"] == left_out
+    assert [200_000] == [size for size in read if size > 80_000]
+    assert len(read) < 60
 
 
 def test_every_object_once(
