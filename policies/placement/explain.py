@@ -26,6 +26,7 @@ class Explained:
         replicas: How many replicas of the workload fit; None where their number is not known.
         outvoted: Where other plugins outvote PodTopologySpread; None where they do not.
         stuck_message: The condition of the first replica that does not fit; empty if all do.
+        node: The node that the pod is on, though it is placed as if it were scheduled again; empty for none.
     """
 
     placement: Placement
@@ -34,6 +35,7 @@ class Explained:
     outvoted: OutvotedSpread | None = None
     stuck_message: str = ""
     replicas: Replicas | None = None
+    node: str = ""
 
 
 def explain_object(

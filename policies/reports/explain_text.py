@@ -60,6 +60,8 @@ def _parts(explained: Explained, width: int, groups: int) -> Iterator[Renderable
     placement, explanation = explained.placement, explained.explanation
     verdict = placement.verdict
     yield headline(placement)
+    if explained.node:
+        yield Text(f"It is on {one_line(explained.node)}; this is as if it were scheduled again.")
     yield from map(Text, profile_text(verdict.request.profile))
     yield from replicas_text(placement, explained.replicas)
     if verdict.message:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -91,7 +92,8 @@ def _explain(context: click.Context, options: PlacementOptions, *, wide: bool, t
         if fits is not None:
             return fits
     judge = partial(explain_object, examples=EVERY_NODE if wide else EXAMPLES)
-    explained, entry, _ = evaluate_object(options, judge)
+    explained, entry, _, node = evaluate_object(options, judge, tells_node=True)
+    explained = replace(explained, node=node)
     if tell is not None:
         tell(explain_json.render(explained), entry)
     else:

@@ -85,11 +85,13 @@ class PlacementAnswer(NamedTuple, Generic[_Found]):
         found: What.
         entry: The object.
         context: What it was placed by.
+        node: The node that a pod is on, though it was placed as if it were scheduled again; empty for none.
     """
 
     found: _Found
     entry: ManifestObject
     context: AdmissionContext
+    node: str = ""
 
 
 class PlacementInput(NamedTuple):
@@ -100,12 +102,14 @@ class PlacementInput(NamedTuple):
         entries: The objects: one, or all of the file that make pods.
         namespace: Where they go if they name no namespace themselves.
         problems: What is wrong with what else is in the file, a line each.
+        node: The node that the object, a pod, was on; empty for none.
     """
 
     context: AdmissionContext
     entries: list[ManifestObject]
     namespace: str
     problems: list[str]
+    node: str = ""
 
 
 def evaluate_object(
@@ -114,6 +118,7 @@ def evaluate_object(
     seen: Callable[[dict[str, Any]], None] = lambda _obj: None,
     *,
     everything: bool = False,
+    tells_node: bool = False,
 ) -> PlacementAnswer[_Found]:
     """Return what is to be found out of the object in a file, or in the cluster.
 
@@ -122,6 +127,7 @@ def evaluate_object(
         judge: Finds it out.
         seen: Shown every object of the cluster first.
         everything: Whether also the pods of a live cluster that are pending or finished.
+        tells_node: Whether the answer says on which node a pod is; otherwise stderr does.
 
     Raises:
         OSError: A file cannot be opened.
@@ -130,7 +136,9 @@ def evaluate_object(
         UsageError: Options that do not go together.
         ClusterError: The live cluster cannot be read.
     """
-    context, (entry,), namespace, problems = read_input(options, seen, everything=everything)
+    context, (entry,), namespace, problems, node = read_input(
+        options, seen, everything=everything, tells_node=tells_node
+    )
     try:
         judged = judge(entry.value, context, namespace=namespace)
     except PlacementError as error:
@@ -138,7 +146,7 @@ def evaluate_object(
         raise DocumentError(problems) from error
     if problems:
         raise DocumentError(problems)
-    return PlacementAnswer(judged, entry, context)
+    return PlacementAnswer(judged, entry, context, node)
 
 
 def read_input(
@@ -148,6 +156,7 @@ def read_input(
     every: bool = False,
     everything: bool = False,
     described: Sequence[Node] | None = None,
+    tells_node: bool = False,
 ) -> PlacementInput:
     """Read the cluster, and the object or objects that a command is about.
 
@@ -157,6 +166,7 @@ def read_input(
         every: Whether all objects of a file are meant, unless the options name one.
         everything: Whether ``seen`` is also shown the pods of a live cluster that are pending or finished.
         described: The nodes of the cluster, in place of one that the options name; None if they must.
+        tells_node: Whether the command itself says on which node a pod is.
 
     Raises:
         OSError: A file cannot be opened.
@@ -178,12 +188,16 @@ def read_input(
     context = read_context(options, show_both, everything=everything)
     if described is not None:
         context = replace(context, cluster=_cluster_of(described))
-    entries, along = _objects(options, context, finder, every=every)
+    entries, along, node = _objects(options, context, finder, every=every)
+    if node and not tells_node:
+        metadata = entries[0].value["metadata"]
+        name = f"{metadata.get('namespace') or DEFAULT_NAMESPACE}/{metadata.get('name')}"
+        note(f"Pod {name} is on {node}: evaluated as if it were scheduled again")
     if options.live:
         from webhook.cli.live_placement import in_context  # noqa: PLC0415
 
         options = in_context(options)
-    return PlacementInput(context, entries, options.namespace, _apply_along(along, options, context))
+    return PlacementInput(context, entries, options.namespace, _apply_along(along, options, context), node)
 
 
 def check_key(given: PlacementInput, key: str, *, option: str = "KEY") -> None:
@@ -212,12 +226,13 @@ def _cluster_of(nodes: Sequence[Node]) -> ClusterIndex:
 
 def _objects(
     options: PlacementOptions, context: AdmissionContext, finder: Finder | None, *, every: bool
-) -> tuple[list[ManifestObject], list[ManifestObject]]:
-    """Return the objects that are asked about, and everything in their file."""
+) -> tuple[list[ManifestObject], list[ManifestObject], str]:
+    """Return the objects that are asked about, everything in their file, and the node that a pod was on."""
     if options.files:
         found = read_objects(options.files)
         kinds = context.kinds
-        return choose_all_by(options, found, kinds) if every else [choose_by(options, found, kinds)], found
+        chosen = choose_all_by(options, found, kinds) if every else [choose_by(options, found, kinds)]
+        return chosen, found, ""
     if finder is not None:
         entry = finder.entry(shown_file(options.cluster))
         if finder.note:
@@ -226,17 +241,16 @@ def _objects(
         from webhook.cli.live_placement import fetch_target  # noqa: PLC0415
 
         entry = fetch_target(options)
-    return [_without_itself(entry, context)], []
+    return [_without_itself(entry, context)], [], bound_to(entry.value)
 
 
 def _without_itself(entry: ManifestObject, context: AdmissionContext) -> ManifestObject:
     """Return a pod as it was before it had a node, and take it out of the cluster; anything else as it is."""
-    node, value = bound_to(entry.value), entry.value
-    if not node:
+    value = entry.value
+    if not bound_to(value):
         return entry
     metadata, spec = value["metadata"], value["spec"]
     name, namespace = str(metadata.get("name")), metadata.get("namespace") or DEFAULT_NAMESPACE
-    note(f"Pod {namespace}/{name} is on {node}: evaluated as if it were scheduled again")
     if context.cluster is not None:
         context.cluster.remove("v1", "Pod", namespace, name)
     spec = {key: field for key, field in spec.items() if key != "nodeName"}

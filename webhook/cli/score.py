@@ -84,7 +84,7 @@ def _score(context: click.Context, options: PlacementOptions, *, wide: bool, tel
         fits = show_remote(context, options, "/v1/score", piped=PIPED, wide=wide, tell=tell)
         if fits is not None:
             return fits
-    placement, entry, _ = evaluate_object(options, place_object)
+    placement, entry, *_ = evaluate_object(options, place_object)
     if tell is not None:
         tell(score_json.render(placement), entry)
     else:

@@ -239,10 +239,10 @@ def _report(
             return FITS if fits else FITS_NOWHERE
     simulated: SimulatedQueue | SimulatedRollout
     if asked.is_rollout or asked.scale is not None:
-        simulated, entry, _ = _roll_out(options, asked)
+        simulated, entry, *_ = _roll_out(options, asked)
     else:
         judge = partial(queue_replicas, count=asked.replicas)
-        queue, entry, placed_by = evaluate_object(options, judge, happening.seen)
+        queue, entry, placed_by, _ = evaluate_object(options, judge, happening.seen)
         simulated = _simulate(queue, asked.settings, happening.planned(placed_by))
     if tell is not None:
         tell(render_json(simulated), entry)
