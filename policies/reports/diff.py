@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
+#: A patch is of bytes, whatever they encode: each is a character here.
+_BYTES = "latin-1"
 #: What the lines of a hunk begin with, by the kind of difference.
 _OLD, _NEW, _SAME = "-", "+", " "
 
@@ -15,7 +17,7 @@ def render(file: str, old: bytes, new: bytes) -> bytes:
 
     Args:
         file: The file's name.
-        old: Its content, UTF-8.
+        old: Its content, in any encoding.
         new: What it becomes.
 
     >>> print(render("web.yaml", b"a: 1\nb: 2", b"a: 1\nb: 3\n").decode(), end="")
@@ -27,18 +29,21 @@ def render(file: str, old: bytes, new: bytes) -> bytes:
     \ No newline at end of file
     +b: 3
     """
+    if old == new:
+        return b""
     hunks = list(_hunks(_pieces(old), _pieces(new)))
     if not hunks:
         return b""
     # An absolute name stands for itself; git wants the others with a letter before.
     before, after = (file, file) if file.startswith("/") else (f"a/{file}", f"b/{file}")
-    lines = [f"--- {before}\n", f"+++ {after}\n", *hunks]
-    return "".join(line if line.endswith("\n") else line + _NO_NEWLINE for line in lines).encode()
+    head = f"--- {before}\n+++ {after}\n".encode()
+    lines = (line if line.endswith("\n") else line + _NO_NEWLINE for line in hunks)
+    return head + "".join(lines).encode(_BYTES)
 
 
 def _pieces(content: bytes) -> list[list[str]]:
     """Return the lines of each YAML document; a carriage return belongs to its line."""
-    *whole, rest = content.decode().split("\n")
+    *whole, rest = content.decode(_BYTES).split("\n")
     pieces: list[list[str]] = [[]]
     for line in (*(f"{line}\n" for line in whole), *filter(None, [rest])):
         if line.startswith("---"):

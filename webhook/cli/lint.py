@@ -25,7 +25,7 @@ from webhook.cli.lint_progress import lint_progress, uncollected
 from webhook.cli.live import api_server, check_cluster, context_option
 from webhook.cli.manifest_options import manifest_options, rule_options
 from webhook.cli.rule import print_rules
-from webhook.lint.files import STDIN, read_text, shown_file
+from webhook.lint.files import STDIN, UNREADABLE, read_text, shown_file
 from webhook.lint.inputs import Texts, gather_texts
 from webhook.lint.options import LintOptions, check_all_rules, lint_options, release_of, with_given
 from webhook.lint.reports import FORMATS, PAGE, Output, lines_of, parse_outputs, render, write_file
@@ -122,12 +122,14 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
             [*texts.problems, *outcome.problems], texts.missing, options.config
         )
         outcome.skipped += ignored
+        outcome.result.findings += problems
         if written:
             run = _run(texts, outcome, job, replace(options.config, baseline=None))
             _write_baseline(written, run, problems)
         else:
             run = _run(texts, outcome, job, options.config)
-            run.result.findings += problems
+            # What the baseline holds of a file that cannot be read is known as well.
+            problems = [finding for finding in run.result.findings if finding.rule == UNREADABLE]
             run = run if least is None else run.without_below(Severity(least))
             needs_version = any(output.form != "text" for output in outputs)
             run = replace(run, tool_version=_version()) if needs_version else run

@@ -212,7 +212,8 @@ def find_deployed(texts: Iterable[Text]) -> Iterator[Deployed]:
         group, kind = text_of(manifest.value, "apiVersion"), manifest.value["kind"]
         root = repository_root(Path(text.path or text.file).parent)
         charts: Iterable[ChartSource] = ()
-        if group.startswith(FLUX) and kind == SourceKind.HELM_RELEASE:
+        # One without a chart is a patch of another.
+        if group.startswith(FLUX) and kind == SourceKind.HELM_RELEASE and _names_chart(manifest.value):
             charts = (chart_of(manifest.value, sources, root),)
         elif group.startswith(ARGO_CD) and kind == SourceKind.APPLICATION:
             charts = charts_of(manifest.value, root)
@@ -222,6 +223,10 @@ def find_deployed(texts: Iterable[Text]) -> Iterator[Deployed]:
             yield Deployed(
                 location=Location(text.file, line), kind=SourceKind(kind), title=title, chart=chart
             )
+
+
+def _names_chart(release: dict[str, Any]) -> bool:
+    return bool(mapping_of(release, "spec", "chart") or mapping_of(release, "spec", "chartRef"))
 
 
 def _objects(text: Text) -> Iterator[ManifestObject]:

@@ -40,3 +40,12 @@ def test_nothing() -> None:
 def test_absolute_names() -> None:
     """An absolute name stands as it is."""
     assert diff.render("/x/a", b"", b"y\n").startswith(b"--- /x/a\n+++ /x/a\n")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32", "latin-1"])
+def test_any_encoding(encoding: str) -> None:
+    """A file is what its bytes are: none but UTF-8 could be read as that."""
+    old, new = (f"a: {value}\n\u00e4: 3\n".encode(encoding) for value in (1, 2))
+
+    assert b"" == diff.render("web.yaml", old, old)
+    assert old.split(b"\n")[0] in diff.render("web.yaml", old, new)

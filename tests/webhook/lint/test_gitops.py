@@ -122,3 +122,12 @@ def test_a_chart_of_the_repository_by_argo_cd(repository: Path, text: str, expec
 def test_a_chart_of_elsewhere_by_argo_cd(repository: Path, text: str, needs: str | None) -> None:
     """The object is skipped, and what would have to be downloaded is named."""
     check_elsewhere(repository, text, needs)
+
+
+def test_a_release_without_a_chart(repository: Path) -> None:
+    """It is a patch of one that has it: nothing is installed, so no chart is skipped."""
+    head = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n"
+    text = f"{head}metadata: {{name: a}}\nspec: {{interval: 1h}}\n"
+    write(repository, {"patch.yaml": text})
+
+    assert [] == gather("patch.yaml").skipped
