@@ -175,7 +175,7 @@ def _read_cluster(
             note(problem)
         return _Cluster(source.index, workloads, file, name=f"the workloads of {file}"), options
     api = api_server(context)
-    release = options.config.kubernetes_version or str(known_version(api, note))
+    release = options.config.kubernetes_version or known_version(api, note).exact
     with reading_progress() as advance:
         index = read_index(api, warn=note, seen=lambda obj: advance(obj["kind"]))
     cluster = _Cluster(index, api=api, name="the workloads of the live cluster")
