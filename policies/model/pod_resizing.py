@@ -6,22 +6,32 @@ Source: ``component-helpers/resource/helpers.go``, Kubernetes 1.36.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.fields import ErrorList, FieldPath, object_items
 from policies.model.quantity import read_quantities
 
 _STATUS = FieldPath(("status",))
 
 
 def may_be_resizing(spec: Mapping[str, Any], status: object) -> bool:
-    """Tell whether a container's status differs from its spec; compares texts, so that it may be mistaken."""
-    if not isinstance(status, dict) or status.get("initContainerStatuses"):
+    """Tell whether a status says other amounts than the spec; compares texts, so that it may be mistaken."""
+    if not isinstance(status, dict):
         return True
-    statuses = status.get("containerStatuses")
+    if spec.get("resources") and status.get("resources") is not None:
+        return True
+    return any(_differs(spec, status, *names) for names in _STATUSES)
+
+
+#: Where a pod lists containers, and where its status does.
+_STATUSES: Final = (("containers", "containerStatuses"), ("initContainers", "initContainerStatuses"))
+
+
+def _differs(spec: Mapping[str, Any], status: Mapping[str, Any], listed: str, told_of: str) -> bool:
+    statuses = status.get(told_of)
     if not isinstance(statuses, list):
         return bool(statuses)
-    asked: dict[object, object] = {}
+    asked: dict[object, object] | None = None
     for entry in statuses:
         if type(entry) is not dict:
             return True
@@ -30,7 +40,8 @@ def may_be_resizing(spec: Mapping[str, Any], status: object) -> bool:
             continue
         if type(resources) is not dict:
             return True
-        asked = asked or _asked_by_name(spec)
+        if asked is None:
+            asked = _asked_by_name(spec.get(listed))
         name = entry.get("name")
         wanted = asked.get(name) if type(name) is str else None
         held = [resources.get("requests"), entry.get("allocatedResources")]
@@ -41,13 +52,13 @@ def may_be_resizing(spec: Mapping[str, Any], status: object) -> bool:
     return False
 
 
-def _asked_by_name(spec: Mapping[str, Any]) -> dict[object, object]:
-    """Return the requests of each container of a pod of the usual form, as they were written."""
+def _asked_by_name(containers: object) -> dict[object, object]:
+    """Return the requests of each container as they were written."""
     asked: dict[object, object] = {}
-    for container in spec["containers"]:
+    for container in object_items(containers):
         resources, name = container.get("resources"), container.get("name")
         if type(name) is str:
-            asked[name] = resources.get("requests", {}) if resources else {}
+            asked[name] = resources.get("requests", {}) if type(resources) is dict else {}
     return asked
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from policies.manifests.fields import ErrorList, FieldPath, object_items
+from policies.manifests.fields import ErrorList, FieldPath, member, object_items
 from policies.model.labels import label_key_problems
 from policies.model.pod_reading import EVERY_AMOUNT, OLDER_AMOUNTS, AmountReading, in_older_release
 from policies.model.pod_resizing import Resizing, may_be_resizing, raise_to
@@ -79,21 +79,22 @@ def held_amounts(spec: Mapping[str, Any], path: FieldPath, found: ErrorList, sta
         found: Takes what is no quantity.
         status: The pod's status: while it is resized, containers may hold more than the spec says.
     """
-    amounts = _usual_amounts(spec)
-    if amounts is not None and not (status and may_be_resizing(spec, status)):
+    amounts, resizing = _usual_amounts(spec), bool(status) and may_be_resizing(spec, status)
+    if amounts is not None and not resizing:
         usual = _usual_held(amounts, len(spec["containers"]))
         if usual is not None:
             return usual
-    requests = _compared(_sum(spec, path, found, status))
-    assumed = _named_assumed(_sum(spec, path, ErrorList(), status, assumed=ASSUMED))
-    return HeldAmounts(requests, assumed, tuple(_older(spec, path, status, dict(requests + assumed))))
+    told = status if resizing else None
+    requests = _compared(_sum(spec, path, found, told))
+    assumed = _named_assumed(_sum(spec, path, ErrorList(), told, assumed=ASSUMED))
+    return HeldAmounts(requests, assumed, tuple(_older(spec, path, told, dict(requests + assumed))))
 
 
 def _older(
     spec: Mapping[str, Any], path: FieldPath, status: object, newest: dict[str, int]
 ) -> Iterator[tuple[str, int]]:
     """Yield how much more older releases count of what a pod takes."""
-    has, then = _telling_apart(spec, path, status), newest
+    has, then = _telling_apart(spec, status), newest
     for reading in reversed(OLDER_AMOUNTS):
         # What it lacks and the release after it has.
         if has[sum(reading)]:
@@ -107,24 +108,30 @@ def _older(
                 yield in_older_release(name, reading), more
 
 
-def _telling_apart(spec: Mapping[str, Any], path: FieldPath, status: object) -> AmountReading:
-    """Return which differences between releases a pod may meet: most meet none."""
-    told = status if isinstance(status, dict) else {}
-    has_sidecars = any(map(is_sidecar, object_items(spec.get("initContainers"))))
-    statuses = (
-        *object_items(told.get("containerStatuses")),
-        *object_items(told.get("initContainerStatuses")),
-    )
-    in_whole = EVERY_AMOUNT._replace(sums_exactly=False)
-    totals = [_sum(spec, path, ErrorList(), None, reading=each) for each in (EVERY_AMOUNT, in_whole)]
+def _telling_apart(spec: Mapping[str, Any], status: object) -> AmountReading:
+    """Return which differences between releases a pod may meet: most meet none.
+
+    Args:
+        spec: The pod's spec.
+        status: Its status, if it may be resizing.
+    """
+    init_containers = object_items(spec.get("initContainers"))
+    has_sidecars = any(map(is_sidecar, init_containers))
+    holders = [*object_items(spec.get("containers")), *init_containers]
+    listed = [member(container, "resources") for container in holders]
+    amounts = [member(each, name) for each in listed for name in ("requests", "limits")]
     return AmountReading(
-        sums_exactly=totals[0] != totals[1],
+        sums_exactly=any(map(_has_fractions, (*amounts, member(spec, "overhead")))),
         sidecars=has_sidecars,
         assumes_sidecars=has_sidecars,
-        resize_status=any(entry.get("resources") is not None for entry in statuses),
+        resize_status=status is not None,
         pod_resources=bool(spec.get("resources")),
-        pod_resize_status=told.get("resources") is not None,
+        pod_resize_status=status is not None,
     )
+
+
+def _has_fractions(amounts: Mapping[str, Any]) -> bool:
+    return any((parse_quantity(raw) or 0) % unit_of(name) for name, raw in amounts.items())
 
 
 def pod_requests(

@@ -58,7 +58,7 @@ spec:
 ```
 
 ## How to fix
-Upgrade the cluster, or write the constraint for what the release does without the field. If the message
+Upgrade the cluster, or write the manifest for what the release does without the field. If the message
 names a release that is not yours, set `--kubernetes-version`.
 """
 

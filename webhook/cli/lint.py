@@ -179,7 +179,7 @@ def _live(config: LintConfig, context: str) -> tuple[LintConfig, ClusterIndex]:
     from webhook.kube.snapshot import read_index  # noqa: PLC0415
 
     api = api_server(context)
-    version = config.kubernetes_version or str(known_version(api, _note))
+    version = config.kubernetes_version or known_version(api, _note).exact
     return replace(config, cluster=None, kubernetes_version=version), read_index(api, NODES, warn=_note)
 
 

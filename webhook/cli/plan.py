@@ -186,7 +186,7 @@ def _read_cluster(
             note(problem)
         return _Cluster(source.index, known, workloads, file, name=f"the workloads of {file}"), options
     api = api_server(context)
-    release = options.config.kubernetes_version or str(known_version(api, note))
+    release = options.config.kubernetes_version or known_version(api, note).exact
     known = KnownPods(now=datetime.now(UTC).timestamp())
     with reading_progress() as advance:
 

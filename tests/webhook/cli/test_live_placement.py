@@ -25,7 +25,7 @@ from webhook.http.state import ServerState
 from webhook.kube.workload_store import UNWATCHED_KINDS
 
 #: The release that the cluster says it is.
-VERSION = "1.33"
+VERSION = "1.33.1"
 SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {}}
 
 
@@ -52,7 +52,7 @@ def plane(state: ServerState, folder: Path) -> Iterator[ControlPlane]:
         )
         plane.app = a_client(replace(state, access=guard, context=context))
         plane.objects = [{**obj} for obj in UNEVEN]
-        plane.version = f"v{VERSION}.1"
+        plane.version = f"v{VERSION}"
         plane.rights.add((CLIENT, "create", "placements.evenkeel.dev"))
         yield plane
 
