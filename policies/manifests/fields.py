@@ -376,12 +376,14 @@ class ErrorList:
         mapping = self.mapping(raw, path)
         if set(map(type, mapping.values())) <= _ONLY_TEXTS:
             return mapping
-        labels = {}
+        labels, enough = {}, self.has_enough(WRONG_TYPE)
         for key, value in mapping.items():
             if isinstance(value, str):
                 labels[key] = value
-            elif not self.has_enough(WRONG_TYPE):
+            elif value is not None and not enough:
                 self.text(value, path.key(shown_name(key)))
+                # Asked here alone: there may be a hundred thousand more.
+                enough = self.has_enough(WRONG_TYPE)
         return labels
 
     def unknown(self, mapping: Mapping[str, Any], path: FieldPath, *, known: KeysView[str]) -> None:
