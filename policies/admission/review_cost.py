@@ -31,7 +31,7 @@ MAX_READ_STEPS: Final = 200_000
 MAX_READ: Final = 10_000
 MAX_READ_AGAIN: Final = 50_000
 #: Steps that an entry costs, an entry for each constraint once more, and a term of pod affinity.
-ENTRY_STEPS, AGAIN_STEPS, TERM_STEPS = 5, 1, 250
+ENTRY_STEPS, AGAIN_STEPS, TERM_STEPS = 5, 1, 300
 #: Steps for each node: of a requirement, a constraint, a hard one more, for the room that it leaves is found
 #: out, and of a topology key of pod affinity, for the room under one pod a domain.
 REQUIREMENT_STEPS, CONSTRAINT_STEPS, HARD_STEPS, KEY_STEPS = 3, 10, 10, 32

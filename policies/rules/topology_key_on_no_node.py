@@ -114,7 +114,9 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         (term.path, term.topology_key, _PENDING if term.needs_label else "the term does nothing")
         for term in workload.pod_affinity.terms
     ]
-    missing = [use for use in uses if _is_missing(use[1], context, inventory)]
+    # Of each key once: a pod may have hundreds of terms, and a cluster thousands of domains.
+    on_no_node = {key for key in {use[1] for use in uses} if _is_missing(key, context, inventory)}
+    missing = [use for use in uses if use[1] in on_no_node]
     for number, (path, key, effect) in enumerate(missing):
         similar = similar_keys(key, inventory.keys) if number < _ADVISED else []
         yield _problem(path, key, effect, similar, inventory)

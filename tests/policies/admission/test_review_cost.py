@@ -189,9 +189,9 @@ def test_terms(terms: int, all_pods: int, *, read: bool, forecast: bool) -> None
 def test_one_budget_for_all() -> None:
     """What fits alone may not fit together: reading many terms leaves less for comparing with nodes."""
     term, constraints = repelled(1, 4_000), of([a_constraint()] * 4, 4_000)
-    together = repelled(700, 4_000)
+    together = repelled(600, 4_000)
 
-    assert ["", "", ""] == [term.of_nodes, constraints.of_nodes, repelled(700).of_others]
+    assert ["", "", ""] == [term.of_nodes, constraints.of_nodes, repelled(600).of_others]
     assert "with 4000 nodes" in together.of_nodes
 
 
