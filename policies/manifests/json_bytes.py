@@ -16,19 +16,10 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 import orjson
 
 from policies.manifests.yaml_values import MAX_DEPTH
 
-#: Bytes of a document that are looked at in one go: with all that is known of them, they fit a cache.
-_BLOCK: Final = 128 * 1024
-#: What each byte outside of a text does to the depth.
-_STEPS: Final = np.zeros(256, dtype=np.int8)
-_STEPS[list(b"[{")] = 1
-_STEPS[list(b"]}")] = -1
-_QUOTE, _BACKSLASH = b'"\\'
 #: Bytes of a document up to which it is looked at a second time while somebody waits: 50 ms.
 _LARGE: Final = 4 * 1024 * 1024
 #: A surrogate pair, or (second group) half of one, and the escaped backslashes before it.
@@ -131,58 +122,18 @@ def count_values(data: bytes, enough: int) -> int:
     most = data.count(b",") + data.count(b"[") + data.count(b"{")
     if most <= enough or len(data) > _LARGE:
         return most
-    reader, found = _Blocks(), 0
-    bytes_of = np.frombuffer(data, dtype=np.uint8)
-    for start in range(0, len(data), _BLOCK):
-        block = bytes_of[start : start + _BLOCK]
-        outside = block[~reader.in_text(block)]
-        found += sum(int(np.count_nonzero(outside == byte)) for byte in b",[{")
-    return found
+    # Importing numpy takes long, and few documents need it.
+    from policies.manifests.json_blocks import count_outside_texts  # noqa: PLC0415
 
-
-class _Blocks:
-    """Finds the texts of a document that is shown to it block by block."""
-
-    def __init__(self) -> None:
-        self._in_text = False
-        self._escaped = False
-
-    def in_text(self, block: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
-        """Return which bytes of the next block are in a text; (bytes,), of its two quotes the first is."""
-        quotes = block == _QUOTE
-        backslashes = np.flatnonzero(block == _BACKSLASH)
-        if self._escaped:
-            quotes[0] = False
-        escaped = self._escaped
-        self._escaped = False
-        if backslashes.size:
-            # Of backslashes in a row the first, third, … escape what follows, unless the first is escaped.
-            first = np.diff(backslashes, prepend=-2) != 1
-            starts = np.maximum.accumulate(np.where(first, backslashes, 0))
-            if escaped and backslashes[0] == 0:
-                starts[starts == 0] = -1
-            after = backslashes[(backslashes - starts) % 2 == 0] + 1
-            self._escaped = bool(after.size and after[-1] == block.size)
-            quotes[after[: after.size - self._escaped]] = False
-        inside: npt.NDArray[np.bool_] = (np.cumsum(quotes, dtype=np.uint8) + self._in_text) % 2 == 1
-        self._in_text = bool(inside[-1])
-        return inside
+    return count_outside_texts(data, b",[{")
 
 
 def _flattened(data: bytes) -> bytes:
     """Return a document in which lists and objects below MAX_DEPTH levels are empty."""
-    reader, depth, kept = _Blocks(), 0, []
-    bytes_of = np.frombuffer(data, dtype=np.uint8)
-    for start in range(0, len(data), _BLOCK):
-        block = bytes_of[start : start + _BLOCK]
-        steps = _STEPS[block]
-        steps[reader.in_text(block)] = 0
-        depths = np.cumsum(steps, dtype=np.int32) + depth
-        depth = int(depths[-1])
-        # The bracket that opens a level too many stays, as that one does which closes it.
-        keep = (depths <= MAX_DEPTH) | ((depths == MAX_DEPTH + 1) & (steps == 1))
-        kept.append(block.tobytes() if keep.all() else block[keep].tobytes())
-    return b"".join(kept)
+    # Importing numpy takes long, and few documents need it.
+    from policies.manifests.json_blocks import flattened  # noqa: PLC0415
+
+    return flattened(data, MAX_DEPTH)
 
 
 def _of_characters(data: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 
@@ -17,6 +18,11 @@ def merge_patch(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
         if isinstance(before, dict) and isinstance(value, dict):
             if below := merge_patch(before, value):
                 patch[name] = below
-        elif before != value or name not in old:
+        elif name not in old or _text(before) != _text(value):
             patch[name] = value
     return patch
+
+
+def _text(value: Any) -> str:
+    """Return a value as JSON: to Python 0 and false are equal."""
+    return json.dumps(value, sort_keys=True)

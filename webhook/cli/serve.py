@@ -11,7 +11,6 @@ from typing import Any
 
 import click
 
-from webhook.cli.command import Command
 from webhook.cli.completing import complete_policies
 from webhook.private_folder import SERVER, private_folder
 from webhook.settings import Option, Settings, options
@@ -60,7 +59,8 @@ In a cluster:  evenkeel serve --bind 0.0.0.0:8443 --cert-dir /certs --policy /et
 """
 
 
-@click.command(cls=Command, epilog=_EXAMPLES)
+# The last of two values counts here: what a chart adds for its users comes after its own.
+@click.command(epilog=_EXAMPLES)
 @_with_options
 def command(**values: Any) -> None:  # every option of the settings
     """Serve the admission webhook over TLS until SIGTERM or Ctrl-C.

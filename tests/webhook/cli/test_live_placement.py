@@ -168,7 +168,7 @@ def test_messages(
     [
         pytest.param(["explain", "deploy/web"], 1, "Deployment.apps shop/web fits none", id="explain"),
         pytest.param(["score", "deploy", "web", "-o", "wide"], 1, "RAW", id="score, wide"),
-        pytest.param(["explain", "pod/n1-0"], 0, "evaluated as if it were", id="a pod that runs"),
+        pytest.param(["explain", "pod/n1-0"], 0, "as if it were scheduled again", id="a pod that runs"),
         pytest.param(
             ["explain", "deploy/web", "--diff", "1"], 0, "kubectl patch deployment.apps/web", id="patch"
         ),
