@@ -41,6 +41,9 @@ DEFAULT_NAMESPACE = "default"
 _REFERENCE = ("apiVersion", "kind", "name")
 #: What most pods have.
 NO_POD_AFFINITY = PodAffinity()
+#: The annotation that says when Helm runs an object, and its values for tests (Helm 3; the others of Helm 2).
+_HOOK: Final = "helm.sh/hook"
+_TEST_HOOKS: Final = frozenset({"test", "test-success", "test-failure"})
 _METADATA = FieldPath(("metadata",))
 _LABELS = _METADATA.child("labels")
 _ANNOTATIONS = _METADATA.child("annotations")
@@ -184,6 +187,12 @@ class Workload:
         application. Without a name each is an object of its own.
         """
         return (self.namespace, self.kind.kind, self.name or id(self))
+
+    @property
+    def is_test(self) -> bool:
+        """Whether Helm runs it for ``helm test`` alone: it is not there while the release runs."""
+        hooks = self.annotations.get(_HOOK, "").split(",")
+        return any(hook.strip() in _TEST_HOOKS for hook in hooks)
 
     @property
     def all_kinds(self) -> frozenset[str]:
