@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple, Self
@@ -44,6 +45,8 @@ NO_POD_AFFINITY = PodAffinity()
 #: The annotation that says when Helm runs an object, and its values for tests (Helm 3; the others of Helm 2).
 _HOOK: Final = "helm.sh/hook"
 _TEST_HOOKS: Final = frozenset({"test", "test-success", "test-failure"})
+#: The rules by whose errors a constraint is read that nobody has stored yet: the API server says the rest.
+_READ_AT_ADMISSION: Final = frozenset({WRONG_TYPE})
 _METADATA = FieldPath(("metadata",))
 _LABELS = _METADATA.child("labels")
 _ANNOTATIONS = _METADATA.child("annotations")
@@ -80,12 +83,12 @@ class PodTemplate(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ConstraintEntry:
-    """A valid entry of ``topologySpreadConstraints``.
+    """An entry of ``topologySpreadConstraints``.
 
     Attributes:
         constraint: The constraint, with every field that the release drops at its default.
         path: Its path in the object.
-        raw: As it was written.
+        raw: As it was written, without what is wrong with it.
     """
 
     constraint: Constraint
@@ -330,12 +333,15 @@ def _in_release(found: list[FieldError], workload: Workload) -> Iterator[FieldEr
             yield error
 
 
-def constraint_entries(workload: Workload, errors: tuple[FieldError, ...]) -> Iterator[ConstraintEntry]:
+def constraint_entries(
+    workload: Workload, errors: tuple[FieldError, ...], *, despite: AbstractSet[str] = _READ_AT_ADMISSION
+) -> Iterator[ConstraintEntry]:
     """Yield the constraints of a workload that can be read.
 
     Args:
         workload: The workload.
         errors: Everything that is wrong with them.
+        despite: The rules by whose errors a constraint is read all the same, as far as it can be.
     """
     path, raw, labels = (
         workload.kind.constraints_path,
@@ -355,9 +361,10 @@ def constraint_entries(workload: Workload, errors: tuple[FieldError, ...]) -> It
         where = path.index(position)
         rules = broken.get(where.segments, set())
         constraint, readable = None, entry
-        if not rules and not unreadable:
+        # That another constraint says the same takes nothing from what this one says.
+        if rules <= {ApiRule.CONSTRAINT_REPEATED} & despite and not unreadable:
             constraint = Constraint.parse(without_fields(entry, workload.release.dropped))
-        elif rules <= {WRONG_TYPE} and isinstance(entry, dict):
+        elif rules <= despite and isinstance(entry, dict):
             constraint, readable = readable_constraint(entry, labels, unreadable) or (None, entry)
         if constraint is not None:
             constraint = constraint.without(workload.release.dropped)

@@ -12,6 +12,7 @@ from policies.lint.run import Selection, lint
 from policies.manifests.documents import Document, load, objects
 from policies.manifests.findings import Severity
 from policies.model.embedded import FIELD
+from tests.builders import a_constraint, a_workload
 from tests.policies.lint.policy_runs import POD, RULE, linted
 
 OWN = "selector-misses-own-pod"
@@ -199,3 +200,20 @@ def test_keys_that_stand_twice_of_a_list() -> None:
     assert [("Pod b", "metadata.name", 4), ("ConfigMap", "kind", 5)] == [
         (finding.title, str(finding.path), finding.location.line) for finding in result.findings
     ]
+
+
+def test_errors_hide_no_others() -> None:
+    """Of a constraint that the API server refuses all that is wrong is told, not that alone."""
+    broken = a_constraint(maxSkew=0, topologyKey="zone", labelSelector=None)
+    repeated = a_constraint(topologyKey="a/b", labelSelector=None)
+    workload = a_workload(spec={FIELD: [broken, repeated, repeated]})
+    result = lint(objects(Document(workload, "a.yaml", 0)), AdmissionContext(policies=()))
+
+    assert {
+        ("max-skew-not-positive", f"{FIELD}[0].maxSkew"),
+        ("topology-key-unqualified", f"{FIELD}[0].topologyKey"),
+        ("selector-missing", f"{FIELD}[0].labelSelector"),
+        ("constraint-repeated", f"{FIELD}[1].{{topologyKey, whenUnsatisfiable}}"),
+        ("selector-missing", f"{FIELD}[1].labelSelector"),
+        ("selector-missing", f"{FIELD}[2].labelSelector"),
+    } == {(finding.rule, str(finding.path).rpartition("template.spec.")[2]) for finding in result.findings}
