@@ -19,7 +19,7 @@ from policies.manifests.fields import (
     text_member,
     wrong_type,
 )
-from policies.manifests.scalars import has_placeholder
+from policies.manifests.scalars import has_placeholder, is_bare_placeholder
 from policies.model.api_rules import API_RULES
 from policies.model.labels import check_label_selector, is_usual_selector
 from policies.model.node_affinity import read_node_affinity
@@ -88,7 +88,7 @@ class ManifestWorkload(Workload):
                 return self.is_patch
         # Kustomize's directives, such as ``$patch: delete``.
         directive = str(error.path.segments[-1]).startswith("$") and self.is_patch
-        return directive or has_placeholder(node)
+        return directive or has_placeholder(node) or is_bare_placeholder(node)
 
 
 @dataclass(slots=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from io import BytesIO
+from itertools import islice
 from typing import Final
 
 from policies.manifests.documents import Document, ManifestObject, load, objects
@@ -57,6 +59,12 @@ _DOCUMENT_START: Final = re.compile(rb"^---(?=[\s])", re.MULTILINE)
 _DIRECTIVE: Final = re.compile(rb"^%", re.MULTILINE)
 #: What templates have in brackets.
 _BRACKETS: Final = ((b"{{", b"}}"), (b"{%", b"%}"))
+#: What ``sed``, ``printf`` and ``str.format`` fill in; no two of these repetitions meet the same character.
+_PLACEHOLDER: Final = re.compile(
+    rb"@[A-Za-z][\w.-]*@|%[A-Z][A-Z_]+%|%\([A-Za-z_]+\)s|%[sdvq]\b|\{[A-Za-z_][\w.-]*(?:\[[\w.-]+\])?\}"
+)
+#: Digits of the number of a line, and one more: far beyond any file.
+_LINE_DIGITS: Final = 10
 
 
 @dataclass(slots=True)
@@ -86,9 +94,9 @@ def parse(text: Text) -> Parsed:
         if text.rendered:
             problems = [unreadable(text.file, problem) for problem in error.problems]
             return Parsed(problems=list(map(_without_line, problems)))
-        if _is_template(text.content):
-            first = error.problems[0].removeprefix(f"{text.file}:").partition(":")[0]
-            why = f"a template by its {{{{ }}}}, and no YAML in line {first}; render it"
+        first = error.problems[0].removeprefix(f"{text.file}:").partition(":")[0]
+        if mark := "{{ }}" if _is_template(text.content) else _placeholder(text, first):
+            why = f"a template by its {mark}, and no YAML in line {first}; render it"
             return Parsed(skipped=[_skipped(text, SkipReason.TEMPLATE, why)])
         return Parsed(problems=[unreadable(text.file, problem) for problem in error.problems])
     if text.rendered:
@@ -139,6 +147,19 @@ def _is_template(content: bytes) -> bool:
         if start >= 0 and content.find(closing, start + len(opening)) >= 0:
             return True
     return False
+
+
+def _placeholder(text: Text, line: str) -> str:
+    """Return what a program fills in, in a line where a text is no YAML for it; empty for nothing.
+
+    Args:
+        text: The text.
+        line: The number of the line, if the error has one.
+    """
+    number = int(line) - text.first_line if line.isdecimal() and len(line) < _LINE_DIGITS else 0
+    written = next(islice(BytesIO(text.content), number - 1, None), b"") if number > 0 else b""
+    found = _PLACEHOLDER.search(written.partition(b" #")[0])
+    return found[0].decode() if found else ""
 
 
 def pieces(text: Text, *, size: int | None = None) -> Iterator[Text]:

@@ -128,6 +128,8 @@ spec: {template: {spec: {topologySpreadConstraints: [{topologyKey: a/b, %s}]}}}
             id="the selector is open, maxSkew 0 is not",
         ),
         pytest.param(OPEN % ("web", "'{{ .Values.spread }}'"), set(), id="the list is open"),
+        pytest.param(OPEN % ("web", f"[{{maxSkew: {{skew}}, {ENTRY}}}]"), set(), id="maxSkew in bare braces"),
+        pytest.param(OPEN % ("{app}", f"[{{maxSkew: 1, {ENTRY}}}]"), set(), id="a label in bare braces"),
         pytest.param(
             OPEN % ("'${APP}'", f"[{{maxSkew: 1, {ENTRY}}}]"), set(), id="what the selector meets is open"
         ),

@@ -26,6 +26,14 @@ POD = b"apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
         pytest.param(b"kind: Job\n" + POD, 1, 0, 0, id="a key twice"),
         pytest.param(b"kind: Pod\nspec:\n\ta: 1\n", 0, 0, 1, id="a tab"),
         pytest.param(b"kind: Pod\n{{- if .x }}\na: 1\n{{- end }}\n", 0, 1, 0, id="a template: a note"),
+        pytest.param(b"kind: Pod\nname: @NAME@\n", 0, 1, 0, id="a template of sed"),
+        pytest.param(b"kind: Pod\nname: %s\n", 0, 1, 0, id="a template of printf"),
+        pytest.param(b"kind: Pod\nip: {PREFIX}.16\n", 0, 1, 0, id="a template of format"),
+        pytest.param(b"kind: Pod\nimage: {images[web]}/1\n", 0, 1, 0, id="one with an index"),
+        pytest.param(b"kind: Pod\nname: %s\n".replace(b"\n", b"\r\n"), 0, 1, 0, id="one with CRLF"),
+        pytest.param(b"kind: Pod\na: '%s'\nb: c: d\n", 0, 0, 1, id="a placeholder elsewhere: broken"),
+        pytest.param(b"kind: Pod\nb: c: d # @NAME@\n", 0, 0, 1, id="a placeholder in a comment: broken"),
+        pytest.param(b"kind: Pod\nb: {c: d}e\n", 0, 0, 1, id="a mapping is none"),
         pytest.param(b"kind: List\nitems: [{kind: Pod, apiVersion: v1}, 1]\n", 1, 0, 0, id="a List"),
         pytest.param(b"kind: [a]\n---\nkind: Pod\n", 0, 0, 0, id="kind without apiVersion"),
         pytest.param(
@@ -148,7 +156,7 @@ def test_keys_that_stand_twice_in_what_a_tool_made() -> None:
     """The file is known, a line is not."""
     (entry,) = parse(Text("a.yaml", b"kind: Job\n" + POD, rendered=True)).objects
 
-    assert [("kind", 0, 0)] == [(str(key.path), *key[1:]) for key in entry.document.repeated]
+    assert [("kind", 0, 0, False)] == [(str(key.path), *key[1:]) for key in entry.document.repeated]
 
 
 def test_a_long_stream_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
