@@ -150,15 +150,16 @@ def _is_template(content: bytes) -> bool:
 
 
 def _placeholder(text: Text, line: str) -> str:
-    """Return what a program fills in, in a line where a text is no YAML for it; empty for nothing.
+    """Return what a program fills in, where a text is no YAML for it; empty for nothing.
 
     Args:
         text: The text.
-        line: The number of the line, if the error has one.
+        line: The number of the line of the error, if it has one.
     """
     number = int(line) - text.first_line if line.isdecimal() and len(line) < _LINE_DIGITS else 0
-    written = next(islice(BytesIO(text.content), number - 1, None), b"") if number > 0 else b""
-    found = _PLACEHOLDER.search(written.partition(b" #")[0])
+    # An error may be in the line before: a placeholder that stands alone is a value, and ends there.
+    written = islice(BytesIO(text.content), max(number - 2, 0), max(number, 0))
+    found = next(filter(None, (_PLACEHOLDER.search(each.partition(b" #")[0]) for each in written)), None)
     return found[0].decode() if found else ""
 
 

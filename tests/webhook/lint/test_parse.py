@@ -29,6 +29,7 @@ POD = b"apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
         pytest.param(b"kind: Pod\nname: @NAME@\n", 0, 1, 0, id="a template of sed"),
         pytest.param(b"kind: Pod\nname: %s\n", 0, 1, 0, id="a template of printf"),
         pytest.param(b"kind: Pod\nip: {PREFIX}.16\n", 0, 1, 0, id="a template of format"),
+        pytest.param(b"{extra}\nkind: Pod\n", 0, 1, 0, id="one in a line of its own"),
         pytest.param(b"kind: Pod\nimage: {images[web]}/1\n", 0, 1, 0, id="one with an index"),
         pytest.param(b"kind: Pod\nname: %s\n".replace(b"\n", b"\r\n"), 0, 1, 0, id="one with CRLF"),
         pytest.param(b"kind: Pod\na: '%s'\nb: c: d\n", 0, 0, 1, id="a placeholder elsewhere: broken"),
