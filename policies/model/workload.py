@@ -254,6 +254,12 @@ class Workload:
             return NO_POD_AFFINITY
         return read_pod_affinity(raw, path, label_keys=self.release.affinity_label_keys)
 
+    def lists_pair(self, topology_key: str, action: str) -> bool:
+        """Return whether a constraint, be it broken, has a topology key and a ``whenUnsatisfiable``."""
+        entries = ErrorList().objects(self.template.constraints, FieldPath())
+        pair = (topology_key, str(action))
+        return any((entry.get("topologyKey"), entry.get("whenUnsatisfiable")) == pair for _, entry in entries)
+
     @property
     def is_patch(self) -> bool:
         """Whether it is only a part of a workload, as Kustomize's patches are.

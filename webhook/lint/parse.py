@@ -157,9 +157,9 @@ def _placeholder(text: Text, line: str) -> str:
         line: The number of the line of the error, if it has one.
     """
     number = int(line) - text.first_line if line.isdecimal() and len(line) < _LINE_DIGITS else 0
-    # An error may be in the line before: a placeholder that stands alone is a value, and ends there.
-    written = islice(BytesIO(text.content), max(number - 2, 0), max(number, 0))
-    found = next(filter(None, (_PLACEHOLDER.search(each.partition(b" #")[0]) for each in written)), None)
+    before, written = [b"", b"", *islice(BytesIO(text.content), max(number - 2, 0), max(number, 0))][-2:]
+    # A placeholder alone in its line is a value that ends there: the error is in the next.
+    found = _PLACEHOLDER.search(written.partition(b" #")[0]) or _PLACEHOLDER.fullmatch(before.strip())
     return found[0].decode() if found else ""
 
 
