@@ -91,14 +91,7 @@ def parse(text: Text) -> Parsed:
     try:
         documents = load(text.content, text.file, lines_before=text.first_line)
     except DocumentError as error:
-        if text.rendered:
-            problems = [unreadable(text.file, problem) for problem in error.problems]
-            return Parsed(problems=list(map(_without_line, problems)))
-        first = error.problems[0].removeprefix(f"{text.file}:").partition(":")[0]
-        if mark := "{{ }}" if _is_template(text.content) else _placeholder(text, first):
-            why = f"a template by its {mark}, and no YAML in line {first}; render it"
-            return Parsed(skipped=[_skipped(text, SkipReason.TEMPLATE, why)])
-        return Parsed(problems=[unreadable(text.file, problem) for problem in error.problems])
+        return _without_yaml(text, error)
     if text.rendered:
         documents = [document.at_line(0) for document in documents]
     readable = [document for document in documents if not is_sops(document.value)]
@@ -114,6 +107,22 @@ def parse(text: Text) -> Parsed:
         found = [text.built(entry) for entry in found]
     placed = [_placed(entry, text.namespace) for entry in found] if text.namespace else found
     return Parsed(placed, skipped, problems)
+
+
+def _without_yaml(text: Text, error: DocumentError) -> Parsed:
+    """Return a text that is no YAML: a template is skipped, anything else is a problem."""
+    if text.rendered:
+        problems = [unreadable(text.file, problem) for problem in error.problems]
+        return Parsed(problems=list(map(_without_line, problems)))
+    if _is_template(text.content):
+        # In the same words for all: a repository may have hundreds, which are told in one line.
+        why = "a template by its {{ }}, and no YAML; render it"
+        return Parsed(skipped=[_skipped(text, SkipReason.TEMPLATE, why)])
+    first = error.problems[0].removeprefix(f"{text.file}:").partition(":")[0]
+    if mark := _placeholder(text, first):
+        why = f"a template by its {mark}, and no YAML in line {first}; render it"
+        return Parsed(skipped=[_skipped(text, SkipReason.TEMPLATE, why)])
+    return Parsed(problems=[unreadable(text.file, problem) for problem in error.problems])
 
 
 def _skipped(text: Text, reason: SkipReason, why: str) -> Skipped:

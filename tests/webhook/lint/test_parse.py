@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policies.manifests.fields import FieldPath
-from policies.manifests.skipped import SkipReason, SourceKind
+from policies.manifests.skipped import SkipReason, SourceKind, in_groups
 from webhook.lint import parse as parsing
 from webhook.lint.files import Text
 from webhook.lint.parse import parse, pieces
@@ -52,6 +52,16 @@ def test_parse(content: bytes, objects: int, notes: int, problems: int) -> None:
     parsed = parse(Text("a.yaml", content))
 
     assert (objects, notes, problems) == (len(parsed.objects), len(parsed.skipped), len(parsed.problems))
+
+
+def test_templates_are_told_together() -> None:
+    """Files that are skipped for the same cause are so in the same words."""
+    texts = [
+        Text("a.yaml", b"kind: Pod\n{{- if .x }}\n"),
+        Text("b.yaml", b"a: 1\nkind: Pod\n\n{{ range }}\n"),
+    ]
+
+    assert 1 == len(in_groups(entry for text in texts for entry in parse(text).skipped))
 
 
 def test_a_file_given_by_name_that_holds_nothing() -> None:
