@@ -19,13 +19,16 @@ from policies.manifests.fields import (
     text_member,
     wrong_type,
 )
-from policies.manifests.scalars import has_placeholder
+from policies.manifests.scalars import has_placeholder, is_bare_placeholder
+from policies.model.api_rules import API_RULES
 from policies.model.labels import check_label_selector, is_usual_selector
 from policies.model.node_affinity import read_node_affinity
 from policies.model.repository import Repository
 from policies.model.taints import read_tolerations
 from policies.model.workload import ConstraintEntry, Workload, api_errors, constraint_entries
 
+#: The rules by whose errors a constraint of a patch is read all the same.
+_READ_OF_PATCHES = frozenset({WRONG_TYPE})
 #: The fields that say which nodes a pod may go to, as far as rules read them.
 _PLACING = frozenset({"affinity", "nodeSelector", "tolerations"})
 
@@ -53,10 +56,12 @@ class ManifestWorkload(Workload):
 
     @cached_property
     def constraints(self) -> tuple[ConstraintEntry, ...]:
-        """Its valid constraints; of one with values of the wrong type, what can be read of it."""
+        """Its constraints; of one that the API server refuses, what can be read of it."""
         if has_placeholder(self.template.labels):
             return ()
-        entries = tuple(constraint_entries(self, self._found))
+        # What a patch does not say stands elsewhere.
+        despite = _READ_OF_PATCHES if self.is_patch else API_RULES
+        entries = tuple(constraint_entries(self, self._found, despite=despite))
         if any(has_placeholder(entry.constraint.topology_key) for entry in entries):
             return tuple(entry for entry in entries if not has_placeholder(entry.raw))
         return entries
@@ -83,7 +88,7 @@ class ManifestWorkload(Workload):
                 return self.is_patch
         # Kustomize's directives, such as ``$patch: delete``.
         directive = str(error.path.segments[-1]).startswith("$") and self.is_patch
-        return directive or has_placeholder(node)
+        return directive or has_placeholder(node) or is_bare_placeholder(node)
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from policies.manifests.fields import FieldError, FieldPath
 from policies.manifests.findings import Location
 from policies.manifests.json_values import JsonValue
 from policies.manifests.node_builder import json_nodes, yaml_nodes
-from policies.manifests.nodes import EventLines, NodeKind, TextNode
+from policies.manifests.nodes import EventLines, NodeKind, Repeat, TextNode
 from policies.manifests.yaml_values import MAX_PROBLEMS, YamlValue
 
 #: Byte order marks, the longer first: UTF-32 starts as UTF-16 does.
@@ -40,6 +40,10 @@ _BOM = "\ufeff"
 _INNER_BOM = re.compile(f"^(---[ \\t]*(?:#[^\\n]*)?\n){_BOM}", re.MULTILINE)
 #: How JSON starts and YAML in braces seldom does; decides whose error is reported.
 _LIKE_JSON = re.compile(r'\s*(\{\s*"|\[\s*["{[])')
+
+
+#: Characters up to which two values of one key are compared: what people write there is a few lines.
+_COMPARED = 10_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,11 +84,13 @@ class RepeatedKey(NamedTuple):
         path: The key, from the root of its document.
         line: The line of the value that counts, the last one; 0 where there are no lines.
         earlier: The line of the value before it; 0 where there are no lines.
+        same: Whether both values are written alike; False for very long ones, too.
     """
 
     path: FieldPath
     line: int
     earlier: int
+    same: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -108,7 +114,7 @@ class Document:
 
     def at_line(self, line: int) -> Document:
         """Return the document with all fields on one line; 0 for none, where a tool made the text."""
-        repeated = tuple(RepeatedKey(key.path, line, line) for key in self.repeated)
+        repeated = tuple(RepeatedKey(key.path, line, line, key.same) for key in self.repeated)
         return Document(self.value, self.file, self.index, line, repeated)
 
     @property
@@ -285,9 +291,18 @@ def _json_documents(text: str, file: str) -> list[Document]:
 def _document(found: YamlValue | JsonValue, file: str, index: int, part: _Part) -> Document:
     document = Document(found.value, file, index, _part=part)
     if found.repeats:
-        keys = [RepeatedKey(FieldPath(key.way), key.line, key.earlier) for key in document.nodes.repeated()]
-        document.repeated = tuple(sorted(keys, key=lambda key: key.line)[:MAX_PROBLEMS])
+        keys = sorted(document.nodes.repeated(), key=lambda key: key.last.line)[:MAX_PROBLEMS]
+        document.repeated = tuple(_repeated_key(key, part.text) for key in keys)
     return document
+
+
+def _repeated_key(key: Repeat, text: str) -> RepeatedKey:
+    values = (key.earlier.value, key.last.value)
+    same = max(value.end - value.start for value in values) <= _COMPARED
+    if same:
+        earlier, last = (text[value.start : value.end] for value in values)
+        same = earlier == last
+    return RepeatedKey(FieldPath(key.way), key.last.line, key.earlier.line, same)
 
 
 def decoded(source: bytes, file: str, *, lines_before: int = 0) -> str:

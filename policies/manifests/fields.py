@@ -251,11 +251,17 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("topologykey", ["maxSkew", "topologyKey"])
     ', did you mean "topologyKey"?'
     """
+    meant = similar_name(name, known)
+    return f', did you mean "{meant}"?' if meant else ""
+
+
+def similar_name(name: str, known: Iterable[str]) -> str:
+    """Return the name that was probably meant by one that is not known; empty if none was."""
     if len(name) > _COMPARED_LENGTH:
         return ""
     by_lower = {each.lower(): each for each in known}
     close = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.7)
-    return f', did you mean "{by_lower[close[0]]}"?' if close else ""
+    return by_lower[close[0]] if close else ""
 
 
 def field_names(*names: str) -> KeysView[str]:

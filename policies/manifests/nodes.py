@@ -103,7 +103,7 @@ class TextNode:
                     continue
                 name = position if entry.name is None else entry.name
                 if name in below:
-                    yield Repeat((*way, name), below[name].line, entry.line)
+                    yield Repeat((*way, name), below[name], entry)
                 below[name] = entry
             waiting += reversed([((*way, name), entry.value) for name, entry in below.items()])
 
@@ -161,13 +161,13 @@ class Repeat(NamedTuple):
 
     Attributes:
         way: The key, from the root of its document.
-        earlier: The line of the value before.
-        line: The line of the value that counts.
+        earlier: The entry before.
+        last: The entry that counts.
     """
 
     way: tuple[str | int, ...]
-    earlier: int
-    line: int
+    earlier: Entry
+    last: Entry
 
 
 @dataclass(frozen=True, slots=True, eq=False)

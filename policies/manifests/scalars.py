@@ -172,5 +172,14 @@ def has_placeholder(value: Any) -> bool:
     return isinstance(value, list) and any(map(has_placeholder, value))
 
 
+def is_bare_placeholder(value: Any) -> bool:
+    """Return whether YAML made a mapping of a text that a program fills in, as of ``name: {name}``.
+
+    >>> is_bare_placeholder({"name": None}), is_bare_placeholder({"app": "web"})
+    (True, False)
+    """
+    return isinstance(value, dict) and len(value) == 1 and None in value.values()
+
+
 def _is_enclosed(text: str) -> bool:
     return len(text) > 2 and any(text.startswith(first) and text.endswith(last) for first, last in _ENCLOSING)

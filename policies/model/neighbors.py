@@ -43,6 +43,10 @@ class CopyScope(NamedTuple):
     part: str | None
 
 
+#: A place with which everything goes, in whatever folder.
+ANYWHERE: Final = CopyScope("", "")
+
+
 class Copies:
     """In which folders each object of a repository is declared."""
 

@@ -1,28 +1,38 @@
-"""What can be read of a constraint with values of the wrong type, so that the rest of it is judged too."""
+"""What can be read of a constraint that the API server refuses, so that the rest of it is judged, too."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from policies.manifests.fields import FieldPath
-from policies.model.constraint import Constraint
-from policies.model.labels import label_selector_errors
-from policies.model.validation import INCLUSION_FIELDS, constraint_errors
+from policies.manifests.fields import FieldPath, similar_name
+from policies.model.api_rules import ApiRule
+from policies.model.constraint import (
+    ACTIONS,
+    CONSTRAINT_FIELDS,
+    INCLUSION_POLICIES,
+    Constraint,
+    WhenUnsatisfiable,
+)
+from policies.model.labels import label_key_problems, label_selector_errors
+from policies.model.validation import INCLUSION_FIELDS, INT32_MAX, constraint_errors
 
 #: Digits of the largest number that is read from a text: int32 has ten.
 _DIGITS: Final = 10
-#: What nearly every constraint has, for a ``maxSkew`` that is no number.
+#: What nearly every constraint has, for a ``maxSkew`` that is none.
 _USUAL_MAX_SKEW: Final = 1
+#: The values of ``whenUnsatisfiable``, by what is left of one that is written in other letters.
+_ACTIONS: Final = {action.lower(): action for action in ACTIONS}
 
 
 def readable_constraint(
     raw: Mapping[str, Any], labels: Mapping[str, str], unreadable: Collection[str]
 ) -> tuple[Constraint, Mapping[str, Any]] | None:
-    """Return a constraint without what is of the wrong type, and the entry that would mean it.
+    """Return a constraint without what is wrong with it, and the entry that would mean it.
 
-    Numbers in quotes are numbers. A selector that cannot be read is taken to be right: it selects the pods
-    that carry it, so that no rule finds fault with what is not known.
+    Numbers in quotes are numbers, and a misspelled field is the one that it is taken for. A selector that
+    cannot be read, or that the API server demands, is taken to be right: it selects the pods that carry it,
+    so that no rule finds fault with what is not known.
 
     Args:
         raw: The entry as it was written.
@@ -30,31 +40,55 @@ def readable_constraint(
         unreadable: The keys of the others.
 
     Returns:
-        None where the topology key or ``whenUnsatisfiable`` cannot be read, where neither the selector nor
-        any label can, or where something else is wrong.
+        None where the topology key or ``whenUnsatisfiable`` cannot be read, or where neither the selector nor
+        any label can.
 
     >>> raw = {"maxSkew": "2", "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
     >>> readable_constraint(raw, {}, ())[1]["maxSkew"]
     2
     """
-    entry = {name: value for name, value in raw.items() if value is not None}
-    if "maxSkew" in entry:
-        entry["maxSkew"] = _number(entry["maxSkew"]) or _USUAL_MAX_SKEW
-    if "minDomains" in entry and (least := _number(entry.pop("minDomains"))):
+    entry = _known_fields(raw)
+    entry["maxSkew"] = _positive(entry.get("maxSkew")) or _USUAL_MAX_SKEW
+    action = entry["whenUnsatisfiable"] = _ACTIONS.get(str(entry.get("whenUnsatisfiable")).lower())
+    least = _positive(entry.pop("minDomains", None))
+    if least and action == WhenUnsatisfiable.DO_NOT_SCHEDULE:
         entry["minDomains"] = least
     for name in INCLUSION_FIELDS:
-        if not isinstance(entry.get(name, ""), str):
-            del entry[name]
+        if entry.get(name) not in INCLUSION_POLICIES:
+            entry.pop(name, None)
     if "matchLabelKeys" in entry:
-        keys = entry["matchLabelKeys"]
-        entry["matchLabelKeys"] = [key for key in _listed(keys) if isinstance(key, str)]
+        entry["matchLabelKeys"] = list(filter(_is_label_key, _listed(entry["matchLabelKeys"])))
+    if entry.get("matchLabelKeys"):
+        entry.setdefault("labelSelector", None)
     if "labelSelector" in entry and not _is_readable(entry["labelSelector"], unreadable):
         if not labels:
             return None
         entry["labelSelector"] = {"matchLabels": labels}
-    if constraint_errors([entry], FieldPath(), labels=labels, of_template=True, strict=False):
+    errors = constraint_errors([entry], FieldPath(), labels=labels, of_template=True, strict=False)
+    # A key that stands in the selector, too, is read as it is there.
+    if any(error.rule != ApiRule.MATCH_LABEL_KEY_IN_SELECTOR for error in errors):
         return None
     return Constraint.parse(entry), entry
+
+
+def _known_fields(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an entry that say something, a misspelled one under the name that was meant."""
+    entry = {name: value for name, value in raw.items() if value is not None and name in CONSTRAINT_FIELDS}
+    for name in raw.keys() - CONSTRAINT_FIELDS:
+        meant = similar_name(name, CONSTRAINT_FIELDS)
+        if meant and raw[name] is not None:
+            entry.setdefault(meant, raw[name])
+    return entry
+
+
+def _positive(value: object) -> int | None:
+    """Return a number above zero that the API takes, also one in quotes; None for anything else."""
+    number = _number(value)
+    return number if number is not None and 0 < number <= INT32_MAX else None
+
+
+def _is_label_key(key: object) -> bool:
+    return isinstance(key, str) and not label_key_problems(key)
 
 
 def _number(value: object) -> int | None:

@@ -10,7 +10,16 @@ from typing import Any
 from policies.manifests.fields import ErrorList, FieldPath, descend, object_items
 from policies.model.label_index import SelectedWorkloads
 from policies.model.labels import LabelSelector, label_selector_errors
-from policies.model.neighbors import AppKey, Copies, CopyScope, FolderIndex, FolderSums, Neighbors, by_object
+from policies.model.neighbors import (
+    ANYWHERE,
+    AppKey,
+    Copies,
+    CopyScope,
+    FolderIndex,
+    FolderSums,
+    Neighbors,
+    by_object,
+)
 from policies.model.scaling import (
     MAX_BUDGETS,
     NODE_AUTOSCALERS,
@@ -167,11 +176,7 @@ class Repository:
         """
         if self.workloads.get(workload.namespace) == [workload]:
             return []
-        asked = workload.namespace, selector, key_of
-        neighbors = self._neighbors.get(asked)
-        if neighbors is None:
-            selected = self._of_namespace(workload.namespace).matching(selector)
-            neighbors = self._neighbors[asked] = Neighbors((other, key_of(other)) for other in selected)
+        neighbors = self._selected_by(selector, workload.namespace, key_of)
         return neighbors.others(key_of(workload), self.place(workload))
 
     def labeled(self, selector: LabelSelector) -> Iterator[Workload]:
@@ -195,9 +200,14 @@ class Repository:
                 found.update((id(budget), budget) for budget in few.budgets)
         return list(found.values())[:MAX_BUDGETS]
 
-    def selects_any(self, selector: LabelSelector, namespace: str) -> bool:
-        """Return whether a selector selects the pods of any workload of a namespace."""
-        return any(True for _ in self._of_namespace(namespace).matching(selector))
+    def selects_others(self, selector: LabelSelector, workload: Workload) -> bool:
+        """Return whether a selector selects the pods of other workloads of a namespace, in whatever folder.
+
+        Copies of the workload are none: what is applied together with this one has no other of its name.
+        """
+        return bool(
+            self._selected_by(selector, workload.namespace, by_object).others(by_object(workload), ANYWHERE)
+        )
 
     def pods(self, namespace: str, budget: DisruptionBudget) -> int | None:
         """Return how many pods at most a disruption budget selects; None where that is not known, or none."""
@@ -214,10 +224,22 @@ class Repository:
     def _every_workload(self) -> Iterator[Workload]:
         return chain.from_iterable(self.workloads.values())
 
+    def _selected_by(
+        self, selector: LabelSelector, namespace: str, key_of: Callable[[Workload], AppKey]
+    ) -> Neighbors:
+        """Return the workloads of a namespace that a selector selects."""
+        asked = namespace, selector, key_of
+        neighbors = self._neighbors.get(asked)
+        if neighbors is None:
+            selected = self._of_namespace(namespace).matching(selector)
+            neighbors = self._neighbors[asked] = Neighbors((other, key_of(other)) for other in selected)
+        return neighbors
+
     def _of_namespace(self, namespace: str) -> SelectedWorkloads:
+        """Return the workloads of a namespace whose pods stay beside those of others."""
         found = self._selected.get(namespace)
         if found is None:
-            workloads = self.workloads.get(namespace, ())
+            workloads = (each for each in self.workloads.get(namespace, ()) if not each.is_test)
             found = SelectedWorkloads((workload.template.labels, workload) for workload in workloads)
             self._selected[namespace] = found
         return found

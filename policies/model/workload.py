@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple, Self
@@ -41,6 +42,11 @@ DEFAULT_NAMESPACE = "default"
 _REFERENCE = ("apiVersion", "kind", "name")
 #: What most pods have.
 NO_POD_AFFINITY = PodAffinity()
+#: The annotation that says when Helm runs an object, and its values for tests (Helm 3; the others of Helm 2).
+_HOOK: Final = "helm.sh/hook"
+_TEST_HOOKS: Final = frozenset({"test", "test-success", "test-failure"})
+#: The rules by whose errors a constraint is read that nobody has stored yet: the API server says the rest.
+_READ_AT_ADMISSION: Final = frozenset({WRONG_TYPE})
 _METADATA = FieldPath(("metadata",))
 _LABELS = _METADATA.child("labels")
 _ANNOTATIONS = _METADATA.child("annotations")
@@ -77,12 +83,12 @@ class PodTemplate(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ConstraintEntry:
-    """A valid entry of ``topologySpreadConstraints``.
+    """An entry of ``topologySpreadConstraints``.
 
     Attributes:
         constraint: The constraint, with every field that the release drops at its default.
         path: Its path in the object.
-        raw: As it was written.
+        raw: As it was written, without what is wrong with it.
     """
 
     constraint: Constraint
@@ -186,6 +192,12 @@ class Workload:
         return (self.namespace, self.kind.kind, self.name or id(self))
 
     @property
+    def is_test(self) -> bool:
+        """Whether Helm runs it for ``helm test`` alone: it is not there while the release runs."""
+        hooks = self.annotations.get(_HOOK, "").split(",")
+        return any(hook.strip() in _TEST_HOOKS for hook in hooks)
+
+    @property
     def all_kinds(self) -> frozenset[str]:
         """The kinds that it belongs to: its own, its owner's, and the owner's owner's if a label tells it."""
         if self.owner is None:
@@ -241,6 +253,12 @@ class Workload:
         if not raw:
             return NO_POD_AFFINITY
         return read_pod_affinity(raw, path, label_keys=self.release.affinity_label_keys)
+
+    def lists_pair(self, topology_key: str, action: str) -> bool:
+        """Return whether a constraint, be it broken, has a topology key and a ``whenUnsatisfiable``."""
+        entries = ErrorList().objects(self.template.constraints, FieldPath())
+        pair = (topology_key, str(action))
+        return any((entry.get("topologyKey"), entry.get("whenUnsatisfiable")) == pair for _, entry in entries)
 
     @property
     def is_patch(self) -> bool:
@@ -321,12 +339,15 @@ def _in_release(found: list[FieldError], workload: Workload) -> Iterator[FieldEr
             yield error
 
 
-def constraint_entries(workload: Workload, errors: tuple[FieldError, ...]) -> Iterator[ConstraintEntry]:
+def constraint_entries(
+    workload: Workload, errors: tuple[FieldError, ...], *, despite: AbstractSet[str] = _READ_AT_ADMISSION
+) -> Iterator[ConstraintEntry]:
     """Yield the constraints of a workload that can be read.
 
     Args:
         workload: The workload.
         errors: Everything that is wrong with them.
+        despite: The rules by whose errors a constraint is read all the same, as far as it can be.
     """
     path, raw, labels = (
         workload.kind.constraints_path,
@@ -346,9 +367,10 @@ def constraint_entries(workload: Workload, errors: tuple[FieldError, ...]) -> It
         where = path.index(position)
         rules = broken.get(where.segments, set())
         constraint, readable = None, entry
-        if not rules and not unreadable:
+        # That another constraint says the same takes nothing from what this one says.
+        if rules <= {ApiRule.CONSTRAINT_REPEATED} & despite and not unreadable:
             constraint = Constraint.parse(without_fields(entry, workload.release.dropped))
-        elif rules <= {WRONG_TYPE} and isinstance(entry, dict):
+        elif rules <= despite and isinstance(entry, dict):
             constraint, readable = readable_constraint(entry, labels, unreadable) or (None, entry)
         if constraint is not None:
             constraint = constraint.without(workload.release.dropped)

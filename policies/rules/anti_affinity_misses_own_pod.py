@@ -4,8 +4,9 @@
 A term of `podAntiAffinity` whose selector names its own workload and yet does not select its pods, nor
 those of any other workload of the namespace in the repository. It names its workload where its labels are
 those of the workload's own `metadata.labels`, where it requires the pods' own `app` or
-`app.kubernetes.io/name` and another label that the pods lack, or where it requires the name of the workload
-or its component under a key that the pods lack.
+`app.kubernetes.io/name` and another label that the pods lack, where it requires the name of the workload
+or its component under a key that the pods lack, or where its values are those of the pods but for a letter.
+Copies of the workload in other folders are no other workloads, nor are the pods of `helm test`.
 
 Terms about other applications are not reported: those that select another workload or name another
 application, terms about other namespaces or with `mismatchLabelKeys`. It is a note where there is one
@@ -86,7 +87,8 @@ Select labels that the pod template itself has, best those of the workload's own
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 
 from policies.cel.check import NEEDS_OBJECTS
 from policies.manifests.fields import ErrorList, FieldPath
@@ -95,6 +97,7 @@ from policies.manifests.scalars import has_placeholder
 from policies.model.controller_labels import own_mismatch
 from policies.model.labels import LabelSelector, Operator
 from policies.model.pod_affinity import AffinityTerm
+from policies.model.spelling import is_misspelled
 from policies.model.topology_keys import domain_noun
 from policies.model.workload import Workload
 from policies.rules.base import AtAdmission, Context, Problem
@@ -123,7 +126,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         mismatch = own_mismatch(selector, workload)
         if not mismatch or not _names_own(selector, workload):
             continue
-        if context.repository.selects_any(selector, workload.namespace):
+        if context.repository.selects_others(selector, workload):
             continue
         if separated is None:
             separated = _separated_keys(terms, workload)
@@ -142,14 +145,26 @@ def _names_own(selector: LabelSelector, workload: Workload) -> bool:
         workload.name
     } - {""}
     required = _required(selector)
-    if any(key in required and own.isdisjoint(required[key]) for key in _NAMES):
+    if any(key in required and not _are_meant(own, required[key]) for key in _NAMES):
         return False
-    if any(key in required for key in _NAMES):
+    if any(key in required for key in _NAMES) or _is_slip(required, workload.template.labels):
         return True
     own |= {workload.template.labels[key] for key in _PARTS if key in workload.template.labels}
     # The right name under a key that the pods lack.
     return any(
         key not in workload.template.labels and not own.isdisjoint(values) for key, values in required.items()
+    )
+
+
+def _are_meant(own: AbstractSet[str], values: AbstractSet[str]) -> bool:
+    """Return whether one of some values is one of the workload's own, or is so but for a letter."""
+    return any(value in own or any(is_misspelled(value, of=name) for name in own) for value in values)
+
+
+def _is_slip(required: Mapping[str, AbstractSet[str]], labels: Mapping[str, str]) -> bool:
+    """Return whether all that a selector requires are labels of the pods, some but for a letter."""
+    return bool(required) and all(
+        key in labels and _are_meant({labels[key]}, values) for key, values in required.items()
     )
 
 

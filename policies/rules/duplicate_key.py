@@ -1,7 +1,9 @@
 """A key that appears twice in a mapping.
 
 ## What it finds
-A key that appears more than once in the same mapping of a Kubernetes object, in YAML or JSON.
+A key that appears more than once in the same mapping of a Kubernetes object, in YAML or JSON. It is a
+warning in workloads, in policies and in other objects with constraints, and a note elsewhere and where both
+values are the same.
 
 ## Why it matters
 `kubectl`, Helm and the API server take the last value and drop the others silently: a second `labels` or
@@ -32,7 +34,7 @@ spec:
 ```yaml
 apiVersion: v1
 kind: ConfigMap
-metadata: {name: web, name: shop}
+metadata: {name: web, name: shop}  # a note
 ```
 
 ## Passes
@@ -61,12 +63,17 @@ Keep one of the values, or merge both. `evenkeel fix` does not change values of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from policies.cel.check import NEEDS_FILES
-from policies.manifests.documents import ManifestObject
-from policies.manifests.fields import FieldPath
+from policies.manifests.documents import ManifestObject, RepeatedKey
+from policies.manifests.fields import FieldPath, member
 from policies.manifests.findings import Severity
+from policies.model.embedded import embedded_lists
+from policies.model.foreign_policies.detect import extract
+from policies.model.repository import AUTOSCALER, BUDGET, SCALED_OBJECT, is_scheduler_config
+from policies.model.workload_kinds import WorkloadKinds
 from policies.rules.base import Context, Problem, RuleTarget
 
 SEVERITY = Severity.WARNING
@@ -75,6 +82,10 @@ TARGET = RuleTarget.MANIFEST
 CEL = NEEDS_FILES
 
 
+#: The group and the kind of policies of our own (``policies.config.spread_policy``).
+SPREAD_POLICY = ("evenkeel.dev", "SpreadPolicy")
+#: The kinds besides those with constraints that other rules read.
+_JUDGED_KINDS = frozenset({*WorkloadKinds(), AUTOSCALER, SCALED_OBJECT, BUDGET, SPREAD_POLICY})
 #: Lines that a message lists: what keeps it readable.
 _LINES = 5
 
@@ -82,19 +93,38 @@ _LINES = 5
 def check(manifest: ManifestObject, _context: Context) -> Iterator[Problem]:
     """Yield each key of the object that its mapping has more than once."""
     start = len(manifest.path.segments)
-    ignored: dict[FieldPath, list[int]] = {}
+    ignored: dict[FieldPath, list[RepeatedKey]] = {}
     for key in manifest.document.repeated:
         if key.path.segments[:start] == manifest.path.segments:
-            ignored.setdefault(FieldPath(key.path.segments[start:]), []).append(key.earlier)
-    for path, lines in ignored.items():
-        yield Problem(path, f"duplicate key: only the last value is used, {_dropped(lines)} ignored")
+            ignored.setdefault(FieldPath(key.path.segments[start:]), []).append(key)
+    if not ignored:
+        return
+    is_judged = _is_judged(manifest.value)
+    for path, keys in ignored.items():
+        if all(key.same for key in keys):
+            where = f": {_named(keys)} the same" if all(key.earlier for key in keys) else ""
+            yield Problem(path, f"duplicate key with one value{where}", severity=Severity.NOTE)
+        else:
+            text = f"duplicate key: only the last value is used, {_dropped(keys)} ignored"
+            yield Problem(path, text, severity=None if is_judged else Severity.NOTE)
 
 
-def _dropped(lines: list[int]) -> str:
+def _is_judged(obj: Mapping[str, Any]) -> bool:
+    """Return whether other rules look at an object: at its pods, its constraints, or what it says of them."""
+    group, kind = str(obj.get("apiVersion")).rpartition("/")[0], str(obj.get("kind"))
+    if (group, kind) in _JUDGED_KINDS or is_scheduler_config(obj) or member(obj, "spec").get("template"):
+        return True
+    return bool(extract(obj)) or any(True for _ in embedded_lists(obj))
+
+
+def _dropped(keys: list[RepeatedKey]) -> str:
     """Return which values are dropped, and the verb: by their lines, if the document has lines."""
-    if not all(lines):
-        return "the others are"
-    if len(lines) == 1:
-        return f"the value on line {lines[0]} is"
-    more = f" and {len(lines) - _LINES} more" if len(lines) > _LINES else ""
-    return f"the values on lines {', '.join(map(str, lines[:_LINES]))}{more} are"
+    return _named(keys) if all(key.earlier for key in keys) else "the others are"
+
+
+def _named(keys: list[RepeatedKey]) -> str:
+    """Return the values of keys by their lines, and the verb."""
+    if len(keys) == 1:
+        return f"the value on line {keys[0].earlier} is"
+    more = f" and {len(keys) - _LINES} more" if len(keys) > _LINES else ""
+    return f"the values on lines {', '.join(str(key.earlier) for key in keys[:_LINES])}{more} are"

@@ -81,10 +81,10 @@ from collections.abc import Iterator
 
 from policies.cel.check import CelCheck, strings
 from policies.manifests.edits import Edit
-from policies.manifests.fields import ErrorList, FieldPath
+from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
 from policies.model.topology_keys import RENAMED, RENAMED_SINCE
-from policies.model.workload import ConstraintEntry, Workload
+from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
@@ -100,7 +100,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         old = declared.constraint.topology_key
         if (new := RENAMED.get(old)) is None:
             continue
-        if _stands_already(workload, declared, new):
+        if workload.lists_pair(new, declared.constraint.when_unsatisfiable):
             text = f"{_text(old, new)}, which another entry with the same whenUnsatisfiable already has"
             yield Problem(declared.path.child("topologyKey"), text)
         else:
@@ -119,13 +119,6 @@ def _renamed(path: FieldPath, old: str, new: str, context: Context) -> Problem:
     if context.inventory is not None and context.inventory.values(new) == frozenset():
         return Problem(path, f"{text}, which none of the known nodes has yet")
     return Problem(path, text, (Edit(path, old, new),))
-
-
-def _stands_already(workload: Workload, declared: ConstraintEntry, key: str) -> bool:
-    """Return whether there would be two constraints of the key, broken entries included."""
-    entries = ErrorList().objects(workload.template.constraints, FieldPath())
-    pair = (key, str(declared.constraint.when_unsatisfiable))
-    return any((entry.get("topologyKey"), entry.get("whenUnsatisfiable")) == pair for _, entry in entries)
 
 
 CEL = CelCheck(

@@ -90,15 +90,17 @@ spec:
 ```
 
 ## How to fix
-Use the name in the message. If your nodes do carry this label, list it in the `topology` of a SpreadPolicy,
-or lint with `--cluster`.
+Use the name in the message; `evenkeel fix` writes it. If your nodes do carry this label, list it in the
+`topology` of a SpreadPolicy, or lint with `--cluster`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from policies.cel.check import CelCheck, CelContext, strings
+from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath, shown
 from policies.manifests.findings import Severity
 from policies.model.labels import label_key_problems
@@ -107,6 +109,7 @@ from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.ERROR
+FIXABLE = True
 SEE = "https://github.com/kyverno/policies/tree/main/other-mpol/spread-pods-across-topology"
 
 #: What comes of a key without which no node is taken.
@@ -117,7 +120,11 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each constraint and each term over a wrong name of which nothing is known."""
     for declared in workload.constraints:
         effect = _PENDING if declared.is_hard else "the constraint does nothing"
-        yield from _problem(declared.path, declared.constraint.topology_key, effect, context)
+        for problem in _problem(declared.path, declared.constraint.topology_key, effect, context):
+            # Two constraints of one key are what the API server refuses.
+            action = declared.constraint.when_unsatisfiable
+            edits = tuple(edit for edit in problem.edits if not workload.lists_pair(str(edit.new), action))
+            yield replace(problem, edits=edits)
     for term in workload.pod_affinity.terms:
         effect = _PENDING if term.needs_label else "the term does nothing"
         yield from _problem(term.path, term.topology_key, effect, context)
@@ -129,13 +136,15 @@ def _problem(path: FieldPath, key: str, effect: str, context: Context) -> Iterat
     if context.inventory is not None and context.inventory.values(key) is not None:
         return
     severity = Severity.ERROR if effect == _PENDING else Severity.WARNING
+    path, edits = path.child("topologyKey"), tuple[Edit, ...]()
     if (meant := meant_key(key)) is not None:
         text = f"Kubernetes sets no node label {key}, so {effect}; use {meant}"
+        edits = (Edit(path, key, meant),)
     elif problems := label_key_problems(key):
         text = f"no node can have the label {shown(key)}, so {effect}: {problems[0]}"
     else:
         return
-    yield Problem(path.child("topologyKey"), text, severity=severity)
+    yield Problem(path, text, edits, severity=severity)
 
 
 def _cel(context: CelContext) -> CelCheck:

@@ -128,6 +128,9 @@ def command(
     )
     result = fixing.fix(read.texts, read.built, read.sources.content)
     read.take_in(result.texts)
+    # Where nothing is left to judge, what is skipped is what the user named, as for lint.
+    read.skipped = lint.as_named(read.skipped, result.left)
+    click.echo(lint_text.skipped(_run(read, options.config)), nl=False, err=True)
     if show_diff or piped:
         _print_texts(read.texts, result, show_diff=show_diff)
     else:
@@ -141,7 +144,7 @@ def command(
 
 
 def _read(options: LintOptions) -> _Read:
-    """Return the texts that hold objects; tell what is passed over, and what is wrong with others."""
+    """Return the texts that hold objects, and what is passed over; tell what is wrong with others."""
     tools = Tools(charts=Charts(helm=Rendering.OFF), kustomize=options.tools.kustomize)
     gathered = gather_texts(options.paths, tools=tools, exclude=options.exclude)
     found, read = list(gathered.problems), _Read(sources=gathered.sources, skipped=list(gathered.skipped))
@@ -155,7 +158,6 @@ def _read(options: LintOptions) -> _Read:
             read.texts[text.file], read.paths[text.file] = text.content, text.path
     problems, ignored = without_ignored(found, gathered.missing, options.config)
     read.skipped = [_in_own_words(entry) for entry in (*read.skipped, *ignored)]
-    click.echo(lint_text.skipped(_run(read, options.config)), nl=False, err=True)
     for problem in problems:
         click.echo(str(problem), err=True)
     read.unreadable, read.broken = bool(problems), bool(gathered.missing)

@@ -13,6 +13,7 @@ import orjson
 
 from policies.config.lint_config import FailOn, LintConfig
 from policies.lint.baseline import Baseline, read_baseline
+from policies.lint.run import LintResult
 from policies.manifests.errors import UsageError
 from policies.manifests.findings import Finding, Severity
 from policies.manifests.skipped import Skipped
@@ -126,6 +127,8 @@ def _lint(context: click.Context, paths: tuple[str, ...], given: dict[str, Any])
         if written:
             run = _run(texts, outcome, job, replace(options.config, baseline=None))
             _write_baseline(written, run, problems)
+            # What the baseline holds now is nothing that this run fails by.
+            problems = []
         else:
             run = _run(texts, outcome, job, options.config)
             # What the baseline holds of a file that cannot be read is known as well.
@@ -208,8 +211,11 @@ def _run(texts: Texts, outcome: LintOutcome, job: LintJob, config: LintConfig) -
 
 
 def _skipped(texts: Texts, outcome: LintOutcome) -> list[Skipped]:
+    return as_named([*texts.skipped, *outcome.skipped], outcome.result)
+
+
+def as_named(skipped: list[Skipped], result: LintResult) -> list[Skipped]:
     """Return what was skipped; where that leaves nothing to judge, it is what the user named."""
-    skipped, result = [*texts.skipped, *outcome.skipped], outcome.result
     if result.workloads or result.custom_resources:
         return skipped
     return [replace(entry, named=True) for entry in skipped]

@@ -75,7 +75,7 @@ def render_charts(found: Found, texts: Iterable[Text], charts: Charts) -> tuple[
         charts: How they are rendered.
     """
     renderer = _Renderer(charts)
-    own = [] if charts.helm is Rendering.OFF else list(find_deployed(texts))
+    own = list(find_deployed(texts))
     deployed, renderings = own, list(_renderings(found, own, charts))
     for _ in range(MAX_ROUNDS):
         # What a chart renders to may install other charts, with other values than their own.

@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import IO, Final
 
@@ -208,7 +209,11 @@ MAX_COMPLAINT: Final = 2**16
 HEAD_LENGTH: Final = 400
 TAIL_LENGTH: Final = 600
 #: What kubectl writes before its complaint: time, process and place, which say nothing about the cause.
-_LOG_LINE: Final = re.compile(r'[EF]\d{4} [\d:.]+ +\d+ \S+\] "command failed" err=(".*")')
+_LOG_LINE: Final = re.compile(r'[EF]\d{4} [\d:.]+ +\d+ \S+\] "command failed" err=(".*"|<)')
+#: The end of a complaint of several lines, which starts with ``<``.
+_LOG_END: Final = ">"
+#: Where things are in the memory of a program: other addresses in each run.
+_ADDRESS: Final = re.compile(r" *\(&\{0x[0-9a-f]+ <nil>\}\)|\b0x[0-9a-f]{6,16}\b")
 #: How helm and kustomize start the error that ends them, and what helm advises below it.
 _ERROR: Final = "Error: "
 _ADVICE: Final = "Use --debug flag"
@@ -275,7 +280,7 @@ def complaint(stderr: bytes) -> str:
     """
     lines = [line.strip() for line in stderr[-MAX_COMPLAINT:].decode(errors="replace").splitlines()]
     text = _joined(_error_lines([line for line in lines if line])) or "it does not say why"
-    text = one_line(text, MAX_COMPLAINT)
+    text = one_line(_ADDRESS.sub("", text), MAX_COMPLAINT)
     text = _TWICE.sub(r"\1: \2", _ENTERED.sub(r"\1: ", text.replace(f"{Path.cwd()}/", "")))
     if len(text) <= HEAD_LENGTH + TAIL_LENGTH:
         return text
@@ -288,7 +293,8 @@ def _error_lines(lines: list[str]) -> list[str]:
             rest = [line.removeprefix(_ERROR), *lines[position + 1 :]]
             return [line for line in rest if not line.startswith(_ADVICE)]
         if logged := _LOG_LINE.fullmatch(line):
-            return [_unquoted(logged[1])]
+            rest = lines[position + 1 :]
+            return [_unquoted(logged[1])] if logged[1] != "<" else list(takewhile(_LOG_END.__ne__, rest))
     return [line for line in lines if not _WARNING.match(line)] or lines
 
 

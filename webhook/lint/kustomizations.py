@@ -95,6 +95,10 @@ def read_kustomization(file: str) -> Kustomization:
         documents = load(content, shown_file(file))
     except DocumentError as error:
         return Kustomization(file, refusals=(BuildRefusal(SkipReason.UNSUPPORTED, str(error)),))
+    if not documents:
+        return Kustomization(
+            file, refusals=(BuildRefusal(SkipReason.EMPTY, f"{shown_file(file)}: is empty"),)
+        )
     if len(documents) != 1:
         problem = f"{shown_file(file)}: must hold one document, got {len(documents)}"
         return Kustomization(file, refusals=(BuildRefusal(SkipReason.UNSUPPORTED, problem),))

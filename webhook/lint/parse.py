@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from io import BytesIO
+from itertools import islice
 from typing import Final
 
 from policies.manifests.documents import Document, ManifestObject, load, objects
@@ -57,6 +59,12 @@ _DOCUMENT_START: Final = re.compile(rb"^---(?=[\s])", re.MULTILINE)
 _DIRECTIVE: Final = re.compile(rb"^%", re.MULTILINE)
 #: What templates have in brackets.
 _BRACKETS: Final = ((b"{{", b"}}"), (b"{%", b"%}"))
+#: What ``sed``, ``printf`` and ``str.format`` fill in; no two of these repetitions meet the same character.
+_PLACEHOLDER: Final = re.compile(
+    rb"@[A-Za-z][\w.-]*@|%[A-Z][A-Z_]+%|%\([A-Za-z_]+\)s|%[sdvq]\b|\{[A-Za-z_][\w.-]*(?:\[[\w.-]+\])?\}"
+)
+#: Digits of the number of a line, and one more: far beyond any file.
+_LINE_DIGITS: Final = 10
 
 
 @dataclass(slots=True)
@@ -83,14 +91,7 @@ def parse(text: Text) -> Parsed:
     try:
         documents = load(text.content, text.file, lines_before=text.first_line)
     except DocumentError as error:
-        if text.rendered:
-            problems = [unreadable(text.file, problem) for problem in error.problems]
-            return Parsed(problems=list(map(_without_line, problems)))
-        if _is_template(text.content):
-            first = error.problems[0].removeprefix(f"{text.file}:").partition(":")[0]
-            why = f"a template by its {{{{ }}}}, and no YAML in line {first}; render it"
-            return Parsed(skipped=[_skipped(text, SkipReason.TEMPLATE, why)])
-        return Parsed(problems=[unreadable(text.file, problem) for problem in error.problems])
+        return _without_yaml(text, error)
     if text.rendered:
         documents = [document.at_line(0) for document in documents]
     readable = [document for document in documents if not is_sops(document.value)]
@@ -106,6 +107,22 @@ def parse(text: Text) -> Parsed:
         found = [text.built(entry) for entry in found]
     placed = [_placed(entry, text.namespace) for entry in found] if text.namespace else found
     return Parsed(placed, skipped, problems)
+
+
+def _without_yaml(text: Text, error: DocumentError) -> Parsed:
+    """Return a text that is no YAML: a template is skipped, anything else is a problem."""
+    if text.rendered:
+        problems = [unreadable(text.file, problem) for problem in error.problems]
+        return Parsed(problems=list(map(_without_line, problems)))
+    if _is_template(text.content):
+        # In the same words for all: a repository may have hundreds, which are told in one line.
+        why = "a template by its {{ }}, and no YAML; render it"
+        return Parsed(skipped=[_skipped(text, SkipReason.TEMPLATE, why)])
+    first = error.problems[0].removeprefix(f"{text.file}:").partition(":")[0]
+    if mark := _placeholder(text, first):
+        why = f"a template by its {mark}, and no YAML in line {first}; render it"
+        return Parsed(skipped=[_skipped(text, SkipReason.TEMPLATE, why)])
+    return Parsed(problems=[unreadable(text.file, problem) for problem in error.problems])
 
 
 def _skipped(text: Text, reason: SkipReason, why: str) -> Skipped:
@@ -139,6 +156,20 @@ def _is_template(content: bytes) -> bool:
         if start >= 0 and content.find(closing, start + len(opening)) >= 0:
             return True
     return False
+
+
+def _placeholder(text: Text, line: str) -> str:
+    """Return what a program fills in, where a text is no YAML for it; empty for nothing.
+
+    Args:
+        text: The text.
+        line: The number of the line of the error, if it has one.
+    """
+    number = int(line) - text.first_line if line.isdecimal() and len(line) < _LINE_DIGITS else 0
+    before, written = [b"", b"", *islice(BytesIO(text.content), max(number - 2, 0), max(number, 0))][-2:]
+    # A placeholder alone in its line is a value that ends there: the error is in the next.
+    found = _PLACEHOLDER.search(written.partition(b" #")[0]) or _PLACEHOLDER.fullmatch(before.strip())
+    return found[0].decode() if found else ""
 
 
 def pieces(text: Text, *, size: int | None = None) -> Iterator[Text]:

@@ -12,6 +12,7 @@ from policies.lint.run import Selection, lint
 from policies.manifests.documents import Document, load, objects
 from policies.manifests.findings import Severity
 from policies.model.embedded import FIELD
+from tests.builders import a_constraint, a_workload
 from tests.policies.lint.policy_runs import POD, RULE, linted
 
 OWN = "selector-misses-own-pod"
@@ -127,6 +128,8 @@ spec: {template: {spec: {topologySpreadConstraints: [{topologyKey: a/b, %s}]}}}
             id="the selector is open, maxSkew 0 is not",
         ),
         pytest.param(OPEN % ("web", "'{{ .Values.spread }}'"), set(), id="the list is open"),
+        pytest.param(OPEN % ("web", f"[{{maxSkew: {{skew}}, {ENTRY}}}]"), set(), id="maxSkew in bare braces"),
+        pytest.param(OPEN % ("{app}", f"[{{maxSkew: 1, {ENTRY}}}]"), set(), id="a label in bare braces"),
         pytest.param(
             OPEN % ("'${APP}'", f"[{{maxSkew: 1, {ENTRY}}}]"), set(), id="what the selector meets is open"
         ),
@@ -199,3 +202,20 @@ def test_keys_that_stand_twice_of_a_list() -> None:
     assert [("Pod b", "metadata.name", 4), ("ConfigMap", "kind", 5)] == [
         (finding.title, str(finding.path), finding.location.line) for finding in result.findings
     ]
+
+
+def test_errors_hide_no_others() -> None:
+    """Of a constraint that the API server refuses all that is wrong is told, not that alone."""
+    broken = a_constraint(maxSkew=0, topologyKey="zone", labelSelector=None)
+    repeated = a_constraint(topologyKey="a/b", labelSelector=None)
+    workload = a_workload(spec={FIELD: [broken, repeated, repeated]})
+    result = lint(objects(Document(workload, "a.yaml", 0)), AdmissionContext(policies=()))
+
+    assert {
+        ("max-skew-not-positive", f"{FIELD}[0].maxSkew"),
+        ("topology-key-unqualified", f"{FIELD}[0].topologyKey"),
+        ("selector-missing", f"{FIELD}[0].labelSelector"),
+        ("constraint-repeated", f"{FIELD}[1].{{topologyKey, whenUnsatisfiable}}"),
+        ("selector-missing", f"{FIELD}[1].labelSelector"),
+        ("selector-missing", f"{FIELD}[2].labelSelector"),
+    } == {(finding.rule, str(finding.path).rpartition("template.spec.")[2]) for finding in result.findings}

@@ -116,7 +116,7 @@ def test_lines_of_merged_keys(text: str, expected: int) -> None:
 def test_repeated_keys() -> None:
     """Keys that stand twice are found at any depth, but not in a value that another took the place of."""
     (root,) = yaml_roots("a: {x: 1, x: 2}\na:\n- {b: 1,\n   b: 2,\n   'b': 3}\n")
-    paths = [(repeat.way, repeat.earlier, repeat.line) for repeat in root.repeated()]
+    paths = [(repeat.way, repeat.earlier.line, repeat.last.line) for repeat in root.repeated()]
 
     assert [(("a",), 1, 2), (("a", 0, "b"), 3, 4), (("a", 0, "b"), 4, 5)] == paths
 

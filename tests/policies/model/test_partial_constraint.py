@@ -1,4 +1,4 @@
-"""What is left of a constraint with values of the wrong type."""
+"""What is left of a constraint that the API server refuses."""
 
 from __future__ import annotations
 
@@ -32,6 +32,28 @@ LABELS = {"app": "web", "tier": "front"}
         pytest.param({"nodeAffinityPolicy": 1}, {}, id="nodeAffinityPolicy a number"),
         pytest.param({"matchLabelKeys": "rev"}, {"matchLabelKeys": ["rev"]}, id="a key without its list"),
         pytest.param({"matchLabelKeys": ["rev", 1]}, {"matchLabelKeys": ["rev"]}, id="a key that is none"),
+        pytest.param({"maxSkew": 0}, {"maxSkew": 1}, id="maxSkew 0"),
+        pytest.param({"maxSkew": 2**31}, {"maxSkew": 1}, id="maxSkew 2^31"),
+        pytest.param({"maxSkew": None}, {"maxSkew": 1}, id="no maxSkew"),
+        pytest.param({"whenUnsatisfiable": "doNotSchedule"}, {}, id="other letters"),
+        pytest.param({"minDomains": 0}, {}, id="minDomains 0"),
+        pytest.param(
+            {"minDomains": 2, "whenUnsatisfiable": "ScheduleAnyway"},
+            {"whenUnsatisfiable": "ScheduleAnyway"},
+            id="minDomains of a soft constraint",
+        ),
+        pytest.param({"nodeTaintsPolicy": "Never"}, {}, id="an unknown policy"),
+        pytest.param({"matchLabelKeys": ["rev", "a b"]}, {"matchLabelKeys": ["rev"]}, id="no label"),
+        pytest.param({"matchLabelKeys": ["app"]}, {"matchLabelKeys": ["app"]}, id="a key of the selector"),
+        pytest.param(
+            {"labelSelector": None, "matchLabelKeys": ["rev"]},
+            {"labelSelector": OWN, "matchLabelKeys": ["rev"]},
+            id="keys without a selector",
+        ),
+        pytest.param(
+            {"labelSelector": None, "labelSelectors": OWN}, {"labelSelector": OWN}, id="a misspelled field"
+        ),
+        pytest.param({"paused": True}, {}, id="a field that means nothing"),
         pytest.param({"labelSelector": "web"}, {"labelSelector": OWN}, id="selector a text"),
         pytest.param({"labelSelector": {"matchLabels": {"a": 1}}}, {"labelSelector": OWN}, id="a number"),
     ],
@@ -49,7 +71,10 @@ def test_what_is_read(written: dict[str, Any], read: dict[str, Any]) -> None:
     [
         pytest.param({"topologyKey": 1}, LABELS, id="topologyKey"),
         pytest.param({"whenUnsatisfiable": {}}, LABELS, id="whenUnsatisfiable"),
-        pytest.param({"nodeTaintsPolicy": "Never"}, LABELS, id="something else that is wrong"),
+        pytest.param({"whenUnsatisfiable": "Never"}, LABELS, id="an unknown whenUnsatisfiable"),
+        pytest.param({"whenUnsatisfiable": None}, LABELS, id="no whenUnsatisfiable"),
+        pytest.param({"topologyKey": ""}, LABELS, id="an empty topologyKey"),
+        pytest.param({"labelSelector": None, "matchLabelKeys": ["rev"]}, {}, id="keys without anything"),
         pytest.param({"labelSelector": 1}, {}, id="neither selector nor labels"),
     ],
 )

@@ -101,6 +101,52 @@ def test_selectors(selector: dict[str, Any], expected: list[Severity]) -> None:
     assert expected == severities(web(a_term(selector), metadata={PART_OF: "suite"}), worker)
 
 
+@pytest.mark.parametrize(
+    ("selector", "expected"),
+    [
+        pytest.param({"app": "emailservicex"}, WARNING, id="a letter too much"),
+        pytest.param({"app": "emailservce"}, WARNING, id="a letter too few"),
+        pytest.param({"app": "emailservise"}, WARNING, id="another letter"),
+        pytest.param({"app": "emialservice"}, WARNING, id="two letters the wrong way round"),
+        pytest.param({"app": "email-service"}, WARNING, id="a hyphen"),
+        pytest.param({"app": "emailservice2"}, [], id="a number: another one"),
+        pytest.param({"app": "emailservicexy"}, [], id="two letters"),
+        pytest.param({"tier": "backendx"}, WARNING, id="a label that names no application"),
+        pytest.param({"tier": "backendx", "app": "paymentservice"}, [], id="with another application"),
+        pytest.param({"tier": "backendx", "zone": "a"}, [], id="with a label that the pods lack"),
+    ],
+)
+def test_slips(selector: dict[str, Any], expected: list[Severity]) -> None:
+    """A value that is the pods' own but for a letter means them."""
+    labels = {"app": "emailservice", "tier": "backend"}
+
+    assert expected == severities(web(a_term(selector), name="emailservice", labels=labels))
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        pytest.param({}, WARNING, id="the same name: a copy"),
+        pytest.param({"name": "other"}, [], id="another name: another workload"),
+        pytest.param({"kind": "StatefulSet"}, [], id="another kind: another workload"),
+    ],
+)
+def test_copies(changed: dict[str, Any], expected: list[Severity]) -> None:
+    """A copy of the workload whose labels the selector fits is no other workload."""
+    found = severities(web(a_term(MISSING)), web(labels=MISSING, **changed))
+
+    assert expected == found
+
+
+@pytest.mark.parametrize("hook", ["test", "test-success", "pre-install, test"])
+def test_pods_of_helm_test(hook: str) -> None:
+    """The pods of ``helm test`` are no workload that the term could mean."""
+    test = web(name="test-connection", labels=MISSING)
+    test["metadata"]["annotations"] = {"helm.sh/hook": hook}
+
+    assert WARNING == severities(web(a_term(MISSING)), test)
+
+
 MISSING = OWN | {COMPONENT: "web"}
 CONSTRAINT = {
     "maxSkew": 1,

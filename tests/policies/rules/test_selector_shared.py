@@ -120,3 +120,14 @@ def test_one_selector_is_reported_once(wording: Callable[[str], str]) -> None:
     (problem,) = problems(RULE, text_of(web, a_workload(labels=WORKER, name="worker")))
 
     assert wording(problem.message) == problem.message
+
+
+def test_pods_of_helm_test() -> None:
+    """A pod that only ``helm test`` makes is not there while the release runs."""
+    constraint = a_constraint(**BY_NAME)
+    web = a_workload(labels=WEB, spec={"topologySpreadConstraints": [constraint]})
+    test = a_workload(labels=WORKER, name="test-connection")
+
+    assert len(problems(RULE, text_of(web, test))) == 1
+    test["metadata"]["annotations"] = {"helm.sh/hook": "test"}
+    assert not problems(RULE, text_of(web, test))

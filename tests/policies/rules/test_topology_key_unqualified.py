@@ -15,6 +15,7 @@ from tests.policies.rules.documents import text_of
 from tests.policies.rules.run_rules import problems
 
 RULE = "topology-key-unqualified"
+ZONE = "topology.kubernetes.io/zone"
 
 
 @pytest.mark.parametrize(
@@ -95,3 +96,23 @@ def test_severity(rule: str, spec: dict[str, Any], expected: Severity) -> None:
     (problem,) = problems(rule, text_of(a_workload(spec=spec)), Context(inventory=inventory))
 
     assert expected == problem.severity
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        pytest.param([], [ZONE], id="the name of the message"),
+        pytest.param([a_constraint(topologyKey=ZONE)], [], id="which another constraint has"),
+        pytest.param(
+            [a_constraint(topologyKey=ZONE, whenUnsatisfiable="ScheduleAnyway")],
+            [ZONE],
+            id="a soft one",
+        ),
+    ],
+)
+def test_edits(others: list[Any], expected: list[str]) -> None:
+    """What is meant is written where the list stays one that the API server takes."""
+    spec = {"topologySpreadConstraints": [a_constraint(topologyKey="zone"), *others]}
+    (problem,) = problems(RULE, text_of(a_workload(spec=spec)))
+
+    assert expected == [edit.new for edit in problem.edits]

@@ -40,10 +40,10 @@ def found(old: str, new: str) -> list[str]:
     [
         pytest.param("maxSkew: 1", "maxSkew: '2'", [MISSES, KEY], id="maxSkew: a number in quotes"),
         pytest.param("maxSkew: 1", "maxSkew: {}", [MISSES, KEY], id="maxSkew: an object"),
-        pytest.param("maxSkew: 1", "maxSkew: 99999999999", [], id="maxSkew: too large for an int32"),
+        pytest.param("maxSkew: 1", "maxSkew: 99999999999", [MISSES, KEY], id="maxSkew: too large"),
         pytest.param("maxSkew: 1", "minDomains: '2'\n          maxSkew: 1", [MISSES, KEY], id="minDomains"),
         pytest.param("maxSkew: 1", "nodeTaintsPolicy: 1\n          maxSkew: 1", [MISSES, KEY], id="policy"),
-        pytest.param("maxSkew: 1", "matchLabelKeys: app\n          maxSkew: 1", [], id="in the selector too"),
+        pytest.param("maxSkew: 1", "matchLabelKeys: app\n          maxSkew: 1", [MISSES, KEY], id="twice"),
         pytest.param("{app: shop}}", "{app: 1}}", [REVISION, KEY], id="a selector that cannot be read"),
         pytest.param("{matchLabels: {app: shop}}", "web", [REVISION, KEY], id="no selector at all"),
         pytest.param("DoNotSchedule", "[]", [], id="whenUnsatisfiable: nothing is known without it"),

@@ -216,10 +216,20 @@ def test_a_read_only_file(fix: Any, monkeypatch: pytest.MonkeyPatch, wording: Ca
     assert wording(result.stderr) == result.stderr
 
 
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web, namespace: shop}
+spec: {chart: {spec: {chart: web, version: 1.0.0, sourceRef: {kind: HelmRepository, name: charts}}}}
+"""
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        pytest.param(["."], 0, id="0: a folder"),
+        pytest.param(["."], 2, id="2: a folder with nothing else"),
+        pytest.param([".", "web.yaml"], 0, id="0: a folder with a workload"),
+        pytest.param(["release.yaml"], 2, id="2: a chart from elsewhere"),
         pytest.param(["shop"], 0, id="0: what fix never does"),
         pytest.param(["over"], 2, id="2: a kustomization that is named"),
         pytest.param([".", "--fail-on-skipped", "any"], 2, id="2: all must be read"),
@@ -246,6 +256,10 @@ def test_what_is_skipped(
     }.items():
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(text)
+    if "web.yaml" in arguments:
+        Path("web.yaml").write_text(FIXED)
+    if "release.yaml" in arguments:
+        Path("release.yaml").write_text(RELEASE)
     if "broken.yaml" in arguments:
         Path("broken.yaml").write_text("kind: a\n b: c: d\n")
     result = fix(*arguments)

@@ -232,7 +232,7 @@ def test_a_baseline_holds_files_that_cannot_be_read(folder: Path) -> None:
     """A fixture that is broken on purpose does not fail every run; another one does."""
     for name in ("broken.yaml", "other.yaml"):
         (folder / name).write_text("apiVersion: v1\nkind: [")
-    lint("good.yaml", "broken.yaml", "--write-baseline", "base.json")
+    assert 0 == lint("good.yaml", "broken.yaml", "--write-baseline", "base.json").exit_code
 
     assert 0 == lint("good.yaml", "broken.yaml", "--baseline", "base.json").exit_code
     assert 2 == lint("good.yaml", "broken.yaml", "other.yaml", "--baseline", "base.json").exit_code

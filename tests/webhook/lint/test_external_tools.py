@@ -35,6 +35,14 @@ CWD = Path.cwd()
         pytest.param("WARNING: old\nboom\n", "boom", id="no Error, but a warning"),
         pytest.param("WARNING: old\n", "WARNING: old", id="nothing but a warning"),
         pytest.param(
+            'E1122 22:17:30.604638 19462 run.go:72] "command failed" err=<\n\tno match:\n\t- a\n >\nmore\n',
+            "no match: a",
+            id="a log line of several lines",
+        ),
+        pytest.param(
+            "Error: no matches for Id a (&{0xc002d0eb60 <nil>})\n", "no matches for Id a", id="an address"
+        ),
+        pytest.param(
             'E1120 18:28:51.183882   28775 run.go:72] "command failed" err="no match \\"a\\": b"\n',
             'no match "a": b',
             id="kubectl: 1 line of its log",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policies.manifests.fields import FieldPath
-from policies.manifests.skipped import SkipReason, SourceKind
+from policies.manifests.skipped import SkipReason, SourceKind, in_groups
 from webhook.lint import parse as parsing
 from webhook.lint.files import Text
 from webhook.lint.parse import parse, pieces
@@ -26,6 +26,15 @@ POD = b"apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
         pytest.param(b"kind: Job\n" + POD, 1, 0, 0, id="a key twice"),
         pytest.param(b"kind: Pod\nspec:\n\ta: 1\n", 0, 0, 1, id="a tab"),
         pytest.param(b"kind: Pod\n{{- if .x }}\na: 1\n{{- end }}\n", 0, 1, 0, id="a template: a note"),
+        pytest.param(b"kind: Pod\nname: @NAME@\n", 0, 1, 0, id="a template of sed"),
+        pytest.param(b"kind: Pod\nname: %s\n", 0, 1, 0, id="a template of printf"),
+        pytest.param(b"kind: Pod\nip: {PREFIX}.16\n", 0, 1, 0, id="a template of format"),
+        pytest.param(b"{extra}\nkind: Pod\n", 0, 1, 0, id="one in a line of its own"),
+        pytest.param(b"kind: Pod\nimage: {images[web]}/1\n", 0, 1, 0, id="one with an index"),
+        pytest.param(b"kind: Pod\nname: %s\n".replace(b"\n", b"\r\n"), 0, 1, 0, id="one with CRLF"),
+        pytest.param(b"kind: Pod\na: '%s'\nb: c: d\n", 0, 0, 1, id="a placeholder elsewhere: broken"),
+        pytest.param(b"kind: Pod\nb: c: d # @NAME@\n", 0, 0, 1, id="a placeholder in a comment: broken"),
+        pytest.param(b"kind: Pod\nb: {c: d}e\n", 0, 0, 1, id="a mapping is none"),
         pytest.param(b"kind: List\nitems: [{kind: Pod, apiVersion: v1}, 1]\n", 1, 0, 0, id="a List"),
         pytest.param(b"kind: [a]\n---\nkind: Pod\n", 0, 0, 0, id="kind without apiVersion"),
         pytest.param(
@@ -43,6 +52,16 @@ def test_parse(content: bytes, objects: int, notes: int, problems: int) -> None:
     parsed = parse(Text("a.yaml", content))
 
     assert (objects, notes, problems) == (len(parsed.objects), len(parsed.skipped), len(parsed.problems))
+
+
+def test_templates_are_told_together() -> None:
+    """Files that are skipped for the same cause are so in the same words."""
+    texts = [
+        Text("a.yaml", b"kind: Pod\n{{- if .x }}\n"),
+        Text("b.yaml", b"a: 1\nkind: Pod\n\n{{ range }}\n"),
+    ]
+
+    assert 1 == len(in_groups(entry for text in texts for entry in parse(text).skipped))
 
 
 def test_a_file_given_by_name_that_holds_nothing() -> None:
@@ -148,7 +167,7 @@ def test_keys_that_stand_twice_in_what_a_tool_made() -> None:
     """The file is known, a line is not."""
     (entry,) = parse(Text("a.yaml", b"kind: Job\n" + POD, rendered=True)).objects
 
-    assert [("kind", 0, 0)] == [(str(key.path), *key[1:]) for key in entry.document.repeated]
+    assert [("kind", 0, 0, False)] == [(str(key.path), *key[1:]) for key in entry.document.repeated]
 
 
 def test_a_long_stream_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
