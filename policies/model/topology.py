@@ -38,7 +38,9 @@ class ClusterTopology:
         listed = self.domains.get(key)
         if self.nodes is None:
             return None if listed is None else frozenset(listed)
-        return frozenset(listed or ()) | self._carried.get(key, frozenset())
+        carried = self._carried.get(key, frozenset())
+        # A copy of thousands of names for each of hundreds of terms would take longer than all rules.
+        return carried.union(listed) if listed else carried
 
     def nodes_with(self, key: str) -> dict[str, list[Node]]:
         """Return the nodes of each value of a topology key, empty where no nodes are known; look only."""
