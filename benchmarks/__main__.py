@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks import (
     advise,
     audit,
+    beside_dearest,
     browser,
     crowd,
     engine,
@@ -43,6 +44,7 @@ if __name__ == "__main__":
     policies.run()
     preview.run()
     shapes.run()
+    beside_dearest.run()
     hostile_files.run()
     serving.run()
     heavy.run()

@@ -22,7 +22,8 @@ from policies.manifests.fields import MAX_ERRORS, ErrorKind, FieldError
 from policies.manifests.findings import Severity
 from policies.manifests.sanitize import cut
 from policies.model.workload import Workload
-from policies.rules.base import AtAdmission, Context, Rule, RuleTarget, all_rules
+from policies.rules.base import AtAdmission, Context, Problem, Rule, RuleTarget, all_rules
+from policies.scheduler.capacity import UndecidedError
 from policies.scheduler.configuration import DEFAULT_CONFIG
 
 #: The groups whose controllers hand a template's constraints on as they are. What another kind's controller
@@ -232,7 +233,11 @@ class _Runner(NamedTuple):
                 skipped.setdefault(why, []).append(rule)
                 continue
             settings = rule_settings(self.policies, rule.id)
-            problems = rule.run(self.cost.workload, self.given, settings.params)
+            try:
+                problems = rule.run(self.cost.workload, self.given, settings.params)
+            except UndecidedError as given_up:
+                skipped.setdefault(str(given_up), []).append(rule)
+                continue
             if not problems or self._broken_before(rule, settings):
                 continue
             for problem in problems[:MAX_ERRORS]:
@@ -251,7 +256,7 @@ class _Runner(NamedTuple):
     def _of_skipped(self, rules: list[Rule], why: str) -> Iterator[Violation]:
         """Yield what denies an object because a rule could not run; an update if it could before."""
         for rule in rules:
-            if self._denies(rule) and (self.before is None or not _why_not(self.before, rule)):
+            if self._denies(rule) and not self._unchecked_before(rule):
                 path = self.cost.workload.kind.constraints_path
                 error = FieldError(path, f"cannot be checked: {why}", ErrorKind.TOO_MANY, rule.id)
                 settings = rule_settings(self.policies, rule.id)
@@ -263,15 +268,31 @@ class _Runner(NamedTuple):
         severity = settings.severity or self._here(rule, rule.severity)
         return enforcement_of(severity, settings, self.strictest) is Enforcement.DENY
 
+    def _unchecked_before(self, rule: Rule) -> bool:
+        """Return whether a rule cannot run on what is stored now either."""
+        if self.before is None:
+            return False
+        if _why_not(self.before, rule):
+            return True
+        settings = rule_settings(self.policies, rule.id)
+        return not _why_not(self.cost, rule) and self._problems_before(rule, settings) is None
+
     def _broken_before(self, rule: Rule, settings: RuleSettings) -> bool:
         """Return whether what is stored now breaks a rule; not where looking at both would cost too much."""
+        return bool(self._problems_before(rule, settings))
+
+    def _problems_before(self, rule: Rule, settings: RuleSettings) -> list[Problem] | None:
+        """Return what a rule finds in what is stored now, as far as it is looked at; None if it gave up."""
         before, certain = self.before, rule.at_admission is AtAdmission.DENY
         if before is None or _why_not(before, rule):
-            return False
+            return []
         on_nodes = rule.needs_inventory and not certain
         if not self.cost.affords_before(labels_only=certain, on_nodes=on_nodes):
-            return False
-        return bool(rule.run(before.workload, self.given, settings.params))
+            return []
+        try:
+            return rule.run(before.workload, self.given, settings.params)
+        except UndecidedError:
+            return None
 
     def _here(self, rule: Rule, severity: Severity) -> Severity:
         """Return how bad a finding of the linter is at admission."""

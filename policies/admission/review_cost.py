@@ -35,6 +35,8 @@ ENTRY_STEPS, AGAIN_STEPS, TERM_STEPS = 5, 1, 300
 #: Steps for each node: of a requirement, a constraint, a hard one more, for the room that it leaves is found
 #: out, and of a topology key of pod affinity, for the room under one pod a domain.
 REQUIREMENT_STEPS, CONSTRAINT_STEPS, HARD_STEPS, KEY_STEPS = 3, 10, 10, 32
+#: Searches for the room under keys together that are paid with the nodes, and steps of each further one.
+FREE_SEARCHES, SEARCH_STEPS = 2, 100_000
 #: Entries of a whole template up to which the next pod is judged.
 MAX_TEMPLATE: Final = 10_000
 #: Steps of the forecast for an entry of the template, and for a term of pod affinity besides the nodes and
@@ -208,8 +210,11 @@ class ReviewCost:
         keys = {term.topology_key for term in workload.pod_affinity.terms}
         asked = REQUIREMENT_STEPS * _requirements(workload) + KEY_STEPS * len(keys)
         asked += CONSTRAINT_STEPS * len(workload.constraints) + HARD_STEPS * hard
+        # One search for all constraints, and one more with each key of pod affinity that nodes have.
+        of_nodes = () if self.inventory is None or not hard else self.inventory.keys
+        searches = max(0, 1 + len(keys.intersection(of_nodes)) - FREE_SEARCHES)
         taints = 0 if self.inventory is None else self.inventory.taint_count
-        return self._nodes * asked + taints * len(workload.tolerations)
+        return SEARCH_STEPS * searches + self._nodes * asked + taints * len(workload.tolerations)
 
     def _too_much(self, read: int, what: str) -> str:
         count = self.constraint_count

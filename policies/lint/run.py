@@ -37,6 +37,7 @@ from policies.model.repository import Repository, is_scheduler_config
 from policies.model.topology import ClusterTopology
 from policies.rules import base
 from policies.rules.base import Context, Problem, Rule, all_rules
+from policies.scheduler.capacity import UndecidedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +80,7 @@ class LintResult:
         findings: In the order of the files and lines.
         suppressed: What annotations, and exceptions of policies, took out of force.
         skipped: Rules that could not run, and why, by id.
-        cut: Objects that have more errors of a rule than are listed.
+        cut: Objects that have more errors of a rule than are listed, or that a rule gave up.
         workloads: How many pods and workloads were looked at.
         custom_resources: How many other custom resources have constraints, on which only the API's rules ran.
     """
@@ -195,10 +196,14 @@ def _lint_one(
             if plain is None and settings is NO_SETTINGS:
                 continue  # An opt-in rule that no policy of this scope names.
             own = plain if plain and not settings.params else rule.context_for(given, settings.params)
-            # Most rules find nothing: starting a generator for each took 4 % of a run.
-            for problem in rule.check(subject, own):
-                finding = _finding(problem, rule, settings, workload.manifest, title=workload.title)
-                found.append(finding)
+            try:
+                # Most rules find nothing: starting a generator for each took 4 % of a run.
+                for problem in rule.check(subject, own):
+                    finding = _finding(problem, rule, settings, workload.manifest, title=workload.title)
+                    found.append(finding)
+            except UndecidedError as error:
+                why = f"{rule.id} was not checked: {error}"
+                result.cut.append(_beyond_limit(workload.manifest, workload.title, why))
     result.cut += _cut(workload.manifest, workload.title, workload.cut_rules, _CONSTRAINTS_NOT_JUDGED)
     result.cut += _cut(workload.manifest, workload.title, cut_rules(workload.pod_affinity.errors))
     is_annotated = IGNORE_ANNOTATION in workload.annotations
@@ -271,13 +276,18 @@ def _record(
 def _cut(manifest: ManifestObject, title: str, rules: Iterable[str], more: str = "") -> Iterator[Skipped]:
     """Yield a word for each rule of which an object has more errors than are listed."""
     for rule in rules:
-        yield Skipped(
-            location=manifest.location(FieldPath()),
-            kind=SourceKind.OBJECT,
-            reason=SkipReason.LIMIT_EXCEEDED,
-            message=f"{MAX_ERRORS} or more errors of {rule}: others are not listed{more}",
-            title=title,
-        )
+        message = f"{MAX_ERRORS} or more errors of {rule}: others are not listed{more}"
+        yield _beyond_limit(manifest, title, message)
+
+
+def _beyond_limit(manifest: ManifestObject, title: str, message: str) -> Skipped:
+    return Skipped(
+        location=manifest.location(FieldPath()),
+        kind=SourceKind.OBJECT,
+        reason=SkipReason.LIMIT_EXCEEDED,
+        message=message,
+        title=title,
+    )
 
 
 def _embedded_problems(obj: Mapping[str, Any], errors: Iterable[FieldError]) -> dict[str, list[Problem]]:

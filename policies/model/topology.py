@@ -39,6 +39,7 @@ class ClusterTopology:
         if self.nodes is None:
             return None if listed is None else frozenset(listed)
         carried = self._carried.get(key, frozenset())
+        # A copy of thousands of names for each of hundreds of terms would take longer than all rules.
         return carried.union(listed) if listed else carried
 
     def nodes_with(self, key: str) -> dict[str, list[Node]]:

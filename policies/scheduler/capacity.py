@@ -47,6 +47,37 @@ class DomainCapacities:
     rises: bool
 
 
+class UndecidedError(Exception):
+    """How many pods fit was not found within the comparisons that a search may take."""
+
+    def __init__(self) -> None:
+        super().__init__("its constraints take too long to compare with each other")
+
+
+class Room(NamedTuple):
+    """What a search for the most pods that fit came to.
+
+    Attributes:
+        pods: How many pods fit.
+        is_certain: Whether no more do; the search was given up otherwise.
+    """
+
+    pods: int
+    is_certain: bool
+
+    def below(self, wanted: int) -> int | None:
+        """Return how many pods fit; None if as many as are wanted may.
+
+        Raises:
+            UndecidedError: The search was given up before so many fit.
+        """
+        if self.pods >= wanted:
+            return None
+        if not self.is_certain:
+            raise UndecidedError
+        return self.pods
+
+
 def max_pods(capacities: Sequence[DomainCapacities], wanted: int) -> int | None:
     """Return how many pods fit at most.
 
@@ -57,7 +88,10 @@ def max_pods(capacities: Sequence[DomainCapacities], wanted: int) -> int | None:
     Returns:
         None if ``wanted`` may fit, or more than so many nodes ever hold. Nothing is said either if the
         domains of one key overlap with those of another so that neither holds the other whole (racks and
-        rows), nor of the few trees of domains whose minima take very many steps to find.
+        rows).
+
+    Raises:
+        UndecidedError: It is one of the few trees of domains whose minima take very many steps to find.
 
     >>> hosts = DomainCapacities("host", {name: frozenset({name}) for name in "abcd"}, 1, rises=True)
     >>> zones = DomainCapacities("zone", {"x": frozenset("abc"), "y": frozenset("d")}, 1, rises=True)
@@ -65,26 +99,26 @@ def max_pods(capacities: Sequence[DomainCapacities], wanted: int) -> int | None:
     (3, None, None)
     """
     room = most_pods(capacities)
-    return None if room is None or room >= wanted else room
+    return None if room is None else room.below(wanted)
 
 
-def most_pods(capacities: Sequence[DomainCapacities]) -> int | None:
+def most_pods(capacities: Sequence[DomainCapacities]) -> Room | None:
     """Return how many pods fit at most, whatever is wanted; None where ``max_pods`` says nothing of that.
 
     Args:
         capacities: What every hard constraint allows, each over the same nodes.
     """
     if not all(capacity.domains for capacity in capacities):
-        return 0
+        return Room(0, is_certain=True)
     levels = _levels(capacities) if capacities else None
     if levels is None:
         return None
     try:
-        room = levels.room(levels.climb((0,) * len(levels.levels), 0, []))
-    except _TooLongError:
-        return None
+        room = Room(levels.room(levels.climb((0,) * len(levels.levels), 0, [])), is_certain=True)
+    except UndecidedError:
+        room = Room(levels.room(levels.reached), is_certain=False)
     nodes = sum(map(len, capacities[0].domains.values()))
-    return room if room < min(MOST_IN_A_CLUSTER, MOST_ON_A_NODE * max(1, nodes)) else None
+    return room if room.pods < min(MOST_IN_A_CLUSTER, MOST_ON_A_NODE * max(1, nodes)) else None
 
 
 #: One minimum for each level, the finest first.
@@ -111,10 +145,6 @@ class _Step(NamedTuple):
 
 def _later(minima: _Minima, rise: _Minima, times: int) -> _Minima:
     return tuple(low + times * by for low, by in zip(minima, rise, strict=True))
-
-
-class _TooLongError(Exception):
-    """The search takes more comparisons than it may."""
 
 
 class _Level(NamedTuple):
@@ -147,12 +177,17 @@ class _Levels:
         tops: How many domains of the coarsest have each of its shapes.
         sizes: What a comparison costs that looks at a level and those below.
         spent: What all comparisons have cost.
+        reached: The last minima that can be reached for certain.
     """
 
     levels: Sequence[_Level]
     tops: Sequence[int]
     sizes: Sequence[int]
     spent: int = 0
+    reached: _Minima = ()
+
+    def __post_init__(self) -> None:
+        self.reached = (0,) * len(self.levels)
 
     def room(self, minima: _Minima) -> int:
         """Return how many pods fit at these minima."""
@@ -169,8 +204,9 @@ class _Levels:
         here and there can rise from here to there.
 
         Raises:
-            _TooLongError: It takes too many comparisons.
+            UndecidedError: It takes too many comparisons.
         """
+        self.reached = minima
         if level == len(minima) - 1:
             highest = max(minima[level], self._highest(level, minima))
             if highest > minima[level]:
@@ -186,12 +222,13 @@ class _Levels:
             steps += repeated
             if times := self._repeats(repeated, rise):
                 steps += [step.later(rise, times) for step in repeated]
-                minima = _later(after, rise, times)
+                # What ends a leap may let the coarser ones rise once more.
+                minima = self.climb(_later(after, rise, times), level + 1, steps)
                 continue
             each = [_Step(raised, place, low + 1) for place, low in enumerate(raised) if rise[place]]
             if times := self._repeats(each, rise) if self._can_repeat(each, rise, 0) else 0:
                 steps += [step.later(rise, at) for step in each for at in (0, times)]
-            minima = tuple(map(max, after, _later(raised, rise, times)))
+            minima = self.climb(tuple(map(max, after, _later(raised, rise, times))), level + 1, steps)
         return minima
 
     def _repeats(self, steps: Sequence[_Step], rise: _Minima) -> int:
@@ -222,14 +259,14 @@ class _Levels:
         """Return how many pods every domain of a level could hold, whatever its own minimum.
 
         Raises:
-            _TooLongError: There were too many comparisons.
+            UndecidedError: There were too many comparisons.
         """
         level = self.levels[position]
         if not level.limit:
             return 0
         self.spent += self.sizes[position]
         if self.spent > MOST_COMPARISONS:
-            raise _TooLongError
+            raise UndecidedError
         held = _sums(level.shapes, self._most(position - 1, minima)) if position else ()
         above = zip(self.levels[position + 1 :], minima[position + 1 :], level.inside, strict=True)
         caps = (coarse.cap(minimum) // count for coarse, minimum, count in above)

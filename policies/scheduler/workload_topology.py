@@ -20,7 +20,7 @@ from policies.model.topology import ClusterTopology
 from policies.model.version import KubernetesVersion
 from policies.model.workload import ConstraintEntry, Workload
 from policies.model.workload_kinds import REVISION_OWNERS
-from policies.scheduler.capacity import DomainCapacities, most_pods
+from policies.scheduler.capacity import DomainCapacities, Room, most_pods
 from policies.scheduler.eligibility import eligible_nodes, required_keys
 from policies.scheduler.releases import Behavior, behavior_of
 
@@ -67,7 +67,7 @@ class WorkloadTopology:
     )
     _labeled: dict[frozenset[str], frozenset[str]] = field(default_factory=dict, compare=False)
     _one_pod: dict[str, DomainCapacities | None] = field(default_factory=dict, compare=False)
-    _most_pods: dict[tuple[DomainCapacities, ...], int | None] = field(default_factory=dict, compare=False)
+    _most_pods: dict[tuple[DomainCapacities, ...], Room | None] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(
@@ -184,12 +184,16 @@ class WorkloadTopology:
         return self._one_pod[key]
 
     def max_pods(self, capacities: Iterable[DomainCapacities], wanted: int) -> int | None:
-        """Return how many pods fit at most, None if all that are wanted may, or where nothing is said."""
+        """Return how many pods fit at most, None if all that are wanted may, or where nothing is said.
+
+        Raises:
+            UndecidedError: The search was given up.
+        """
         of = tuple(dict.fromkeys(capacities))
         if of not in self._most_pods:
             self._most_pods[of] = most_pods(of)
         room = self._most_pods[of]
-        return None if room is None or room >= wanted else room
+        return None if room is None else room.below(wanted)
 
     def has_no_room_for_surge(self, declared: ConstraintEntry, replicas: int) -> bool:
         """Return whether one pod more does not fit because of domains that no pod can reach.

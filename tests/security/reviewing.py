@@ -52,12 +52,12 @@ def a_context(nodes: int, **policy: Any) -> AdmissionContext:
     spec = {"enforcement": "deny", **policy}
     text = yaml.safe_dump(a_policy(**spec)).encode()
     index = ClusterIndex()
-    for obj in _cluster(nodes):
+    for obj in cluster_objects(nodes):
         index.apply(obj)
     return AdmissionContext(policies=load_policies([str(Path("policy.yaml"))], lambda _: text), cluster=index)
 
 
-def _cluster(nodes: int) -> Iterator[dict[str, Any]]:
+def cluster_objects(nodes: int) -> Iterator[dict[str, Any]]:
     """Yield nodes in zones, each tenth tainted, and pods of the rich workload on them."""
     for number in range(nodes):
         name = f"n{number}"

@@ -17,6 +17,7 @@ from policies.manifests.fields import ErrorKind
 from policies.model.api_rules import API_RULES
 from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
 from policies.rules.base import AtAdmission, all_rules
+from policies.scheduler import capacity
 from tests.builders import a_constraint, a_pod, a_policy, a_workload
 from tests.policies.config.contexts import a_context, read
 from tests.policies.placement.clusters import ZONE_KEY, a_node
@@ -32,6 +33,7 @@ ERROR = a_constraint(labelSelector={"matchLabels": {"app": "api"}})
 WARNING = a_constraint(topologyKey="zone", **BY_REVISION)
 NOTE = a_constraint(whenUnsatisfiable="ScheduleAnyway", maxSkew=5, **BY_REVISION)
 GOOD = a_constraint(**BY_REVISION)
+TWO_KEYS = {ZONE_KEY: 1, "kubernetes.io/hostname": 1}
 WARN_OF_IT = {"topology-key-unqualified"}
 
 
@@ -433,6 +435,27 @@ def test_advice_without_time() -> None:
     enforced = review(a_deployment(GOOD), enforcing, within=no_time)
     assert [NODE_RULE] == [error.rule for error in enforced.errors]
     assert NODE_RULE not in enforced.skipped[0].rules
+
+
+UNEVEN = [a_node(f"n{number}", "zone-b" if number == 3 else "zone-a") for number in range(4)]
+TOGETHER = "constraints-unsatisfiable-together"
+
+
+def test_a_search_that_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is told like a rule that was not run, and denies where the rule does, but no update of the like."""
+    context = a_context(a_policy(rules={TOGETHER: {"enforcement": "deny"}}), cluster=UNEVEN)
+    given = [a_constraint(maxSkew=skew, topologyKey=key, **BY_REVISION) for key, skew in TWO_KEYS.items()]
+    obj, old = a_deployment(*given, replicas=4), a_deployment(GOOD, replicas=4)
+    assert [TOGETHER] == [error.rule for error in review(obj, context).errors]
+
+    monkeypatch.setattr(capacity, "MOST_COMPARISONS", 0)
+    context = a_context(a_policy(rules={TOGETHER: {"enforcement": "deny"}}), cluster=UNEVEN)
+    decision = review(obj, context)
+    assert [(TOGETHER, ErrorKind.TOO_MANY)] == [(error.rule, error.kind) for error in decision.errors]
+    assert TOGETHER in decision.audit["not-judged"]
+    assert [TOGETHER] == [error.rule for error in review(obj, context, old=old).errors]
+    longer = {**obj, "spec": {**obj["spec"], "replicas": 5}}
+    assert () == review(longer, context, old=obj).errors
 
 
 def test_listed_domains_need_no_time() -> None:

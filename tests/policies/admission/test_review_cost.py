@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from policies.admission.decision import SkippedRules, by_reason
-from policies.admission.review_cost import MAX_READ, MAX_READ_AGAIN, MAX_TEMPLATE, ReviewCost
+from policies.admission.review_cost import MAX_READ, MAX_READ_AGAIN, MAX_TEMPLATE, SEARCH_STEPS, ReviewCost
 from policies.model.workload import Workload
 from tests.builders import a_constraint, a_workload, kind_of
 from tests.policies.config.contexts import a_context
-from tests.policies.placement.clusters import a_node
+from tests.policies.placement.clusters import ZONE_KEY, a_node
 
 TAINTS = [{"key": "team", "effect": "NoSchedule"}] * 2
 
@@ -204,3 +204,21 @@ def test_one_line_a_reason() -> None:
     ]
 
     assert ["a, c: too large", "b: no time"] == list(map(str, by_reason(entries)))
+
+
+@pytest.mark.parametrize(
+    ("hard", "keys", "searches"),
+    [
+        pytest.param(1, 1, 0, id="1 key that nodes have"),
+        pytest.param(1, 2, 1, id="2 keys"),
+        pytest.param(0, 2, 0, id="no hard constraint: nothing to search"),
+    ],
+)
+def test_searches_are_counted(hard: int, keys: int, searches: int) -> None:
+    """One for all constraints and one with each key that keeps pods apart; the first ones are usual."""
+    names = ["kubernetes.io/hostname", ZONE_KEY][:keys]
+    terms = [{"topologyKey": key, "labelSelector": {"matchLabels": {"app": "web"}}} for key in names]
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    soft = {} if hard else {"whenUnsatisfiable": "ScheduleAnyway"}
+
+    assert searches == of([a_constraint(**soft)], nodes=1, affinity=apart).node_steps // SEARCH_STEPS

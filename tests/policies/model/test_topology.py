@@ -40,3 +40,10 @@ def test_nodes_of_each_value() -> None:
     assert {"a": ["n1", "n3"], "b": ["n2"]} == {
         value: [node.name for node in nodes] for value, nodes in found.items()
     }
+
+
+def test_values_are_not_copied() -> None:
+    """They are asked for once for each term of an affinity, and may be thousands."""
+    inventory = ClusterTopology(NODES)
+
+    assert inventory.values(ZONE) is inventory.values(ZONE)

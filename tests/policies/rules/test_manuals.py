@@ -28,6 +28,7 @@ from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem, Rule, RuleTarget, all_rules
+from policies.scheduler import capacity
 from tests.builders import kind_of
 from tests.policies.rules.run_rules import problems_of_objects
 from tests.policies.scheduler.clusters import an_index
@@ -231,3 +232,17 @@ def test_a_fixable_rule_fixes(rule: Rule) -> None:
 def _edited(entry: ManifestObject, value: dict[str, object]) -> ManifestObject:
     document = dataclasses.replace(entry.document, value=value)
     return ManifestObject(value, entry.path, document)
+
+
+@pytest.mark.parametrize("example", _examples("Fails"))
+def test_what_gives_up_is_said(example: Example, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that gives up its search is listed: it is never silent as if all were well."""
+    rule = example.rule.id
+    found = {finding.rule for finding in example.findings()}
+    monkeypatch.setattr(capacity, "MOST_COMPARISONS", 0)
+    if example.inventory is not None:
+        example.inventory.memo.clear()
+    result = lint(example.manifests, example.context, inventory=example.inventory)
+
+    told = {finding.rule for finding in result.findings} | {entry.message.split()[0] for entry in result.cut}
+    assert rule in told or rule not in found or example.broken or example.rule.target is RuleTarget.NEXT_POD

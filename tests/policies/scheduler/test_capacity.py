@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
+from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from policies.scheduler import capacity
 from policies.scheduler.capacity import (
     MOST_COMPARISONS,
     DomainCapacities,
+    UndecidedError,
     _levels,
     max_pods,
 )
@@ -163,11 +166,37 @@ def _one_by_one(capacities: list[DomainCapacities], wanted: int) -> int | None:
 
 @settings(max_examples=300, deadline=None)
 @given(trees(), st.sampled_from([1, 5, 50, 400]))
+@example(Tree(((3,), (2, 2, 3), (1, 1, 1, 1, 1, 1, 3)), (1, 5, 7), (True, True, True)), 400)
 def test_is_what_single_steps_reach(tree: Tree, wanted: int) -> None:
     """Leaps end where single steps end."""
     capacities = _capacities(tree)
 
     assert _one_by_one(capacities, wanted) == max_pods(capacities, wanted)
+
+
+@settings(max_examples=150, deadline=None)
+@given(trees(), st.integers(0, 30), st.sampled_from([1, 5, 50, 400]))
+def test_a_search_that_is_given_up_says_so(tree: Tree, comparisons: int, wanted: int) -> None:
+    """What is said before the end of a search is right, and nothing else is."""
+    capacities = _capacities(tree)
+    try:
+        with patch.object(capacity, "MOST_COMPARISONS", comparisons):
+            found = max_pods(capacities, wanted)
+    except UndecidedError:
+        return
+
+    assert max_pods(capacities, wanted) == found
+
+
+def test_what_is_not_found_is_no_room_for_all() -> None:
+    """None would say that all may fit."""
+    names = {"a": frozenset("123"), "b": frozenset("4")}
+    hosts = DomainCapacities("host", {node: frozenset(node) for node in "1234"}, 1, rises=True)
+    families = [DomainCapacities("zone", names, 1, rises=True), hosts]
+    with patch.object(capacity, "MOST_COMPARISONS", 0):
+        assert max_pods(families, 1) is None
+        with pytest.raises(UndecidedError):
+            max_pods(families, 4)
 
 
 @pytest.mark.parametrize("nodes", [1_000, 5_000])
