@@ -12,7 +12,7 @@ import click
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import FieldPath, shown
-from policies.model.repository import AUTOSCALER, SCALED_OBJECT, Repository
+from policies.model.repository import Repository
 from policies.model.scaling import ReplicaRange
 from policies.model.workload import Workload
 from policies.placement.actions import MOST_ADDED, topology_key
@@ -21,12 +21,10 @@ from policies.placement.goal import Goal, parse_limit, parse_range
 from policies.placement.goal_simulator import MOST_REPLICAS
 from policies.placement.node_groups import described_nodes, domains_key, groups_for
 from policies.placement.placement import PlacementError, read_workload
-from policies.placement.plan import with_namespace
 from policies.reports import advise_json, advise_text
 from webhook.cli.answers import BAD_INPUT, format_option, print_answer
 from webhook.cli.command import Command
-from webhook.cli.live import list_objects
-from webhook.cli.manifest import read_objects, told
+from webhook.cli.manifest import told
 from webhook.cli.placement import PlacementInput, check_key, read_input
 from webhook.cli.placement_options import PlacementOptions, cluster_options, note, object_options, show
 from webhook.cli.progress import INTERRUPTED, interruptible, progress
@@ -47,15 +45,6 @@ evenkeel advise deploy/web -n shop --lose-at-most 1 --when hostname
 evenkeel advise -f web.yaml --lose-at-most 1/3 --one-a-node --nodes a=3,b=3,c=3
 evenkeel advise -f web.yaml --lose-at-most 1/3 --cluster cluster.json --diff | git apply
 """
-
-
-class _Autoscalers(list[Mapping[str, Any]]):
-    """The autoscalers of pods among the objects of a cluster, which pass by once."""
-
-    def __call__(self, obj: dict[str, Any]) -> None:
-        """Look at an object."""
-        if (str(obj.get("apiVersion")).rpartition("/")[0], obj.get("kind")) in {AUTOSCALER, SCALED_OBJECT}:
-            self.append(obj)
 
 
 def _read_with(read: Any) -> Any:
@@ -205,17 +194,17 @@ def _advise(
         DocumentError: The workload cannot be placed, or has no replicas to spread.
         UsageError: No node has the topology key, or the range of replicas is too large.
     """
-    scalers, described = _Autoscalers(), None
+    described = None
     if counts is not None and not options.cluster and not options.live:
         described = list(described_nodes(domains_key(goal.key), counts))
-    given = read_input(options, scalers, described=described)
+    given = read_input(options, described=described)
     (entry,) = given.entries
     try:
         workload = read_workload(entry.value, given.context, namespace=given.namespace)
         if why := why_unadvised(workload):
             raise DocumentError([f"{entry.location(FieldPath())}: {workload.title} is not advised on: {why}"])
         if not goal.replicas.most:
-            goal = replace(goal, replicas=_replicas(workload, options, given, scalers))
+            goal = replace(goal, replicas=_replicas(workload, given))
         return _search(workload, given, goal, counts or {}), entry
     except PlacementError as error:
         raise DocumentError([*given.problems, *told(entry, error.errors)]) from error
@@ -235,22 +224,13 @@ def _search(
         return advise(workload, context, goal, groups, stop=stop, on_trial=advance)
 
 
-def _replicas(
-    workload: Workload, options: PlacementOptions, given: PlacementInput, scalers: _Autoscalers
-) -> ReplicaRange:
+def _replicas(workload: Workload, given: PlacementInput) -> ReplicaRange:
     """Return the range that an autoscaler gives, or the workload's own number.
 
     Raises:
         UsageError: It goes beyond what is tried.
     """
-    found = [entry.value for entry in read_objects(options.files)]
-    if options.live:
-        found += list_objects(
-            options.context, "autoscaling/v2", "HorizontalPodAutoscaler", workload.namespace, note
-        )
-    for obj in found:
-        scalers(obj)
-    others = [with_namespace(obj, given.namespace) for obj in scalers]
+    others = given.context.replica_sources.autoscalers
     least, most, source = Repository.of([workload], others).replicas(workload) or ReplicaRange(1, 1)
     if most > MOST_REPLICAS:
         text = f"{source or workload.title} has up to {most:,} replicas; at most {MOST_REPLICAS:,} are tried"

@@ -324,12 +324,22 @@ export interface UsedRevision {
 export interface ReplicaCounts {
   /** Replicas that the workload wants. */
   wanted: number;
+  /** What says so. */
+  wantedFrom: ReplicasFrom | null;
   /** Pods of the revision that have a node. */
   placed: number;
   /** Those, and as many of the missing ones as fit. */
   fitting: number;
   /** Whether all missing ones were tried; there is a limit. */
   complete: boolean;
+}
+
+/** What says how many replicas of a workload are meant. */
+export interface ReplicasFrom {
+  /** The manifest; else the cluster, by the object, its ReplicaSets or the pods that run; else the least of an autoscaler; else the default of 1. */
+  origin: "manifest" | "cluster" | "autoscaler" | "default";
+  /** The object that says so; empty where pods were counted, and for manifest and default. */
+  source: string;
 }
 
 /** A constraint in force, and the state of its domains. */
@@ -946,6 +956,8 @@ export interface SimulateAnswer {
 export interface ReplicasBefore {
   /** Replicas that the workload wants. */
   wanted: number;
+  /** What says so; null for a scale, whose number is asked for. */
+  wantedFrom: ReplicasFrom | null;
   /** Those that had a node. */
   placed: number;
 }
