@@ -134,8 +134,10 @@ export interface AuditedEntry {
   whyNoConstraints: "its schedulerName has no profile in the configuration" | "the scheduler's configuration has no default constraints" | "its scheduler's profile does not run PodTopologySpread, so its own have no effect" | "no Service selects it and no known controller owns it, so the defaults do not apply" | null;
   /** The SpreadPolicy that gives the constraints; null if none does. */
   policy: string | null;
-  /** Where all its pods are, if that is one domain of several and no constraint is in force; else null. */
+  /** Where all its pods are, if that is one domain of several and no constraint is in force but kube-scheduler's built-in defaults; else null. */
   allIn: AuditedDomain | null;
+  /** What goes with the zone that has most of its pods; null where its selector is not known, or no node has a zone. */
+  lostWithWorstZone: AuditedLoss | null;
   /** How many more replicas fit; null for an invalid object. */
   room: AuditedRoom | null;
   /** How many nodes the next replica fits. */
@@ -208,6 +210,14 @@ export interface AuditedDomain {
   domain: string;
   /** How many domains the nodes of the cluster have. */
   domains: number;
+}
+
+/** The zone whose loss takes most pods of a workload. */
+export interface AuditedLoss {
+  /** The zone; empty for a workload without pods in any. */
+  zone: string;
+  /** How many of its running pods are there. */
+  pods: number;
 }
 
 /** How many more replicas fit. */
@@ -1382,8 +1392,10 @@ export interface AuditedWorkload {
   whyNoConstraints: "its schedulerName has no profile in the configuration" | "the scheduler's configuration has no default constraints" | "its scheduler's profile does not run PodTopologySpread, so its own have no effect" | "no Service selects it and no known controller owns it, so the defaults do not apply" | null;
   /** The SpreadPolicy that gives the constraints; null if none does. */
   policy: string | null;
-  /** Where all its pods are, if that is one domain of several and no constraint is in force; else null. */
+  /** Where all its pods are, if that is one domain of several and no constraint is in force but kube-scheduler's built-in defaults; else null. */
   allIn: AuditedDomain | null;
+  /** What goes with the zone that has most of its pods; null where its selector is not known, or no node has a zone. */
+  lostWithWorstZone: AuditedLoss | null;
   /** How many more replicas fit; null for an invalid object. */
   room: AuditedRoom | null;
   /** How many nodes the next replica fits. */
