@@ -124,6 +124,11 @@ def _read_nodes(text: str) -> dict[str, int]:
 )
 @click.option("--enforce", is_flag=True, help="Only a DoNotSchedule constraint counts for --lose-at-most.")
 @click.option(
+    "--allow-soft",
+    is_flag=True,
+    help="DoNotSchedule constraints that are there may be weakened or removed; what is given up is listed.",
+)
+@click.option(
     "--diff",
     is_flag=True,
     help="Print only the change: a diff of the file, or for KIND/NAME a patch.",
@@ -140,13 +145,15 @@ def command(
     replicas: ReplicaRange | None,
     counts: dict[str, int] | None,
     enforce: bool,
+    allow_soft: bool,
     diff: bool,
     form: str,
     **values: Any,
 ) -> None:  # the common options
     """Find the constraints with which a workload reaches a goal, and prove it by simulation.
 
-    The fewest and softest constraints are taken: they are listed with what would fail if each were softer,
+    The fewest and softest constraints are taken, but without --allow-soft none that is softer than a
+    DoNotSchedule constraint that is there: they are listed with what would fail if each were softer,
     and with --diff as a change of the manifest. Proven is that the replicas get a node at every number of the
     range, that no domain gets more than may be lost, and that rollouts complete, with the whole default
     profile of kube-scheduler. Constraints of the manifest for other keys stay if the goal allows it.
@@ -155,8 +162,8 @@ def command(
     SpreadPolicy lists (topology.domains) and that have no node may get some.
 
     Exit codes: 0 the goal is reached, with the constraints to write or as it is; 1 it cannot be: what is
-    missing is shown, and the best there is; 2 bad usage or input, 3 could not run. Ctrl-C reports what was
-    found until then; exit code 130.
+    missing is shown, and the best there is; or only the pods that run now miss it, and nothing is to write;
+    2 bad usage or input, 3 could not run. Ctrl-C reports what was found until then; exit code 130.
     """
     if limit is None and not one_a_node:
         raise UsageError("give a goal: --lose-at-most SHARE, --one-a-node, or both")
@@ -170,6 +177,7 @@ def command(
         limit=limit,
         one_a_node=one_a_node,
         enforced=enforce,
+        allow_soft=allow_soft,
         replicas=replicas or ReplicaRange(0, 0),
     )
     try:
@@ -182,7 +190,8 @@ def command(
         context.exit(BAD_INPUT)
     if not advice.complete:
         context.exit(INTERRUPTED if advice.stopped else MISSED)
-    context.exit(REACHED if advice.is_met else MISSED)
+    is_reached = advice.is_met and (advice.chosen is not None or advice.is_met_now)
+    context.exit(REACHED if is_reached else MISSED)
 
 
 def _advise(
@@ -197,7 +206,7 @@ def _advise(
     described = None
     if counts is not None and not options.cluster and not options.live:
         described = list(described_nodes(domains_key(goal.key), counts))
-    given = read_input(options, described=described)
+    given = read_input(options, described=described, autoscalers=True)
     (entry,) = given.entries
     try:
         workload = read_workload(entry.value, given.context, namespace=given.namespace)

@@ -9,7 +9,7 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 from policies.config.context import AdmissionContext
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError, UsageError
-from policies.manifests.fields import shown, text_member
+from policies.manifests.fields import ErrorList, descend, shown, text_member
 from policies.model.node import Node
 from policies.model.replica_sources import ReplicaSources
 from policies.model.snapshot import kind_of
@@ -160,6 +160,7 @@ def read_input(
     everything: bool = False,
     described: Sequence[Node] | None = None,
     tells_node: bool = False,
+    autoscalers: bool = False,
 ) -> PlacementInput:
     """Read the cluster, and the object or objects that a command is about.
 
@@ -170,6 +171,8 @@ def read_input(
         everything: Whether ``seen`` is also shown the pods of a live cluster that are pending or finished.
         described: The nodes of the cluster, in place of one that the options name; None if they must.
         tells_node: Whether the command itself says on which node a pod is.
+        autoscalers: Whether the autoscalers of a live cluster are wanted of objects that state their
+            number of replicas, too.
 
     Raises:
         OSError: A file cannot be opened.
@@ -196,7 +199,9 @@ def read_input(
     if described is not None:
         context = replace(context, cluster=_cluster_of(described))
     entries, along, node = _objects(options, context, finder, every=every)
-    for obj in [entry.value for entry in along] + _live_autoscalers(options, entries):
+    for obj in [entry.value for entry in along] + _live_autoscalers(
+        options, [entry for entry in entries if autoscalers or _leaves_replicas_out(entry, context)]
+    ):
         sources.take_autoscaler(with_namespace(obj, options.namespace))
     if node and not tells_node:
         metadata = entries[0].value["metadata"]
@@ -224,6 +229,12 @@ def check_key(given: PlacementInput, key: str, *, option: str = "KEY") -> None:
     more = f" and {len(keys) - MOST_KEYS:,} more" if len(keys) > MOST_KEYS else ""
     there = f"nodes have {', '.join(keys[:MOST_KEYS])}{more}" if keys else "there are no labeled nodes"
     raise UsageError(f"{option}: Invalid value: {shown(key)}: no node has this label; {there}")
+
+
+def _leaves_replicas_out(entry: ManifestObject, context: AdmissionContext) -> bool:
+    kind = context.kind_of(entry.value)
+    way = None if kind is None else kind.replicas
+    return way is not None and descend(entry.value, way[:-1], ErrorList()).get(way[-1]) is None
 
 
 def _live_autoscalers(options: PlacementOptions, entries: Sequence[ManifestObject]) -> list[dict[str, Any]]:
