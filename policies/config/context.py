@@ -11,6 +11,7 @@ from policies.config.controllers import BUILT_IN_CONTROLLERS, BUILT_IN_GROUPS, N
 from policies.config.policy_set import PolicySet
 from policies.config.spread_policy import SpreadPolicy
 from policies.model.constraint import ReleaseFields
+from policies.model.replica_sources import ReplicaSources
 from policies.model.repository import Repository
 from policies.model.scaling import KARPENTER_NODE_LABEL, Tool
 from policies.model.snapshot import Namespace, Snapshot
@@ -60,6 +61,7 @@ class AdmissionContext:
         judged_as: What that release does, in place of what the table of releases says; None for the table.
         kinds: The kinds of workload that are looked at.
         trusted_controllers: The users that are believed if they name an owner of a custom kind.
+        replica_sources: What else says how many replicas are meant of a workload that leaves the number out.
         release: What that release does with the fields of constraints.
         snapshot: The cluster's services, namespaces and owners; None if none is connected.
     """
@@ -73,6 +75,7 @@ class AdmissionContext:
     judged_as: Behavior | None = None
     kinds: WorkloadKinds = field(default_factory=WorkloadKinds)
     trusted_controllers: frozenset[str] = frozenset(TRUSTED_CONTROLLERS)
+    replica_sources: ReplicaSources = field(default_factory=ReplicaSources, repr=False, compare=False)
     release: ReleaseFields = field(init=False, repr=False, compare=False)
     snapshot: Snapshot | None = field(init=False, repr=False, compare=False)
     _derived: _Derived = field(default_factory=_Derived, init=False, repr=False, compare=False)

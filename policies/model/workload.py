@@ -31,6 +31,7 @@ from policies.model.match_label_keys import Merge
 from policies.model.node_affinity import NodeAffinity, read_node_affinity
 from policies.model.partial_constraint import readable_constraint
 from policies.model.pod_affinity import PodAffinity, read_pod_affinity
+from policies.model.replica_number import ONE_REPLICA, ReplicaNumber, ReplicaOrigin
 from policies.model.taints import Toleration, read_tolerations
 from policies.model.validation import MAX_SIZE, constraint_errors, size_of
 from policies.model.workload_kinds import REVISION_OWNERS, WorkloadKind
@@ -120,6 +121,7 @@ class Workload:
         user: Who sends it to the API server; None for an object of a file.
         owner_selector: The owner's selector, where it is known but the owner is not in the cluster.
         folder: The folder of its file; empty where it has none.
+        unstated: How many replicas are meant where it does not say it.
     """
 
     obj: Mapping[str, Any]
@@ -136,6 +138,7 @@ class Workload:
     user: str | None = None
     owner_selector: LabelSelector | None = None
     folder: str = ""
+    unstated: ReplicaNumber = ONE_REPLICA
 
     @classmethod
     def read(cls, obj: Mapping[str, Any], kind: WorkloadKind, namespace: str, **fields: Any) -> Self:
@@ -227,14 +230,30 @@ class Workload:
 
     @cached_property
     def replicas(self) -> int | None:
-        """How many pods it asks for, 1 where it does not say; None for kinds without, and for no number."""
-        way = self.kind.replicas
-        if way is None:
+        """How many replicas are meant; None for kinds without, and for what is no number."""
+        if self.kind.replicas is None:
             return None
-        value = descend(self.obj, way[:-1], ErrorList()).get(way[-1])
+        value = self._stated_replicas
         if value is None:
-            return 1
+            return self.unstated.replicas
         return value if type(value) is int else None
+
+    @property
+    def states_replicas(self) -> bool:
+        """Whether it says itself how many replicas it wants."""
+        return self._stated_replicas is not None
+
+    @property
+    def replica_number(self) -> ReplicaNumber | None:
+        """How many replicas are meant, and what says so; None as for the number."""
+        if self.replicas is None or not self.states_replicas:
+            return None if self.replicas is None else self.unstated
+        return ReplicaNumber(self.replicas, ReplicaOrigin.MANIFEST)
+
+    @property
+    def _stated_replicas(self) -> object:
+        way = self.kind.replicas
+        return None if way is None else descend(self.obj, way[:-1], ErrorList()).get(way[-1])
 
     @cached_property
     def affinity(self) -> NodeAffinity:

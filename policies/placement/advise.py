@@ -19,7 +19,14 @@ from policies.manifests.edits import Edit, apply_edits
 from policies.model.constraint import Constraint
 from policies.model.workload import Workload
 from policies.placement.actions import domains_of
-from policies.placement.constraint_sets import ConstraintBasis, ConstraintSet, constraint_sets, edits_to
+from policies.placement.constraint_sets import (
+    ConstraintBasis,
+    ConstraintSet,
+    GivenUp,
+    constraint_sets,
+    edits_to,
+    given_up,
+)
 from policies.placement.domain_losses import DomainLoss, domain_losses
 from policies.placement.edit_search import EditSearch
 from policies.placement.goal import Goal
@@ -64,6 +71,7 @@ class Advice:
         as_is: What the workload comes to as it is.
         chosen: The constraints to write; None if it is best as it is.
         edits: How.
+        given_up: What of its constraints they weaken or remove.
         trial: What it comes to with them.
         reasons: Why each field of them is as it is.
         losses: What losses take then.
@@ -81,6 +89,7 @@ class Advice:
     as_is: Trial
     chosen: ConstraintSet | None = None
     edits: tuple[Edit, ...] = ()
+    given_up: tuple[GivenUp, ...] = ()
     trial: Trial
     reasons: tuple[FieldReason, ...] = ()
     losses: tuple[DomainLoss, ...] = ()
@@ -93,6 +102,11 @@ class Advice:
     def is_met(self) -> bool:
         """Whether the goal is reached, with the constraints to write if there are some."""
         return self.trial.failure(self.goal) is None
+
+    @property
+    def is_met_now(self) -> bool:
+        """Whether the pods that run now are within the limit, however others would be placed."""
+        return self.now is None or self.now.count <= self.goal.allowed(self.now.replicas)
 
     @property
     def is_limited_by_domains(self) -> bool:
@@ -240,6 +254,7 @@ class _Search:
             advice,
             chosen=chosen,
             edits=edits_to(chosen, advice.workload, advice.goal),
+            given_up=tuple(given_up(chosen, advice.workload, advice.goal)),
             trial=self._trials[chosen],
             reasons=tuple(reasons),
         )

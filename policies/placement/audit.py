@@ -35,7 +35,7 @@ class Risk(StrEnum):
     VIOLATED = "violated"
     #: Pods are pending, and PodTopologySpread refuses nodes for them.
     PENDING = "pending"
-    #: Several pods, all in one zone or on one node, and no constraint is in force.
+    #: Several pods, all in one zone or on one node, and no constraint but the scheduler's built-in defaults.
     ONE_DOMAIN = "one-domain"
     #: The next replica fits no node, and spread is a reason.
     NO_ROOM = "no-room"
@@ -120,6 +120,19 @@ class Concentration:
     domains: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorstZone:
+    """The zone that has most pods of a workload, which are lost with it.
+
+    Attributes:
+        zone: The zone, the first by name of several; empty for a workload without pods in any.
+        pods: How many pods it has.
+    """
+
+    zone: str
+    pods: int
+
+
 @dataclass(frozen=True, slots=True)
 class SpreadProblem:
     """Something that is wrong with a workload.
@@ -153,7 +166,9 @@ class WorkloadAudit:
         constraints: Of each constraint in force.
         why_none: Why no constraint is in force; None if there is one, or the object is invalid.
         policy: The SpreadPolicy that gives the constraints; None if none does.
-        concentration: Where all its pods are, if that is one domain of several and no constraint is in force.
+        concentration: Where all its pods are, if that is one domain of several and no constraint is in force
+            but the scheduler's built-in defaults, which keep no pod away.
+        worst_zone: The zone with most of its pods; None where that is not known, or no node has a zone.
         room: How many more replicas fit; None for an invalid object.
         feasible: How many nodes the next replica fits.
         message: The scheduler's sentence where that is none; else empty.
@@ -174,6 +189,7 @@ class WorkloadAudit:
     why_none: NoConstraints | None = None
     policy: str | None = None
     concentration: Concentration | None = None
+    worst_zone: WorstZone | None = None
     room: Headroom | None = None
     feasible: int = 0
     message: str = ""
@@ -212,6 +228,7 @@ def audit(entry: ClusterWorkload, context: AdmissionContext) -> WorkloadAudit:
             pending=max(0, entry.made - running) if entry.made and running is not None else entry.pending,
             api_version=entry.api_version,
             uid=entry.uid,
+            worst_zone=None if selector is None else _worst_zone(cluster, workload.namespace, selector),
         )
         try:
             prepared = prepare(workload, context)
@@ -226,7 +243,7 @@ def _judge(found: WorkloadAudit, prepared: PreparedPod) -> WorkloadAudit:
     result = evaluate(prepared.request, cluster, scored=False)
     skews = tuple(constraint_skew(each, prepared.request.behavior) for each in result.results)
     where = None
-    if selector is not None and not skews:
+    if selector is not None and all(each.applied.is_built_in for each in skews):
         where = _concentration(cluster, found.namespace, selector)
     problems = _problems(skews, result, pending=found.pending, where=where, wanted=found.wanted)
     return replace(
@@ -326,3 +343,23 @@ def _concentration(cluster: ClusterIndex, namespace: str, selector: LabelSelecto
         if len(found) == 1 and found[0] != MISSING and domains > 1:
             return Concentration(key=key, domain=column.texts[int(found[0])], domains=domains)
     return None
+
+
+def _worst_zone(cluster: ClusterIndex, namespace: str, selector: LabelSelector) -> WorstZone | None:
+    """Return the zone with most of the selected pods; None if no node has a zone."""
+    table, nodes = cluster.pods_of(namespace), cluster.nodes
+    slots, column = nodes.order(), nodes.label(ZONE)
+    if column is None:
+        return None
+    values = column.column.data[slots]
+    zoned = values != MISSING
+    if not zoned.any():
+        return None
+    if table is None:
+        return WorstZone(zone="", pods=0)
+    pods = table.count_by_node(selector, slots=nodes.slots)[slots][zoned]
+    numbers, of_node = np.unique(values[zoned], return_inverse=True)
+    counts = np.bincount(of_node, weights=pods).astype(np.int64)
+    most = int(counts.max())
+    tied = (column.texts[int(number)] for number in numbers[counts == most])
+    return WorstZone(zone=min(tied) if most else "", pods=most)

@@ -8,6 +8,9 @@ DoNotSchedule leave out nodes with taints that the pod does not tolerate. More m
 domains would be a limit in disguise, of which the rule ``min-domains-above-domains`` warns. The manifest's
 constraints for other keys are all kept, made ScheduleAnyway, or removed.
 
+A DoNotSchedule constraint of the manifest is a guarantee: unless the goal allows it, no set has a softer one
+for its key, of larger maxSkew or smaller minDomains, and none makes those for other keys softer.
+
 The order: of two sets the one is preferred that, where they first differ,
 
 1. keeps the manifest's constraints for other keys, else softens them,
@@ -22,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from policies.manifests.edits import Edit
 from policies.model.constraint import CONSTRAINT_FIELDS, Constraint, NodeInclusionPolicy, WhenUnsatisfiable
@@ -115,9 +118,13 @@ def is_hard(constraint: Constraint) -> bool:
 def constraint_sets(workload: Workload, goal: Goal, basis: ConstraintBasis) -> list[ConstraintSet]:
     """Return the sets that are considered for a goal, the preferred one first."""
     keys = _goal_keys(goal)
-    options = [list(_options(key, goal, basis)) for key in keys]
+    options = [list(_options(key, goal, basis, _guarantee(key, workload, goal))) for key in keys]
     present = [entry.is_hard for entry in _others(workload, keys)]
-    possible = {Others.KEPT: True, Others.SOFTENED: any(present), Others.REMOVED: bool(present)}
+    possible = {
+        Others.KEPT: True,
+        Others.SOFTENED: any(present) and goal.allow_soft,
+        Others.REMOVED: bool(present) and (goal.allow_soft or not any(present)),
+    }
     return sorted(
         (
             ConstraintSet(wanted=chosen, others=others)
@@ -126,6 +133,45 @@ def constraint_sets(workload: Workload, goal: Goal, basis: ConstraintBasis) -> l
         ),
         key=lambda each: each.cost,
     )
+
+
+class GivenUp(NamedTuple):
+    """What a set of constraints gives up of those that a workload has.
+
+    Attributes:
+        key: The topology key of the constraint.
+        field: Its field; empty where all of it goes.
+        before: What it is, as written.
+        after: What it becomes; empty where all of it goes.
+    """
+
+    key: str
+    field: str = ""
+    before: str = ""
+    after: str = ""
+
+
+def given_up(chosen: ConstraintSet, workload: Workload, goal: Goal) -> Iterator[GivenUp]:
+    """Yield what of a workload's constraints a set weakens or removes."""
+    others = list(_others(workload, _goal_keys(goal)))
+    wanted = {each.topology_key: each for each in chosen.wanted}
+    for entry in workload.constraints:
+        before = entry.constraint
+        key, after = before.topology_key, wanted.get(meaning(before.topology_key))
+        if entry in others:
+            if chosen.others is Others.REMOVED:
+                yield GivenUp(key)
+            elif chosen.others is Others.SOFTENED and entry.is_hard:
+                yield GivenUp(
+                    key, "whenUnsatisfiable", before.when_unsatisfiable, WhenUnsatisfiable.SCHEDULE_ANYWAY
+                )
+        elif after is not None and entry.is_hard:
+            if not is_hard(after):
+                yield GivenUp(key, "whenUnsatisfiable", before.when_unsatisfiable, after.when_unsatisfiable)
+            elif after.max_skew > before.max_skew:
+                yield GivenUp(key, "maxSkew", str(before.max_skew), str(after.max_skew))
+            if after.min_domains < before.min_domains:
+                yield GivenUp(key, "minDomains", str(before.min_domains), str(after.min_domains))
 
 
 def edits_to(chosen: ConstraintSet, workload: Workload, goal: Goal) -> tuple[Edit, ...]:
@@ -190,7 +236,20 @@ def _others(workload: Workload, keys: Sequence[str]) -> Iterator[ConstraintEntry
             yield entry
 
 
-def _options(key: str, goal: Goal, basis: ConstraintBasis) -> Iterator[Constraint]:
+def _guarantee(key: str, workload: Workload, goal: Goal) -> Constraint | None:
+    """Return what the DoNotSchedule constraints of a key promise together, if a set must keep that."""
+    others = list(_others(workload, [key]))
+    there = [entry.constraint for entry in workload.constraints if entry.is_hard and entry not in others]
+    if goal.allow_soft or not there:
+        return None
+    return replace(
+        there[0],
+        max_skew=min(each.max_skew for each in there),
+        min_domains=max(each.min_domains for each in there),
+    )
+
+
+def _options(key: str, goal: Goal, basis: ConstraintBasis, kept: Constraint | None) -> Iterator[Constraint]:
     soft = Constraint(
         max_skew=1,
         topology_key=key,
@@ -204,8 +263,13 @@ def _options(key: str, goal: Goal, basis: ConstraintBasis) -> Iterator[Constrain
     limited = goal.limit is not None and key == goal.key
     most = max(map(goal.allowed, goal.range)) if limited else MOST_NODE_SKEW
     domains = min(basis.domains, MOST_DOMAINS) if basis.behavior.min_domains and limited else 1
-    yield soft
-    for min_domains, max_skew in product(range(1, domains + 1), _skews(most)):
+    skews, least = list(_skews(most)), 1
+    if kept is None:
+        yield soft
+    else:
+        least = kept.min_domains
+        skews = [*(skew for skew in skews if skew < kept.max_skew), kept.max_skew]
+    for min_domains, max_skew in product(range(least, max(domains, least) + 1), skews):
         yield replace(hard, max_skew=max_skew, min_domains=min_domains)
 
 

@@ -30,6 +30,7 @@ class Goal:
             same domain where there is a limit.
         enforced: Whether a DoNotSchedule constraint must reach the limit: what only happens to be so in the
             cluster as it is does not count.
+        allow_soft: Whether DoNotSchedule constraints that are there may be weakened.
         replicas: The range.
         domains: With how many domains it has to be reached: what those cannot do is not wanted; None where
             it is wanted in any case.
@@ -39,6 +40,7 @@ class Goal:
     limit: LossLimit | None = None
     one_a_node: bool = False
     enforced: bool = False
+    allow_soft: bool = False
     replicas: ReplicaRange
     domains: int | None = None
 

@@ -14,6 +14,7 @@ import orjson
 from policies.manifests.fields import member, object_items, text_member
 from policies.model.deletion_facts import DeletionFacts, read_known_pod, seconds_of
 from policies.model.labels import LabelSelector
+from policies.model.replica_sources import desired_replicas
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE, controller_of
 from policies.placement.pending_pods import is_pending
@@ -21,9 +22,6 @@ from policies.placement.pod_objects import pod_manifest
 from policies.scheduler.index import POD
 from policies.scheduler.workload_topology import REVISION_LABELS
 
-#: Where a Deployment's controller writes how many replicas it wanted when it last scaled a ReplicaSet.
-#: Source: ``DesiredReplicasAnnotation``, ``deployment_util.go``, Kubernetes 1.36.
-DESIRED_ANNOTATION: Final = "deployment.kubernetes.io/desired-replicas"
 _REPLICA_SET: Final = ("apps/v1", "ReplicaSet")
 _REVISION_LABELS: Final = tuple(sorted(REVISION_LABELS))
 #: The times that a condition has.
@@ -138,9 +136,7 @@ class KnownPods(dict[tuple[str, str], DeletionFacts]):
         revision = next((text_member(labels, key) for key in _REVISION_LABELS if key in labels), "")
         if owner is None or not revision or type(replicas) is not int or replicas < 1:
             return
-        desired = text_member(member(metadata, "annotations"), DESIRED_ANNOTATION)
-        is_number = desired.isascii() and desired.isdecimal() and len(desired) < len(str(2**31))
-        size = ReplicaSetSize(revision, replicas, int(desired) if is_number else None)
+        size = ReplicaSetSize(revision, replicas, desired_replicas(metadata))
         namespace = text_member(metadata, "namespace") or DEFAULT_NAMESPACE
         self._sizes.setdefault((namespace, owner.name), []).append(size)
 

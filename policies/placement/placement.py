@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 from policies.config.context import AdmissionContext
@@ -125,7 +126,18 @@ def read_workload(obj: Mapping[str, Any], context: AdmissionContext, *, namespac
         path = FieldPath().child("kind")
         raise PlacementError((FieldError(path, text, ErrorKind.NOT_SUPPORTED, HOLDS_NO_POD),))
     own = text_member(obj.get("metadata"), "namespace")
-    return Workload.read(obj, kind, own or namespace or DEFAULT_NAMESPACE, release=context.release)
+    workload = Workload.read(obj, kind, own or namespace or DEFAULT_NAMESPACE, release=context.release)
+    if kind.replicas is None or workload.states_replicas:
+        return workload
+    unstated = context.replica_sources.number(workload, partial(_count_running, workload, context))
+    return replace(workload, unstated=unstated)
+
+
+def _count_running(workload: Workload, context: AdmissionContext) -> int:
+    if context.cluster is None or workload.selector is None:
+        return 0
+    with context.reading():
+        return context.cluster.count_pods(workload.namespace, workload.selector)
 
 
 def place_object(

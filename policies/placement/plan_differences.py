@@ -170,7 +170,7 @@ def differences(before: Workload, after: Workload) -> tuple[Difference, ...]:
     if _templates_differ(before, after):
         found.append(Difference.TEMPLATE)
     # Who leaves the number out leaves it to an autoscaler, or as it is.
-    if states_replicas(after) and before.replicas != after.replicas:
+    if after.states_replicas and before.replicas != after.replicas:
         found.append(Difference.REPLICAS)
     if after.kind.selector is not None and before.selector != after.selector:
         found.append(Difference.SELECTOR)
@@ -185,12 +185,6 @@ def replaces(workload: Workload, found: Iterable[Difference]) -> bool:
     if workload.kind.is_pod or (group, kind) == ("batch", "Job"):
         return Difference.TEMPLATE in found
     return group == "apps" and Difference.SELECTOR in found
-
-
-def states_replicas(workload: Workload) -> bool:
-    """Tell whether a workload says how many pods it wants."""
-    way = workload.kind.replicas
-    return way is not None and descend(workload.obj, way[:-1], ErrorList()).get(way[-1]) is not None
 
 
 def rolls_out(workload: Workload) -> bool:

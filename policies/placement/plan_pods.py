@@ -14,7 +14,7 @@ from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.model.workload import Workload
 from policies.placement.known_pods import KnownPods
 from policies.placement.placement import DAEMON_SET, PlacementError, PreparedPod
-from policies.placement.plan_differences import rolls_out, states_replicas
+from policies.placement.plan_differences import rolls_out
 from policies.placement.rollout import Rollout, RolloutSettings, simulate_rollout
 from policies.placement.running_pods import PREVIOUS, revision_label
 from policies.placement.simulate import replicas_of
@@ -267,7 +267,7 @@ class PodChanger:
 
 def _wanted(workload: Workload, running: int) -> int:
     """Return how many pods a workload should have; who does not say it leaves it to an autoscaler."""
-    if running and workload.kind.replicas is not None and not states_replicas(workload):
+    if running and workload.kind.replicas is not None and not workload.states_replicas:
         return running
     return 1 if workload.replicas is None else max(workload.replicas, 0)
 

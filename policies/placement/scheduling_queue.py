@@ -19,7 +19,7 @@ from policies.manifests.fields import (
 )
 from policies.model.version import KubernetesVersion
 from policies.model.workload import Workload
-from policies.placement.actions import Action
+from policies.placement.actions import Action, DrainNode
 from policies.placement.distribution import Distribution, DistributionTally
 from policies.placement.placement import (
     DAEMON_SET,
@@ -39,6 +39,8 @@ from policies.scheduler.node_sampling import ADAPTIVE, NodeSampler, nodes_to_fin
 
 #: The most pods that are scheduled: Kubernetes supports clusters of up to 150,000.
 MOST_PODS: Final = 150_000
+#: What a drain respects besides, and is not simulated.
+_BUDGETS: Final = "PodDisruptionBudgets, which may keep a drain from evicting pods"
 
 #: The rule that a workload breaks which wants no possible number of replicas.
 REPLICAS_INVALID: Final = "replicas-invalid"
@@ -164,13 +166,15 @@ class SimulatedQueue:
     @property
     def not_looked_at(self) -> tuple[str, ...]:
         """What may change the course of a real cluster and is not part of the simulation."""
+        drained = self.what_if is not None and any(isinstance(e, DrainNode) for e in self.what_if.actions)
+        left_out = (*NOT_LOOKED_AT, _BUDGETS) if drained else NOT_LOOKED_AT
         nodes = self.queue.cluster.node_count
         configured = {entry.request.profile.percentage_of_nodes_to_score for entry in self.queue.pods}
         usual = min((nodes_to_find(each or ADAPTIVE, nodes) for each in configured), default=nodes)
         if self.settings.percentage is not None or usual >= nodes:
-            return NOT_LOOKED_AT
+            return left_out
         text = f"percentageOfNodesToScore: kube-scheduler stops at {usual:,} feasible nodes of {nodes:,}"
-        return (*NOT_LOOKED_AT, text)
+        return (*left_out, text)
 
 
 def simulate_queue(

@@ -38,6 +38,7 @@ class AdviseGoal(TypedDict):
         loseAtMost: A share of the replicas such as "1/3", or a number of them; null for any number.
         oneANode: Whether no node may have two replicas more than another that could take one.
         enforced: Whether a DoNotSchedule constraint must reach it.
+        allowSoft: Whether DoNotSchedule constraints that are there may be weakened.
         replicas: At which numbers of replicas.
     """
 
@@ -46,6 +47,7 @@ class AdviseGoal(TypedDict):
     loseAtMost: str | None
     oneANode: bool
     enforced: bool
+    allowSoft: bool
     replicas: AdviseReplicas
 
 
@@ -182,6 +184,22 @@ class AdviseProof(TypedDict):
     notLookedAt: list[str]
 
 
+class AdviseGivenUp(TypedDict):
+    """What the advice weakens or removes of the constraints that a workload has.
+
+    Attributes:
+        topologyKey: The key of the constraint.
+        field: The field that becomes weaker; empty where all of the constraint goes.
+        before: What it is.
+        after: What it becomes.
+    """
+
+    topologyKey: str
+    field: str
+    before: str
+    after: str
+
+
 class AdviseAnswer(TypedDict):
     """The constraints with which a workload reaches a goal.
 
@@ -192,12 +210,14 @@ class AdviseAnswer(TypedDict):
         object: The workload.
         goal: What is wanted.
         reached: Whether it is reached with the constraints; null if not, and the search ended early.
+        reachedNow: Whether the pods that run now are within the limit; true if none runs.
         asItIs: Where the workload misses it as it is; null if it does not.
         missed: Where it is missed even with the constraints; null if it is not.
         domains: The domains that can take its pods.
         constraints: What to write; empty if the workload is best as it is, or without constraints.
         others: What becomes of the manifest's constraints for other topology keys.
         othersText: The same in words, with the reason; empty if they are kept.
+        givenUp: What is weakened or removed of what the manifest has.
         edits: Of the manifest.
         patch: The same as a patch; null if there is nothing to change.
         now: Where the replicas are that run now; null if none does.
@@ -213,12 +233,14 @@ class AdviseAnswer(TypedDict):
     object: NamedWorkload
     goal: AdviseGoal
     reached: bool | None
+    reachedNow: bool
     asItIs: AdviseFailure | None
     missed: AdviseFailure | None
     domains: list[str]
     constraints: list[AdvisedConstraint]
     others: Others
     othersText: str
+    givenUp: list[AdviseGivenUp]
     edits: list[FieldEdit]
     patch: AdvisePatch | None
     now: PlacedCount | None

@@ -50,6 +50,7 @@ def fields(advice: Advice) -> AdviseAnswer:
         },
         "goal": _goal(goal),
         "reached": True if advice.is_met else False if advice.complete else None,
+        "reachedNow": advice.is_met_now,
         "asItIs": _failure(advice.as_is.failure(goal), goal),
         "missed": _failure(advice.trial.failure(goal), goal),
         "domains": sorted(map(encodable, advice.domains)),
@@ -65,6 +66,15 @@ def fields(advice: Advice) -> AdviseAnswer:
         ],
         "others": Others.KEPT if advice.chosen is None else advice.chosen.others,
         "othersText": encodable(others_text(advice)),
+        "givenUp": [
+            {
+                "topologyKey": encodable(each.key),
+                "field": each.field,
+                "before": each.before,
+                "after": each.after,
+            }
+            for each in advice.given_up
+        ],
         "edits": list(map(edit_fields, advice.edits)),
         "patch": _patch(workload, advice),
         "now": None if advice.now is None else _placed(advice.now, goal),
@@ -85,6 +95,7 @@ def _goal(goal: Goal) -> AdviseGoal:
         "loseAtMost": None if limit is None else str(limit),
         "oneANode": goal.one_a_node,
         "enforced": goal.enforced,
+        "allowSoft": goal.allow_soft,
         "replicas": {"least": least, "most": most, "source": encodable(source)},
     }
 

@@ -43,7 +43,8 @@ def render(advice: Advice, *, width: int, color: bool) -> str:
 
 def _parts(advice: Advice) -> Iterator[RenderableType]:
     prepared = advice.trial.prepared
-    style = "bold green" if advice.is_met else "bold red"
+    is_good = advice.is_met and (advice.chosen is not None or advice.is_met_now)
+    style = "bold green" if is_good else "bold red"
     yield Text.assemble(
         workload_title(prepared), " ", (verdict(advice), style), f" (Kubernetes {prepared.version})"
     )
@@ -82,6 +83,9 @@ def _constraints(advice: Advice) -> Iterator[RenderableType]:
             yield Padding(Text(why), (0, 0, 0, 3))
     if text_of_others := others_text(advice):
         yield Text(text_of_others)
+    for each in advice.given_up:
+        what = f" {each.field} {each.before}, which becomes {each.after}" if each.field else ", all of it"
+        yield Text(f"Given up: {one_line(each.key)}{what}", "yellow")
 
 
 def _proof(advice: Advice) -> Iterator[RenderableType]:
@@ -164,6 +168,8 @@ def _of_constraints(advice: Advice) -> Iterator[str]:
     constraints = advice.trial.prepared.request.constraints
     if advice.is_met and advice.goal.limit is not None and not any(each.is_hard for each in constraints):
         yield "Nothing enforces it: it holds in this cluster as it is. --enforce wants DoNotSchedule."
+    if not (advice.is_met or advice.goal.allow_soft) and any(e.is_hard for e in advice.workload.constraints):
+        yield "Its DoNotSchedule constraints were not weakened; --allow-soft allows it."
     if advice.losses:
         yield "Fit elsewhere: once the nodes are removed; in an outage: while they are unreachable."
     pinned = advice.chosen is not None and any(each.min_domains > 1 for each in advice.chosen.wanted)

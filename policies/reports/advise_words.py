@@ -130,6 +130,8 @@ def ties(trial: Trial) -> str:
 def verdict(advice: Advice) -> str:
     """Return whether the goal is reached, and with what."""
     if advice.is_met:
+        if advice.chosen is None and not advice.is_met_now:
+            return "does not reach the goal with the pods that run now, only once they are replaced"
         if advice.chosen is None:
             return "reaches the goal as it is"
         count = len(advice.chosen.wanted)

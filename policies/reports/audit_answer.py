@@ -70,6 +70,18 @@ class AuditedDomain(TypedDict):
     domains: Count
 
 
+class AuditedLoss(TypedDict):
+    """The zone whose loss takes most pods of a workload.
+
+    Attributes:
+        zone: The zone; empty for a workload without pods in any.
+        pods: How many of its running pods are there.
+    """
+
+    zone: str
+    pods: Count
+
+
 class AuditedRoom(TypedDict):
     """How many more replicas fit.
 
@@ -117,8 +129,10 @@ class AuditedWorkload(TypedDict):
         constraints: Those in force.
         whyNoConstraints: Why none is in force; null if there is one, or the object is invalid.
         policy: The SpreadPolicy that gives the constraints; null if none does.
-        allIn: Where all its pods are, if that is one domain of several and no constraint is in force; else
-            null.
+        allIn: Where all its pods are, if that is one domain of several and no constraint is in force but
+            kube-scheduler's built-in defaults; else null.
+        lostWithWorstZone: What goes with the zone that has most of its pods; null where its selector is not
+            known, or no node has a zone.
         room: How many more replicas fit; null for an invalid object.
         feasibleNodes: How many nodes the next replica fits.
         message: The scheduler's FitError where that is none; else empty.
@@ -139,6 +153,7 @@ class AuditedWorkload(TypedDict):
     whyNoConstraints: NoConstraints | None
     policy: str | None
     allIn: AuditedDomain | None
+    lostWithWorstZone: AuditedLoss | None
     room: AuditedRoom | None
     feasibleNodes: Count
     message: str

@@ -63,6 +63,9 @@ def workload_fields(found: WorkloadAudit) -> audit_answer.AuditedWorkload:
         "allIn": None
         if where is None
         else {"topologyKey": where.key, "domain": where.domain, "domains": where.domains},
+        "lostWithWorstZone": None
+        if found.worst_zone is None
+        else {"zone": found.worst_zone.zone, "pods": found.worst_zone.pods},
         "room": None
         if room is None
         else {

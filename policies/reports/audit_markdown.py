@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 from policies.placement.audit import WorkloadAudit
 from policies.reports.audit_run import AuditRun
-from policies.reports.audit_wording import notes, pods, room, summary, title, why
+from policies.reports.audit_wording import notes, pods, room, summary, title, why, worst_loss
 from policies.reports.lint_run import plural
 from policies.reports.markdown import code, text, within
 
-_HEADER = "| severity | workload | pods | risk | what |\n|---|---|---|---|---|\n"
+_HEADER = (
+    "| severity | workload | pods | lost with the worst zone | risk | what |\n|---|---|---|---|---|---|\n"
+)
 
 
 def render(run: AuditRun) -> str:
@@ -55,6 +57,7 @@ def _rows(found: WorkloadAudit) -> Iterator[str]:
             str(problem.severity),
             code(title(found)),
             text(space),
+            text(worst_loss(found)),
             code(problem.risk),
             text(why(problem, found)),
         )

@@ -12,7 +12,7 @@ from rich.text import Text
 from policies.manifests.findings import Severity
 from policies.placement.audit import WorkloadAudit
 from policies.reports.audit_run import AuditRun
-from policies.reports.audit_wording import notes, pods, room, summary, title, why
+from policies.reports.audit_wording import notes, pods, room, summary, title, why, worst_loss
 from policies.reports.wording import print_all
 
 _COLORS: Final = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
@@ -36,5 +36,6 @@ def _parts(run: AuditRun) -> Iterator[RenderableType]:
 
 
 def _title(found: WorkloadAudit) -> Text:
-    parts = [f"{pods(found)} pods", room(found)]
+    lost = worst_loss(found)
+    parts = [f"{pods(found)} pods", lost and f"lost with the worst zone: {lost}", room(found)]
     return Text.assemble((title(found), "bold"), f": {', '.join(filter(None, parts))}")

@@ -54,6 +54,14 @@ def pods(found: WorkloadAudit) -> str:
     return running if found.wanted is None else f"{running} of {found.wanted:,}"
 
 
+def worst_loss(found: WorkloadAudit) -> str:
+    """Return how many of a workload's pods are lost with the zone that has most; empty if not known."""
+    if found.worst_zone is None or found.running is None:
+        return ""
+    zone = f" ({one_line(found.worst_zone.zone)})" if found.worst_zone.zone else ""
+    return f"{found.worst_zone.pods:,} of {found.running:,}{zone}"
+
+
 def why(problem: SpreadProblem, found: WorkloadAudit) -> str:
     """Return what is wrong, in one line."""
     skew = None if problem.constraint is None else found.constraints[problem.constraint]
@@ -68,7 +76,11 @@ def why(problem: SpreadProblem, found: WorkloadAudit) -> str:
             return f"no further replica fits: {one_line(found.message)}"
         case Risk.ONE_DOMAIN if (where := found.concentration) is not None:
             place = f"{one_line(where.key)}={one_line(where.domain)}"
-            none = f"no constraint is in force: {found.why_none}"
+            none = (
+                "only kube-scheduler's built-in defaults are in force, which keep no pod away"
+                if found.constraints
+                else f"no constraint is in force: {found.why_none}"
+            )
             return f"all {found.running:,} pods are in {place}, 1 of {where.domains:,} domains; {none}"
         case _:
             return one_line(first_of(found.errors))

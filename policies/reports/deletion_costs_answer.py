@@ -7,6 +7,7 @@ from typing import Annotated, Final, TypedDict
 from policies.config.type_schema import Count, Keywords
 from policies.placement.deletion_costs import NoCosts
 from policies.reports.rebalance_answer import RebalancedConstraint
+from policies.reports.score_answer import ReplicasFrom
 from policies.reports.survive_answer import NamedWorkload
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
@@ -35,6 +36,7 @@ class DeletionCostsAnswer(TypedDict):
         object: The workload.
         running: How many pods run.
         replicas: How many are to be left.
+        replicasFrom: What says so; null where it was asked for.
         whyNoCosts: Why there is nothing to annotate; null if there is.
         deleted: The pods that are deleted then; empty if there is no such choice.
         costs: The deletion cost to give to each pod that needs one, by its name.
@@ -47,6 +49,7 @@ class DeletionCostsAnswer(TypedDict):
     object: NamedWorkload
     running: Count
     replicas: Count
+    replicasFrom: ReplicasFrom | None
     whyNoCosts: NoCosts | None
     deleted: list[DeletedPod]
     costs: dict[str, int]

@@ -7,7 +7,7 @@ import orjson
 from policies.placement.deletion_costs import DeletionCosts
 from policies.reports.deletion_costs_answer import SCHEMA, DeletionCostsAnswer
 from policies.reports.deletion_costs_text import commands
-from policies.reports.score_json import constraint_fields
+from policies.reports.score_json import constraint_fields, replicas_from
 
 
 def render(found: DeletionCosts) -> bytes:
@@ -22,6 +22,7 @@ def render(found: DeletionCosts) -> bytes:
         },
         "running": found.running,
         "replicas": found.replicas,
+        "replicasFrom": replicas_from(workload) if found.replicas == workload.replicas else None,
         "whyNoCosts": found.why_none,
         "deleted": [{"pod": pod.name, "node": pod.node} for pod in found.deleted],
         "costs": dict(found.costs),

@@ -13,7 +13,7 @@ from policies.manifests.sanitize import one_line
 from policies.model.deletion_facts import DELETION_COST_ANNOTATION
 from policies.placement.deletion_costs import DeletionCosts, NoCosts
 from policies.reports.rebalance_text import domain_changes
-from policies.reports.wording import print_all, workload_title
+from policies.reports.wording import print_all, replica_origin_text, workload_title
 
 
 def render(found: DeletionCosts, *, width: int, color: bool) -> str:
@@ -45,6 +45,8 @@ def _parts(found: DeletionCosts) -> Iterator[RenderableType]:
     else:
         style = "green" if found.why_none is NoCosts.BALANCED else "red"
         yield Text.assemble((title, "bold"), f", from {scale}: ", (str(found.why_none), style))
+    if found.replicas == found.prepared.workload.replicas:
+        yield from replica_origin_text(found.prepared.workload)
     yield from domain_changes(found.prepared, found.before, found.after)
     if found.deleted:
         yield ""

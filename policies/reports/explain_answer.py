@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from policies.config.type_schema import Count
-from policies.reports.score_answer import AppliedFields, UsedProfile, UsedRevision
+from policies.reports.score_answer import AppliedFields, ReplicasFrom, UsedProfile, UsedRevision
 from policies.reports.suggestion_answer import SuggestedChange
 from policies.scheduler.profile import Plugin
 from policies.scheduler.result import Code
@@ -30,12 +30,14 @@ class ReplicaCounts(TypedDict):
 
     Attributes:
         wanted: Replicas that the workload wants.
+        wantedFrom: What says so.
         placed: Pods of the revision that have a node.
         fitting: Those, and as many of the missing ones as fit.
         complete: Whether all missing ones were tried; there is a limit.
     """
 
     wanted: Count
+    wantedFrom: ReplicasFrom | None
     placed: Count
     fitting: Count
     complete: bool

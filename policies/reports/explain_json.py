@@ -6,6 +6,7 @@ import orjson
 
 from policies.manifests.edits import Edit
 from policies.manifests.fields import shown
+from policies.model.workload import Workload
 from policies.placement.explain import Explained
 from policies.placement.outvoted import OutvotedSpread
 from policies.placement.placement import Placement
@@ -13,7 +14,7 @@ from policies.placement.replicas import Replicas
 from policies.placement.suggestions import ExternalChange, Suggestion
 from policies.reports import explain_answer, explain_text, suggestion_answer
 from policies.reports.profile_text import not_modeled
-from policies.reports.score_json import constraint_fields, profile_fields, revision_fields
+from policies.reports.score_json import constraint_fields, profile_fields, replicas_from, revision_fields
 from policies.reports.suggestion_cost import cost_of, how_edited
 from policies.reports.suggestion_text import in_cluster
 from policies.scheduler.changes import Change, ClusterChange
@@ -45,7 +46,7 @@ def render(explained: Explained) -> bytes:
         "feasibleNodes": verdict.feasible_count,
         "atMost": verdict.request.is_upper_bound,
         "runningNodes": placement.running,
-        "replicas": _replicas(explained.replicas),
+        "replicas": _replicas(explained.replicas, placement.workload),
         "message": verdict.message,
         "replicaMessage": explained.stuck_message,
         "policy": placement.policy,
@@ -170,11 +171,12 @@ def _tier(tier: Tier) -> explain_answer.ScoreTier:
     return {"score": tier.score, "points": points, "nodes": tier.count, "examples": list(tier.examples)}
 
 
-def _replicas(replicas: Replicas | None) -> explain_answer.ReplicaCounts | None:
+def _replicas(replicas: Replicas | None, workload: Workload) -> explain_answer.ReplicaCounts | None:
     if replicas is None:
         return None
     return {
         "wanted": replicas.wanted,
+        "wantedFrom": replicas_from(workload),
         "placed": replicas.placed,
         "fitting": replicas.fitting,
         "complete": replicas.complete,

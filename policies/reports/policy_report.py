@@ -65,7 +65,7 @@ _PASSED: Final = MappingProxyType(
     {
         Risk.VIOLATED: "every DoNotSchedule constraint is within maxSkew",
         Risk.PENDING: "no node refuses the pending pods for their spread alone",
-        Risk.ONE_DOMAIN: "no constraint is in force, and the pods are not all in one domain",
+        Risk.ONE_DOMAIN: "no constraint protects the pods, and they are not all in one domain",
         Risk.NO_ROOM: "spread does not keep the next replica from every node",
         Risk.NEVER_BINDS: "every constraint can refuse or prefer nodes",
         Risk.UNEVEN: "every ScheduleAnyway constraint is within maxSkew",
@@ -184,7 +184,7 @@ def _checked(found: WorkloadAudit) -> Iterator[Risk]:
         yield Risk.UNEVEN
     if found.constraints:
         yield Risk.NEVER_BINDS
-    elif found.running is not None:
+    if found.running is not None and all(skew.applied.is_built_in for skew in found.constraints):
         yield Risk.ONE_DOMAIN
     if found.wanted != 0:
         yield Risk.PENDING if found.pending else Risk.NO_ROOM

@@ -18,7 +18,7 @@ from policies.placement.simulate import DomainChange
 from policies.reports import rollout_answer
 from policies.reports.explain_json import edit_fields
 from policies.reports.rollout_words import NOT_IN_ROLLOUT, assumptions, strategy, suggestion_cost
-from policies.reports.score_json import revision_fields
+from policies.reports.score_json import replicas_from, revision_fields
 from policies.reports.simulate_answer import SimulateAnswer
 from policies.reports.simulate_json import domain_fields, step_fields
 
@@ -50,7 +50,11 @@ def render(simulated: SimulatedRollout) -> bytes:
         "nodes": size,
         "nodesToFind": size,
         "revision": None if rollout.scaled else revision_fields(prepared),
-        "replicas": {"wanted": rollout.replicas, "placed": rollout.running},
+        "replicas": {
+            "wanted": rollout.replicas,
+            "wantedFrom": None if rollout.scaled else replicas_from(prepared.workload),
+            "placed": rollout.running,
+        },
         "seed": rollout.seed,
         "steps": [step_fields(step) for step in decisions],
         "complete": True,

@@ -33,6 +33,7 @@ from policies.reports.wording import (
     item,
     nodes,
     print_all,
+    replica_origin_text,
     sentence,
     workload_title,
 )
@@ -60,6 +61,8 @@ def render(simulated: SimulatedRollout, *, width: int, color: bool) -> str:
 def _parts(rollout: Rollout, suggestions: RolloutSuggestions, width: int) -> Iterator[RenderableType]:
     courses = rollout.courses
     yield _headline(rollout)
+    if not rollout.scaled:
+        yield from replica_origin_text(rollout.prepared.workload)
     yield Text(_summary(rollout))
     yield from _constraints(rollout, width)
     yield from _course("What happens", courses.likely, rollout)

@@ -6,6 +6,7 @@ from typing import Annotated, TypeAlias, TypedDict
 
 from policies.config.type_schema import Count, Keywords
 from policies.model.constraint import NodeInclusionPolicy, WhenUnsatisfiable
+from policies.model.replica_number import ReplicaOrigin
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import ConstraintOrigin
 from policies.scheduler.result import Code, PhaseStatus
@@ -14,6 +15,19 @@ from policies.scheduler.result import Code, PhaseStatus
 Positive: TypeAlias = Annotated[int, Keywords(minimum=1)]
 #: A score as the scheduler normalizes it.
 Normalized: TypeAlias = Annotated[int, Keywords(minimum=0, maximum=100)]
+
+
+class ReplicasFrom(TypedDict):
+    """What says how many replicas of a workload are meant.
+
+    Attributes:
+        origin: The manifest; else the cluster, by the object, its ReplicaSets or the pods that run; else the
+            least of an autoscaler; else the default of 1.
+        source: The object that says so; empty where pods were counted, and for manifest and default.
+    """
+
+    origin: ReplicaOrigin
+    source: str
 
 
 class UsedRevision(TypedDict):

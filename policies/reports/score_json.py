@@ -12,6 +12,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from policies.model.workload import Workload
 from policies.placement.placement import Placement, PreparedPod
 from policies.reports import score_answer
 from policies.reports.profile_text import differences, not_modeled
@@ -215,3 +216,9 @@ def _tell(tell: Callable[[int], list[_Told]], columns: list[NDArray[Any]], size:
             found = told[key] = tell(node)
         everything.append(found)
     return everything
+
+
+def replicas_from(workload: Workload | None) -> score_answer.ReplicasFrom | None:
+    """Return what says how many replicas of a workload are meant; None where there is no such number."""
+    number = None if workload is None else workload.replica_number
+    return None if number is None else {"origin": number.origin, "source": number.source}

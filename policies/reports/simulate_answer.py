@@ -6,7 +6,7 @@ from typing import NotRequired, TypedDict
 
 from policies.config.type_schema import Count
 from policies.reports.rollout_answer import RolloutFields
-from policies.reports.score_answer import AppliedFields, UsedRevision
+from policies.reports.score_answer import AppliedFields, ReplicasFrom, UsedRevision
 from policies.reports.what_if_answer import WhatIfAnswer
 
 
@@ -125,10 +125,12 @@ class ReplicasBefore(TypedDict):
 
     Attributes:
         wanted: Replicas that the workload wants.
+        wantedFrom: What says so; null for a scale, whose number is asked for.
         placed: Those that had a node.
     """
 
     wanted: Count
+    wantedFrom: ReplicasFrom | None
     placed: Count
 
 

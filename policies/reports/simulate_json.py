@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import orjson
 
-from policies.placement.replicas import Replicas
-from policies.placement.scheduling_queue import SimulatedQueue
+from policies.placement.scheduling_queue import SchedulingQueue, SimulatedQueue
 from policies.placement.simulate import DomainChange
 from policies.reports import simulate_answer
-from policies.reports.score_json import constraint_fields, revision_fields
+from policies.reports.score_json import constraint_fields, replicas_from, revision_fields
 from policies.reports.what_if_json import what_if_fields
 from policies.scheduler.binding import Step
 
@@ -21,7 +20,7 @@ def render(simulated: SimulatedQueue) -> bytes:
         "nodes": queue.cluster.node_count,
         "nodesToFind": simulated.nodes_to_find,
         "revision": None if queue.prepared is None else revision_fields(queue.prepared),
-        "replicas": _replica_fields(queue.replicas),
+        "replicas": _replica_fields(queue),
         "seed": simulated.settings.used_seed,
         "steps": [step_fields(step) for step in simulation.steps],
         "complete": simulation.complete,
@@ -37,9 +36,17 @@ def render(simulated: SimulatedQueue) -> bytes:
     return orjson.dumps(answer)
 
 
-def _replica_fields(replicas: Replicas | None) -> simulate_answer.ReplicasBefore | None:
+def _replica_fields(queue: SchedulingQueue) -> simulate_answer.ReplicasBefore | None:
     """Return how many replicas the workload wants, and how many had a node before; None if not known."""
-    return None if replicas is None else {"wanted": replicas.wanted, "placed": replicas.placed}
+    replicas = queue.replicas
+    if replicas is None:
+        return None
+    workload = None if queue.prepared is None else queue.prepared.workload
+    return {
+        "wanted": replicas.wanted,
+        "wantedFrom": replicas_from(workload),
+        "placed": replicas.placed,
+    }
 
 
 def step_fields(step: Step) -> simulate_answer.BoundStep | simulate_answer.PendingStep:

@@ -26,6 +26,7 @@ from policies.reports.wording import (
     listed,
     nodes,
     print_all,
+    replica_origin_text,
     section,
     sentence,
     workload_title,
@@ -102,6 +103,8 @@ def _replicas(simulated: SimulatedQueue) -> Iterator[Text]:
     of_wanted = f"{replicas.placed:,} of {replicas.wanted:,} replicas{of_revision}"
     before = queue.pods or simulated.what_if is not None
     more = "had a node before." if before else "have a node: --replicas N schedules N more."
+    if prepared is not None:
+        yield from replica_origin_text(prepared.workload)
     yield Text(f"{of_wanted} {more}")
 
 

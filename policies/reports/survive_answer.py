@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Final, TypedDict
 
 from policies.config.type_schema import Count, Keywords
+from policies.reports.score_answer import ReplicasFrom
 from policies.reports.suggestion_answer import SuggestedChange
 
 #: The form's name; its number changes when a field is renamed, goes away or means something else.
@@ -52,6 +53,7 @@ class SurvivingWorkload(NamedWorkload, PendingMessages, TypedDict):
 
     Attributes:
         replicas: How many replicas it asks for.
+        replicasFrom: What says so.
         required: How many must run.
         running: How many run before a loss.
         used: Pods of the cluster that were taken as they are.
@@ -66,6 +68,7 @@ class SurvivingWorkload(NamedWorkload, PendingMessages, TypedDict):
     """
 
     replicas: Count
+    replicasFrom: ReplicasFrom | None
     required: Count
     running: Count
     used: Count

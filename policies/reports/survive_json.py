@@ -11,6 +11,7 @@ from policies.placement.survive import MOST_MARGIN, DeployedWorkload
 from policies.placement.survive_suggestions import SurvivalHelp
 from policies.reports import survive_answer
 from policies.reports.explain_json import suggestion_fields
+from policies.reports.score_json import replicas_from
 from policies.scheduler.binding import Step
 
 
@@ -55,6 +56,7 @@ def _workload_fields(
     return {
         **_name_fields(deployed.workload),
         "replicas": deployed.wanted,
+        "replicasFrom": replicas_from(deployed.workload),
         "required": deployed.required,
         "running": deployed.running,
         "used": deployed.used,

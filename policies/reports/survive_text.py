@@ -16,7 +16,15 @@ from policies.placement.survival_report import SurvivalReport
 from policies.placement.survive import MOST_MARGIN, DeployedWorkload
 from policies.placement.survive_suggestions import MOST_PROVEN, SurvivalHelp, SurvivalSuggestion
 from policies.reports.suggestion_text import costs_text, numbered_suggestion
-from policies.reports.wording import listed, nodes, print_all, section, sentence, workload_title
+from policies.reports.wording import (
+    listed,
+    nodes,
+    print_all,
+    replica_origin_text,
+    section,
+    sentence,
+    workload_title,
+)
 
 #: Lines of a table of domains; what a terminal shows at once.
 MOST_LINES: Final = 12
@@ -42,6 +50,7 @@ def _parts(report: SurvivalReport) -> Iterator[RenderableType]:
         if number:
             yield ""
         yield _headline(report, number, deployed)
+        yield from replica_origin_text(deployed.workload)
         yield Text(_before(deployed))
         yield from _margin(report, number)
         if not deployed.runs and deployed.pending is not None:

@@ -12,6 +12,8 @@ from rich.text import Text
 
 from policies.manifests.sanitize import MAX_LENGTH, one_line
 from policies.model.constraint import NodeInclusionPolicy
+from policies.model.replica_number import ReplicaOrigin
+from policies.model.workload import Workload
 from policies.placement.placement import Placement, PreparedPod
 from policies.placement.replicas import MOST_PLACED, Replicas
 from policies.scheduler.releases import judged_as
@@ -114,12 +116,35 @@ def at_most(placement: Placement) -> str:
     return "at most " if placement.verdict.request.is_upper_bound else ""
 
 
+def replica_origin_text(workload: Workload) -> Iterator[Text]:
+    """Yield what says how many replicas are meant, where the manifest does not; a guess is yellow."""
+    number = workload.replica_number
+    if number is None or number.origin is ReplicaOrigin.MANIFEST:
+        return
+    start, count, source = (
+        "The manifest states no number of replicas: ",
+        f"{number.replicas:,}",
+        number.source,
+    )
+    match number.origin:
+        case ReplicaOrigin.CLUSTER:
+            has = f"as {one_line(source)} in the cluster says" if source else "as many as run in the cluster"
+            yield Text(f"{start}{count}, {has}.")
+        case ReplicaOrigin.AUTOSCALER:
+            yield Text(f"{start}{count}, the least that {one_line(source)} allows, since none runs.")
+        case ReplicaOrigin.DEFAULT:
+            why = "since none runs and no autoscaler of it is known"
+            yield Text(f"{start}{count} is assumed, {why}.", "yellow")
+
+
 def replicas_text(placement: Placement, replicas: Replicas | None) -> Iterator[Text]:
     """Yield how many of the workload's pods have a node or would get one; nothing for a single pod."""
     if placement.running is not None:
         yield Text(
             f"{nodes(placement.running)} run{'s' if placement.running == 1 else ''} one of its pods now."
         )
+    if replicas is not None:
+        yield from replica_origin_text(placement.workload)
     if replicas is None or replicas.wanted < 2:
         return
     wanted, placed = f"{replicas.wanted:,}", f"{replicas.placed:,}"

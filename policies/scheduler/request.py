@@ -43,6 +43,11 @@ class AppliedConstraint:
         """Whether it filters (DoNotSchedule) instead of scoring (ScheduleAnyway)."""
         return self.constraint.when_unsatisfiable is WhenUnsatisfiable.DO_NOT_SCHEDULE
 
+    @property
+    def is_built_in(self) -> bool:
+        """Whether it is one of kube-scheduler's own defaults: soft, and so wide that it protects nothing."""
+        return self.origin is ConstraintOrigin.SCHEDULER_SYSTEM
+
     def counts_nothing(self, behavior: Behavior) -> bool:
         """Return whether no pod can match.
 

@@ -12,7 +12,7 @@ import click
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError, UsageError
 from policies.manifests.fields import FieldPath, shown
-from policies.model.repository import AUTOSCALER, SCALED_OBJECT, Repository
+from policies.model.repository import Repository
 from policies.model.scaling import ReplicaRange
 from policies.model.workload import Workload
 from policies.placement.actions import MOST_ADDED, topology_key
@@ -21,12 +21,10 @@ from policies.placement.goal import Goal, parse_limit, parse_range
 from policies.placement.goal_simulator import MOST_REPLICAS
 from policies.placement.node_groups import described_nodes, domains_key, groups_for
 from policies.placement.placement import PlacementError, read_workload
-from policies.placement.plan import with_namespace
 from policies.reports import advise_json, advise_text
 from webhook.cli.answers import BAD_INPUT, format_option, print_answer
 from webhook.cli.command import Command
-from webhook.cli.live import list_objects
-from webhook.cli.manifest import read_objects, told
+from webhook.cli.manifest import told
 from webhook.cli.placement import PlacementInput, check_key, read_input
 from webhook.cli.placement_options import PlacementOptions, cluster_options, note, object_options, show
 from webhook.cli.progress import INTERRUPTED, interruptible, progress
@@ -47,15 +45,6 @@ evenkeel advise deploy/web -n shop --lose-at-most 1 --when hostname
 evenkeel advise -f web.yaml --lose-at-most 1/3 --one-a-node --nodes a=3,b=3,c=3
 evenkeel advise -f web.yaml --lose-at-most 1/3 --cluster cluster.json --diff | git apply
 """
-
-
-class _Autoscalers(list[Mapping[str, Any]]):
-    """The autoscalers of pods among the objects of a cluster, which pass by once."""
-
-    def __call__(self, obj: dict[str, Any]) -> None:
-        """Look at an object."""
-        if (str(obj.get("apiVersion")).rpartition("/")[0], obj.get("kind")) in {AUTOSCALER, SCALED_OBJECT}:
-            self.append(obj)
 
 
 def _read_with(read: Any) -> Any:
@@ -135,6 +124,11 @@ def _read_nodes(text: str) -> dict[str, int]:
 )
 @click.option("--enforce", is_flag=True, help="Only a DoNotSchedule constraint counts for --lose-at-most.")
 @click.option(
+    "--allow-soft",
+    is_flag=True,
+    help="DoNotSchedule constraints that are there may be weakened or removed; what is given up is listed.",
+)
+@click.option(
     "--diff",
     is_flag=True,
     help="Print only the change: a diff of the file, or for KIND/NAME a patch.",
@@ -151,13 +145,15 @@ def command(
     replicas: ReplicaRange | None,
     counts: dict[str, int] | None,
     enforce: bool,
+    allow_soft: bool,
     diff: bool,
     form: str,
     **values: Any,
 ) -> None:  # the common options
     """Find the constraints with which a workload reaches a goal, and prove it by simulation.
 
-    The fewest and softest constraints are taken: they are listed with what would fail if each were softer,
+    The fewest and softest constraints are taken, but without --allow-soft none that is softer than a
+    DoNotSchedule constraint that is there: they are listed with what would fail if each were softer,
     and with --diff as a change of the manifest. Proven is that the replicas get a node at every number of the
     range, that no domain gets more than may be lost, and that rollouts complete, with the whole default
     profile of kube-scheduler. Constraints of the manifest for other keys stay if the goal allows it.
@@ -166,8 +162,8 @@ def command(
     SpreadPolicy lists (topology.domains) and that have no node may get some.
 
     Exit codes: 0 the goal is reached, with the constraints to write or as it is; 1 it cannot be: what is
-    missing is shown, and the best there is; 2 bad usage or input, 3 could not run. Ctrl-C reports what was
-    found until then; exit code 130.
+    missing is shown, and the best there is; or only the pods that run now miss it, and nothing is to write;
+    2 bad usage or input, 3 could not run. Ctrl-C reports what was found until then; exit code 130.
     """
     if limit is None and not one_a_node:
         raise UsageError("give a goal: --lose-at-most SHARE, --one-a-node, or both")
@@ -181,6 +177,7 @@ def command(
         limit=limit,
         one_a_node=one_a_node,
         enforced=enforce,
+        allow_soft=allow_soft,
         replicas=replicas or ReplicaRange(0, 0),
     )
     try:
@@ -193,7 +190,8 @@ def command(
         context.exit(BAD_INPUT)
     if not advice.complete:
         context.exit(INTERRUPTED if advice.stopped else MISSED)
-    context.exit(REACHED if advice.is_met else MISSED)
+    is_reached = advice.is_met and (advice.chosen is not None or advice.is_met_now)
+    context.exit(REACHED if is_reached else MISSED)
 
 
 def _advise(
@@ -205,17 +203,17 @@ def _advise(
         DocumentError: The workload cannot be placed, or has no replicas to spread.
         UsageError: No node has the topology key, or the range of replicas is too large.
     """
-    scalers, described = _Autoscalers(), None
+    described = None
     if counts is not None and not options.cluster and not options.live:
         described = list(described_nodes(domains_key(goal.key), counts))
-    given = read_input(options, scalers, described=described)
+    given = read_input(options, described=described, autoscalers=True)
     (entry,) = given.entries
     try:
         workload = read_workload(entry.value, given.context, namespace=given.namespace)
         if why := why_unadvised(workload):
             raise DocumentError([f"{entry.location(FieldPath())}: {workload.title} is not advised on: {why}"])
         if not goal.replicas.most:
-            goal = replace(goal, replicas=_replicas(workload, options, given, scalers))
+            goal = replace(goal, replicas=_replicas(workload, given))
         return _search(workload, given, goal, counts or {}), entry
     except PlacementError as error:
         raise DocumentError([*given.problems, *told(entry, error.errors)]) from error
@@ -235,22 +233,13 @@ def _search(
         return advise(workload, context, goal, groups, stop=stop, on_trial=advance)
 
 
-def _replicas(
-    workload: Workload, options: PlacementOptions, given: PlacementInput, scalers: _Autoscalers
-) -> ReplicaRange:
+def _replicas(workload: Workload, given: PlacementInput) -> ReplicaRange:
     """Return the range that an autoscaler gives, or the workload's own number.
 
     Raises:
         UsageError: It goes beyond what is tried.
     """
-    found = [entry.value for entry in read_objects(options.files)]
-    if options.live:
-        found += list_objects(
-            options.context, "autoscaling/v2", "HorizontalPodAutoscaler", workload.namespace, note
-        )
-    for obj in found:
-        scalers(obj)
-    others = [with_namespace(obj, given.namespace) for obj in scalers]
+    others = given.context.replica_sources.autoscalers
     least, most, source = Repository.of([workload], others).replicas(workload) or ReplicaRange(1, 1)
     if most > MOST_REPLICAS:
         text = f"{source or workload.title} has up to {most:,} replicas; at most {MOST_REPLICAS:,} are tried"

@@ -72,7 +72,7 @@ def command(
     \b
     violated     the skew of a DoNotSchedule constraint is above maxSkew (error)
     pending      pods are pending, and spread is a reason (error)
-    one-domain   several pods, all in one zone or on one node, and no constraint (warning)
+    one-domain   several pods, all in one zone or on one node, and no constraint but built-in ones (warning)
     no-room      no further replica fits, and spread is a reason (warning)
     never-binds  a constraint that can neither refuse a node nor prefer one (warning)
     uneven       the skew of a ScheduleAnyway constraint is above maxSkew (note)

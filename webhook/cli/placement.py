@@ -9,14 +9,17 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 from policies.config.context import AdmissionContext
 from policies.manifests.documents import ManifestObject
 from policies.manifests.errors import DocumentError, UsageError
-from policies.manifests.fields import shown
+from policies.manifests.fields import ErrorList, descend, shown, text_member
 from policies.model.node import Node
+from policies.model.replica_sources import ReplicaSources
 from policies.model.snapshot import kind_of
 from policies.model.workload import DEFAULT_NAMESPACE
 from policies.placement.actions import domains_of
 from policies.placement.placement import PlacementError
+from policies.placement.plan import with_namespace
 from policies.scheduler.index import ClusterIndex
 from webhook.admission.context import build_context
+from webhook.cli.live import list_objects
 from webhook.cli.manifest import STDIN, read_objects, shown_file, told
 from webhook.cli.placement_options import (
     APPLIED_ALONG,
@@ -151,12 +154,13 @@ def evaluate_object(
 
 def read_input(
     options: PlacementOptions,
-    seen: Callable[[dict[str, Any]], None],
+    seen: Callable[[dict[str, Any]], None] = lambda _obj: None,
     *,
     every: bool = False,
     everything: bool = False,
     described: Sequence[Node] | None = None,
     tells_node: bool = False,
+    autoscalers: bool = False,
 ) -> PlacementInput:
     """Read the cluster, and the object or objects that a command is about.
 
@@ -167,6 +171,8 @@ def read_input(
         everything: Whether ``seen`` is also shown the pods of a live cluster that are pending or finished.
         described: The nodes of the cluster, in place of one that the options name; None if they must.
         tells_node: Whether the command itself says on which node a pod is.
+        autoscalers: Whether the autoscalers of a live cluster are wanted of objects that state their
+            number of replicas, too.
 
     Raises:
         OSError: A file cannot be opened.
@@ -180,15 +186,23 @@ def read_input(
     if target is not None and not options.live:
         finder = Finder(target, options.namespace or DEFAULT_NAMESPACE)
 
-    def show_both(obj: dict[str, Any]) -> None:
+    sources = ReplicaSources()
+
+    def show_all(obj: dict[str, Any]) -> None:
         if finder is not None:
             finder(obj)
+        sources(obj)
         seen(obj)
 
-    context = read_context(options, show_both, everything=everything)
+    context = read_context(options, show_all, everything=everything)
+    context = replace(context, replica_sources=sources)
     if described is not None:
         context = replace(context, cluster=_cluster_of(described))
     entries, along, node = _objects(options, context, finder, every=every)
+    for obj in [entry.value for entry in along] + _live_autoscalers(
+        options, [entry for entry in entries if autoscalers or _leaves_replicas_out(entry, context)]
+    ):
+        sources.take_autoscaler(with_namespace(obj, options.namespace))
     if node and not tells_node:
         metadata = entries[0].value["metadata"]
         name = f"{metadata.get('namespace') or DEFAULT_NAMESPACE}/{metadata.get('name')}"
@@ -215,6 +229,26 @@ def check_key(given: PlacementInput, key: str, *, option: str = "KEY") -> None:
     more = f" and {len(keys) - MOST_KEYS:,} more" if len(keys) > MOST_KEYS else ""
     there = f"nodes have {', '.join(keys[:MOST_KEYS])}{more}" if keys else "there are no labeled nodes"
     raise UsageError(f"{option}: Invalid value: {shown(key)}: no node has this label; {there}")
+
+
+def _leaves_replicas_out(entry: ManifestObject, context: AdmissionContext) -> bool:
+    kind = context.kind_of(entry.value)
+    way = None if kind is None else kind.replicas
+    return way is not None and descend(entry.value, way[:-1], ErrorList()).get(way[-1]) is None
+
+
+def _live_autoscalers(options: PlacementOptions, entries: Sequence[ManifestObject]) -> list[dict[str, Any]]:
+    """Return the autoscalers of the live cluster in the namespaces of some objects."""
+    if not options.live:
+        return []
+    metadata = [entry.value.get("metadata") for entry in entries]
+    named = [text_member(each, "namespace") if isinstance(each, dict) else "" for each in metadata]
+    namespaces = dict.fromkeys(name or options.namespace or DEFAULT_NAMESPACE for name in named)
+    return [
+        obj
+        for namespace in namespaces
+        for obj in list_objects(options.context, "autoscaling/v2", "HorizontalPodAutoscaler", namespace, note)
+    ]
 
 
 def _cluster_of(nodes: Sequence[Node]) -> ClusterIndex:

@@ -125,7 +125,7 @@ def test_bad_constraints() -> None:
         a_constraint(whenUnsatisfiable=SOFT),
         a_constraint(topologyKey=HOSTNAME),
     ]
-    advice = advice_of(TEMPTING, a_goal(), spread)
+    advice = advice_of(TEMPTING, a_goal(allow_soft=True), spread)
     edited = apply_edits(advice.workload.obj, advice.edits)
     constraints = edited["spec"]["template"]["spec"]["topologySpreadConstraints"]
 
@@ -214,6 +214,7 @@ def _cases(draw: st.DrawFn) -> dict[str, Any]:
             limit=limit,
             one_a_node=one_a_node,
             enforced=limit is not None and draw(st.booleans()),
+            allow_soft=True,
         ),
     }
 

@@ -17,6 +17,11 @@ from tests.policies.scheduler.clusters import an_index
 Object = dict[str, Any]
 
 NODES = [a_node("n1", "a"), a_node("n2", "b"), a_node("n3", "c")]
+_NO_ZONE: Object = {
+    "apiVersion": "v1",
+    "kind": "Node",
+    "metadata": {"name": "n1", "labels": {"kubernetes.io/hostname": "n1"}},
+}
 SOFT = {"whenUnsatisfiable": "ScheduleAnyway"}
 
 
@@ -110,6 +115,38 @@ def test_numbers() -> None:
     assert found.room is not None
     # Ten pods fit on a node.
     assert 27 == found.room.pods
+
+
+@pytest.mark.parametrize(
+    ("pods", "expected"),
+    [
+        pytest.param(on("n1", 2), [Risk.ONE_DOMAIN], id="2-built-in"),
+        pytest.param(on("n1", 5), [Risk.ONE_DOMAIN, Risk.UNEVEN], id="5-built-in-uneven-too"),
+        pytest.param([*on("n1", 2), *on("n2", 1)], [], id="3-in-2-zones"),
+    ],
+)
+def test_built_in_defaults(pods: list[Object], expected: list[Risk]) -> None:
+    """kube-scheduler's own defaults are no protection."""
+    replica_set = a_workload("ReplicaSet")
+    context = AdmissionContext(policies=(), cluster=an_index([*NODES, replica_set, *pods]))
+    workload = Workload.read(replica_set, kind_of("ReplicaSet", "apps"), "shop")
+    found = audit(ClusterWorkload(workload, "ReplicaSet", "web", 0), context)
+    assert expected == [problem.risk for problem in found.problems]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "pods", "expected"),
+    [
+        pytest.param(NODES, [*on("n1", 2), *on("n2", 1)], ("a", 2), id="2-of-3"),
+        pytest.param(NODES, [*on("n2", 1), *on("n1", 1)], ("a", 1), id="1-of-2-first-by-name"),
+        pytest.param(NODES, [], ("", 0), id="0-of-0"),
+        pytest.param([_NO_ZONE], on("n1", 2), None, id="no-zones"),
+    ],
+)
+def test_worst_zone(nodes: list[Object], pods: list[Object], expected: tuple[str, int] | None) -> None:
+    """What is lost with the zone that has most pods."""
+    where = _audit([a_constraint()], *nodes, *pods).worst_zone
+    assert expected == (None if where is None else (where.zone, where.pods))
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from policies.placement.constraint_sets import (
     Others,
     constraint_sets,
     edits_to,
+    given_up,
 )
 from policies.placement.goal import Goal
 from policies.scheduler.releases import behavior_of
@@ -92,10 +93,36 @@ def test_fields_that_a_release_drops() -> None:
 )
 def test_others(spread: list[Object], expected: set[Others]) -> None:
     """The manifest's constraints for other keys are kept first."""
-    sets = _sets(a_goal(), *spread)
+    sets = _sets(a_goal(allow_soft=True), *spread)
 
     assert expected == {each.others for each in sets}
     assert Others.KEPT is sets[0].others
+
+
+@pytest.mark.parametrize(
+    ("spread", "least", "others"),
+    [
+        pytest.param([a_constraint(maxSkew=2, minDomains=2)], (2, 2), {Others.KEPT}, id="2-2"),
+        pytest.param(
+            [a_constraint(maxSkew=2), a_constraint(minDomains=3)], (1, 3), {Others.KEPT}, id="2-of-a-key"
+        ),
+        pytest.param([a_constraint(maxSkew=9)], (9, 1), {Others.KEPT}, id="9-beyond-what-is-tried"),
+        pytest.param([a_constraint(topologyKey="rack")], None, {Others.KEPT}, id="another-key"),
+    ],
+)
+def test_guarantees_are_kept(
+    spread: list[Object], least: tuple[int, int] | None, others: set[Others]
+) -> None:
+    """No set is softer than a DoNotSchedule constraint that is there, unless that is asked for."""
+    sets, asked = _sets(a_goal(), *spread), _sets(a_goal(allow_soft=True), *spread)
+    workload = _workload(*spread)
+
+    assert others == {each.others for each in sets}
+    assert not any(list(given_up(each, workload, a_goal())) for each in sets)
+    assert any(list(given_up(each, workload, a_goal())) for each in asked)
+    if least is not None:
+        (first,) = sets[0].wanted
+        assert least == (first.max_skew, first.min_domains)
 
 
 SOFT, HARD = _sets(a_goal())[0], _sets(a_goal())[-1]

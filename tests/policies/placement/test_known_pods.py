@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from policies.model.labels import LabelSelector
-from policies.placement.known_pods import DESIRED_ANNOTATION, KnownPods
+from policies.model.replica_sources import DESIRED_ANNOTATION
+from policies.placement.known_pods import KnownPods
 from tests.builders import a_pod
 
 WEB = LabelSelector((("app", "web"),))

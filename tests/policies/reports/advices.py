@@ -29,8 +29,10 @@ def advices() -> Iterator[Advice]:
     yield advice_of([*THREE[:2], a_node("x", "x\x1b[2J")], a_goal(enforced=True))
     yield advice_of(THREE[:2], a_goal(one_a_node=True), added={"c": 2})
     others = [a_constraint(topologyKey="zone"), a_constraint(topologyKey=HOSTNAME)]
-    yield advice_of(TEMPTING, a_goal(), others)
-    yield advice_of([THREE[0], a_node("n2", "b", cpu="16")], a_goal(3, 4), [a_constraint(minDomains=3)])
+    yield advice_of(TEMPTING, a_goal(allow_soft=True), others)
+    yield advice_of(
+        [THREE[0], a_node("n2", "b", cpu="16")], a_goal(3, 4, allow_soft=True), [a_constraint(minDomains=3)]
+    )
     yield advice_of(THREE, a_goal(9, 13, limit=1), containers=ONE_CPU)
     yield advice_of(
         [a_node(f"n{at}", "a", cpu="4" if at else "64") for at in range(3)],

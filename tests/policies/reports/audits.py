@@ -9,7 +9,7 @@ from typing import Any
 from policies.config.context import AdmissionContext
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload import Workload
-from policies.placement.audit import Concentration, audit
+from policies.placement.audit import Concentration, WorstZone, audit
 from policies.placement.cluster_workloads import ClusterWorkload
 from policies.reports.audit_run import AuditedCluster, AuditRun, AuditScope
 from policies.reports.policy_json import encodable
@@ -93,6 +93,7 @@ def _hostile(text: str) -> AuditRun:
         uid=text,
         policy=text,
         unmodeled=(text,),
+        worst_zone=WorstZone(zone=text, pods=1),
         constraints=(replace(skew, fullest=text), *first.constraints[1:]),
     )
     alone = next(found for found in others if found.concentration is not None)

@@ -40,11 +40,11 @@ def test_many() -> None:
 
 @given(HOSTILE_RUNS)
 def test_hostile(run: AuditRun) -> None:
-    """Whatever names a cluster has, a problem is one row of five cells, and nothing is markup."""
+    """Whatever names a cluster has, a problem is one row of six cells, and nothing is markup."""
     text = render(run)
     rows = [line for line in text.split("\n") if line.startswith("| ")][1:]
 
     assert sum(len(found.problems) for found in run.workloads) == len(rows)
-    assert all(6 == len(re.findall(r"(?<!\\)\|", row)) for row in rows)
+    assert all(7 == len(re.findall(r"(?<!\\)\|", row)) for row in rows)
     assert text.replace("\n", "").isprintable()
     assert not re.search(r"@\w|<b>", _CODE.sub(lambda part: part[0][1:] if part[1] is None else "", text))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
 from policies.manifests.errors import DocumentError, UsageError
 from policies.placement import placement
 from tests.builders import a_constraint, a_pod, a_workload
 from tests.policies.reports.verdicts import a_node
+from webhook.cli.main import command as main
 from webhook.cli.placement import evaluate_object
 from webhook.cli.placement_options import PlacementOptions
 
@@ -121,3 +124,44 @@ def test_usage(cluster: str) -> None:
     """A cluster must be given, and standard input is read once."""
     with pytest.raises(UsageError):
         evaluate_object(PlacementOptions(files=("-",), cluster=cluster), placement.place_object)
+
+
+_SCALER = {
+    "apiVersion": "autoscaling/v2",
+    "kind": "HorizontalPodAutoscaler",
+    "metadata": {"name": "web", "namespace": "shop"},
+    "spec": {"minReplicas": 4, "maxReplicas": 9, "scaleTargetRef": {"kind": "Deployment", "name": "web"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("scalers", "running", "expected"),
+    [
+        pytest.param([_SCALER], 6, 6, id="6-run"),
+        pytest.param([_SCALER], 0, 4, id="4-at-least"),
+        pytest.param([], 0, 1, id="1-by-default"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command",
+    [["survive", "zone"], ["simulate"], ["simulate", "--rollout"], ["explain"]],
+    ids=" ".join,
+)
+def test_replicas_that_no_manifest_states(
+    tmp_path: Path, command: list[str], scalers: list[Any], running: int, expected: int
+) -> None:
+    """All commands mean the same number of replicas, and say what says so."""
+    web = a_workload()
+    pods = [a_pod(name=f"web-{number}", spec={"nodeName": "n1"}) for number in range(running)]
+    nodes = [a_node("n1", "a"), a_node("n2", "b")]
+    (tmp_path / "web.yaml").write_text(yaml.safe_dump_all([web, *scalers]))
+    (tmp_path / "cluster.yaml").write_text(yaml.safe_dump_all([*nodes, *pods]))
+    arguments = [*command, "-f", str(tmp_path / "web.yaml"), "--cluster", str(tmp_path / "cluster.yaml")]
+    answer = json.loads(CliRunner().invoke(main, [*arguments, "-o", "json"]).stdout)
+    if command[0] == "survive":
+        (workload,) = answer["workloads"]
+        found, source = workload["replicas"], workload["replicasFrom"]
+    else:
+        found, source = answer["replicas"]["wanted"], answer["replicas"]["wantedFrom"]
+    origin = "cluster" if running else "autoscaler" if scalers else "default"
+    assert (found, source["origin"]) == (expected, origin)

@@ -181,3 +181,18 @@ def test_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert (1, 100) == (len(simulated.simulation.steps), simulated.simulation.queued)
     assert not simulated.complete
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [
+        pytest.param(["--drain", "n1"], True, id="a drain, which evicts"),
+        pytest.param(["--lose", "zone=b"], False, id="a loss, which asks nobody"),
+        pytest.param([], False, id="nothing"),
+    ],
+)
+def test_budgets_are_not_looked_at(folder: Path, action: list[str], *, expected: bool) -> None:
+    """Where PodDisruptionBudgets could matter, the answer says that they were left out."""
+    done = _simulate(folder, "--cluster", "cluster.json", "-f", "web.yaml", *action, "-o", "json")
+    left_out = json.loads(done.stdout)["notLookedAt"]
+    assert expected == any("PodDisruptionBudget" in text for text in left_out)

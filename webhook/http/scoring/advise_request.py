@@ -60,6 +60,7 @@ class AdviseBody(ContextBody, TypedDict):
             default is zone.
         oneANode: Whether no node may have two replicas more than another that could take one.
         enforce: Whether only a DoNotSchedule constraint counts for ``loseAtMost``.
+        allowSoft: Whether DoNotSchedule constraints that are there may be weakened.
         replicas: At which numbers of replicas; left out, the workload's own.
         nodes: How many nodes an autoscaler may bring each domain to.
     """
@@ -69,6 +70,7 @@ class AdviseBody(ContextBody, TypedDict):
     topologyKey: NotRequired[str | None]
     oneANode: NotRequired[bool | None]
     enforce: NotRequired[bool | None]
+    allowSoft: NotRequired[bool | None]
     replicas: NotRequired[AdviseRange | None]
     nodes: NotRequired[dict[str, Count] | None]
 
@@ -163,7 +165,7 @@ def _advise(request: AdviseRequest, context: AdmissionContext) -> Advice:
 
 def _read_goal(request: dict[str, Any], found: ErrorList) -> Goal:
     limit, key = request.get("loseAtMost"), request.get("topologyKey")
-    flags = {name: _flag(request.get(name), name, found) for name in ("oneANode", "enforce")}
+    flags = {name: _flag(request.get(name), name, found) for name in ("oneANode", "enforce", "allowSoft")}
     key = found.text(key, _KEY) if key is not None else "zone"
     text = None if limit is None else found.text(limit, _LIMIT)
     if limit is None and not flags["oneANode"]:
@@ -172,6 +174,7 @@ def _read_goal(request: dict[str, Any], found: ErrorList) -> Goal:
         key=topology_key(key),
         one_a_node=flags["oneANode"],
         enforced=flags["enforce"] and limit is not None,
+        allow_soft=flags["allowSoft"],
         replicas=_read_replicas(request.get("replicas"), found),
     )
     try:

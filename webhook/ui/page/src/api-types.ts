@@ -134,8 +134,10 @@ export interface AuditedEntry {
   whyNoConstraints: "its schedulerName has no profile in the configuration" | "the scheduler's configuration has no default constraints" | "its scheduler's profile does not run PodTopologySpread, so its own have no effect" | "no Service selects it and no known controller owns it, so the defaults do not apply" | null;
   /** The SpreadPolicy that gives the constraints; null if none does. */
   policy: string | null;
-  /** Where all its pods are, if that is one domain of several and no constraint is in force; else null. */
+  /** Where all its pods are, if that is one domain of several and no constraint is in force but kube-scheduler's built-in defaults; else null. */
   allIn: AuditedDomain | null;
+  /** What goes with the zone that has most of its pods; null where its selector is not known, or no node has a zone. */
+  lostWithWorstZone: AuditedLoss | null;
   /** How many more replicas fit; null for an invalid object. */
   room: AuditedRoom | null;
   /** How many nodes the next replica fits. */
@@ -208,6 +210,14 @@ export interface AuditedDomain {
   domain: string;
   /** How many domains the nodes of the cluster have. */
   domains: number;
+}
+
+/** The zone whose loss takes most pods of a workload. */
+export interface AuditedLoss {
+  /** The zone; empty for a workload without pods in any. */
+  zone: string;
+  /** How many of its running pods are there. */
+  pods: number;
 }
 
 /** How many more replicas fit. */
@@ -324,12 +334,22 @@ export interface UsedRevision {
 export interface ReplicaCounts {
   /** Replicas that the workload wants. */
   wanted: number;
+  /** What says so. */
+  wantedFrom: ReplicasFrom | null;
   /** Pods of the revision that have a node. */
   placed: number;
   /** Those, and as many of the missing ones as fit. */
   fitting: number;
   /** Whether all missing ones were tried; there is a limit. */
   complete: boolean;
+}
+
+/** What says how many replicas of a workload are meant. */
+export interface ReplicasFrom {
+  /** The manifest; else the cluster, by the object, its ReplicaSets or the pods that run; else the least of an autoscaler; else the default of 1. */
+  origin: "manifest" | "cluster" | "autoscaler" | "default";
+  /** The object that says so; empty where pods were counted, and for manifest and default. */
+  source: string;
 }
 
 /** A constraint in force, and the state of its domains. */
@@ -946,6 +966,8 @@ export interface SimulateAnswer {
 export interface ReplicasBefore {
   /** Replicas that the workload wants. */
   wanted: number;
+  /** What says so; null for a scale, whose number is asked for. */
+  wantedFrom: ReplicasFrom | null;
   /** Those that had a node. */
   placed: number;
 }
@@ -1370,8 +1392,10 @@ export interface AuditedWorkload {
   whyNoConstraints: "its schedulerName has no profile in the configuration" | "the scheduler's configuration has no default constraints" | "its scheduler's profile does not run PodTopologySpread, so its own have no effect" | "no Service selects it and no known controller owns it, so the defaults do not apply" | null;
   /** The SpreadPolicy that gives the constraints; null if none does. */
   policy: string | null;
-  /** Where all its pods are, if that is one domain of several and no constraint is in force; else null. */
+  /** Where all its pods are, if that is one domain of several and no constraint is in force but kube-scheduler's built-in defaults; else null. */
   allIn: AuditedDomain | null;
+  /** What goes with the zone that has most of its pods; null where its selector is not known, or no node has a zone. */
+  lostWithWorstZone: AuditedLoss | null;
   /** How many more replicas fit; null for an invalid object. */
   room: AuditedRoom | null;
   /** How many nodes the next replica fits. */

@@ -1,0 +1,34 @@
+"""How many replicas of a workload are meant, and what says so."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class ReplicaOrigin(StrEnum):
+    """What says how many replicas a workload has, the first of these that does."""
+
+    MANIFEST = "manifest"
+    CLUSTER = "cluster"
+    AUTOSCALER = "autoscaler"
+    DEFAULT = "default"
+
+
+class ReplicaNumber(NamedTuple):
+    """How many replicas are meant.
+
+    Attributes:
+        replicas: How many.
+        origin: What says so.
+        source: The object that says so, by kind and name; empty where the pods that run were counted, and
+            for the manifest and the default.
+    """
+
+    replicas: int
+    origin: ReplicaOrigin
+    source: str = ""
+
+
+#: What Kubernetes makes of a new object that does not say it: ``SetDefaults_Deployment``, ``apis/apps/v1``.
+ONE_REPLICA = ReplicaNumber(1, ReplicaOrigin.DEFAULT)
