@@ -78,6 +78,7 @@ def _imports(module: Path, known: dict[str, Path]) -> Iterator[str]:
 RULES, RULE_TESTS = Path("policies/rules"), Path("tests/policies/rules/test_manuals.py")
 #: Modules without tests of their own, and the tests that use them up.
 TESTED_ELSEWHERE = {
+    "policies/model/replica_number.py": "tests/policies/model/test_replica_sources.py",
     "webhook/cli/cluster_workloads.py": "tests/webhook/cli/test_audit.py",
     "webhook/cli/manifest_options.py": "tests/webhook/cli/test_lint.py",
     "webhook/cli/plan_from.py": "tests/webhook/cli/test_plan.py",

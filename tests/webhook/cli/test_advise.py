@@ -85,7 +85,10 @@ def _answer(done: Done) -> dict[str, Any]:
         pytest.param(["-f", "web.yaml", *GOAL], 0, "ScheduleAnyway maxSkew 1", id="0: what to write"),
         pytest.param(["deploy/web", "-n", "shop", *GOAL], 0, "1 constraint", id="0: one of the cluster"),
         pytest.param(["-f", "web.yaml", *GOAL, "--replicas", "3"], 0, "as it is", id="0: as it is"),
-        pytest.param(["-f", "hard.yaml", *GOAL], 0, "ScheduleAnyway", id="0: instead of a bad one"),
+        pytest.param(["-f", "hard.yaml", *GOAL], 1, "--allow-soft", id="1: a bad one is kept"),
+        pytest.param(
+            ["-f", "hard.yaml", *GOAL, "--allow-soft"], 0, "Given up: ", id="0: instead of a bad one"
+        ),
         pytest.param(["-f", "web.yaml", "--lose-at-most", "1"], 1, "cannot reach", id="1: impossible"),
         pytest.param(["-f", "web.yaml"], 2, "--lose-at-most", id="2: no goal"),
         pytest.param(["-f", "web.yaml", "--one-a-node", "--enforce"], 2, "--enforce", id="2: no limit"),
@@ -171,7 +174,7 @@ def test_diff(commands: Commands, folder: Path) -> None:
     """The change can be applied, after which the goal is reached as it is; then there is none to print."""
     if shutil.which("patch") is None:
         pytest.skip("there is no patch")
-    done = _advise(commands, "-f", "hard.yaml", *GOAL, "--enforce", "--diff")
+    done = _advise(commands, "-f", "hard.yaml", *GOAL, "--enforce", "--allow-soft", "--diff")
     subprocess.run(["patch", "-p1"], cwd=folder, input=done.stdout, check=True, capture_output=True)
     again = _advise(commands, "-f", "hard.yaml", *GOAL, "--enforce", "-o", "json")
     nothing = _advise(commands, "-f", "hard.yaml", *GOAL, "--enforce", "--diff")

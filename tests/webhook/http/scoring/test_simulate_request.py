@@ -108,7 +108,9 @@ def test_no_cluster() -> None:
         _answer({"queue": []})
 
     assert ["cluster"] == [str(error.path) for error in caught.value.errors]
-    assert {"wanted": 2, "placed": 0} == _answer({"workload": _two_replicas(), "cluster": {}})["replicas"]
+    wanted_from = {"origin": "manifest", "source": ""}
+    expected = {"wanted": 2, "wantedFrom": wanted_from, "placed": 0}
+    assert expected == _answer({"workload": _two_replicas(), "cluster": {}})["replicas"]
 
 
 def test_ties() -> None:
