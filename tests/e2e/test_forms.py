@@ -11,7 +11,7 @@ import json
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 
 import pytest
@@ -100,8 +100,10 @@ def _outcome(status: int, answer: bytes) -> str:
     return "denied as unreviewable" if "unreviewable" in message else "denied"
 
 
-def _store_clean_ones(client: ApiClient, space: str) -> None:
+def _store_clean_ones(client: ApiClient, space: str, kinds: Collection[str]) -> None:
     for kind in MUTABLE:
+        if kind not in kinds:
+            continue
         for name in ("clean", "long"):
             obj = an_object(kind, name)
             if name == "long":
@@ -116,9 +118,11 @@ def test_no_form_dodges_a_denial(
     """Whoever finds a form in which the API server stores what must be denied has found a bug."""
     kubectl.do("apply", "-f", "-", stdin=ROLLOUTS)
     kubectl.do("wait", "--for=condition=Established", "crd/rollouts.argoproj.io", "--timeout=30s")
+    # Before 1.21 there is no CronJob of batch/v1.
+    kinds = tuple(kind for kind in KINDS if kind != "CronJob" or control_plane.version >= (1, 21))
     with control_plane.client() as client:
-        _store_clean_ones(client, space)
-    sender = Sender(control_plane, space, islice(forms(f"{policy} {REQUESTS}"), REQUESTS))
+        _store_clean_ones(client, space, kinds)
+    sender = Sender(control_plane, space, islice(forms(f"{policy} {REQUESTS}", kinds), REQUESTS))
     with installed.failing(policy):
         sender.run()
     # What the run came to, for pytest -rP.
