@@ -101,9 +101,9 @@ class ReviewCost:
         if why := self._too_much(self.entries, "pod template"):
             return why
         if self.read_steps > MAX_READ_STEPS:
-            return (
-                f"its pod template has {self.term_count} terms of pod affinity, which take too long to read"
-            )
+            # Counted without reading one: that is what takes too long.
+            count = self._entries_of_terms
+            return f"its pod template has {count} terms of pod affinity, which take too long to read"
         return ""
 
     @cached_property
