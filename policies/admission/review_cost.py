@@ -101,9 +101,9 @@ class ReviewCost:
         if why := self._too_much(self.entries, "pod template"):
             return why
         if self.read_steps > MAX_READ_STEPS:
-            # Counted without reading one: that is what takes too long.
-            count = self._entries_of_terms
-            return f"its pod template has {count} terms of pod affinity, which take too long to read"
+            return (
+                f"its pod template has {self._term_count} terms of pod affinity, which take too long to read"
+            )
         return ""
 
     @cached_property
@@ -150,7 +150,7 @@ class ReviewCost:
         steps = (
             TEMPLATE_STEPS * size + parts * (nodes + pods // _PODS_A_NODE + _NODES_A_PART) // _NODES_A_STEP
         )
-        steps += self.term_count * (FORECAST_TERM_STEPS + (nodes + all_pods) // _NODES_A_STEP)
+        steps += self._term_count * (FORECAST_TERM_STEPS + (nodes + all_pods) // _NODES_A_STEP)
         if steps + self._rule_steps <= MAX_STEPS:
             return ""
         return f"its scheduling requirements take too long to compare with {nodes} nodes"
@@ -163,23 +163,18 @@ class ReviewCost:
             return steps
         return steps + self.before._rule_steps  # noqa: SLF001  # of the same class
 
-    @property
-    def term_count(self) -> int:
-        """Terms of pod affinity and anti-affinity, required and preferred."""
-        return len(self.workload.pod_affinity.terms)
-
     @cached_property
     def read_steps(self) -> int:
         """Steps of reading the pod for the rules; of more than ``MAX_READ`` entries not all are counted."""
         return (
             ENTRY_STEPS * self.entries
             + AGAIN_STEPS * self.entries * self.constraint_count
-            + TERM_STEPS * self._entries_of_terms
+            + TERM_STEPS * self._term_count
         )
 
-    @property
-    def _entries_of_terms(self) -> int:
-        """Entries of the lists of pod affinity, readable or not."""
+    @cached_property
+    def _term_count(self) -> int:
+        """Terms of pod affinity and anti-affinity, readable or not: reading one is what takes long."""
         return sum(len(entries) for entries in _affinity_lists(self.workload))
 
     @cached_property
