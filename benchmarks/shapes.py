@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from policies.config.context import AdmissionContext
-from tests.security.reviewing import MAX_BODY_BYTES, a_context, answer, review_of, variants
+from tests.security.reviewing import MAX_BODY_BYTES, Answer, a_context, answer, review_of, variants
 from tests.security.shapes import SIZES, Shape, shapes
 from webhook.admission.respond import Phase
 
@@ -56,17 +56,17 @@ def _costs(shape: Shape, context: AdmissionContext) -> Iterator[Cost]:
             if len(body) > MAX_BODY_BYTES:
                 return
             for phase in Phase:
-                yield Cost(
-                    _milliseconds(body, phase, context), shape.name, obj["kind"], phase, size, len(body)
-                )
+                milliseconds = cheapest(body, phase, context).seconds * 1000
+                yield Cost(milliseconds, shape.name, obj["kind"], phase, size, len(body))
 
 
-def _milliseconds(body: bytes, phase: Phase, context: AdmissionContext) -> float:
-    least = float("inf")
-    for _ in range(ROUNDS):
-        least = min(least, answer(body, phase, context).seconds * 1000)
-        if least < AIM_MS / 2:
+def cheapest(body: bytes, phase: Phase, context: AdmissionContext) -> Answer:
+    """Return the answer to a review at its least cost in some rounds; one is enough far below the aim."""
+    least = answer(body, phase, context)
+    for _ in range(ROUNDS - 1):
+        if least.seconds * 1000 < AIM_MS / 2:
             break
+        least = min(least, answer(body, phase, context), key=lambda found: found.seconds)
     return least
 
 
