@@ -23,7 +23,7 @@ from typing import Any, Final
 import orjson
 
 from benchmarks import servers
-from benchmarks.load import Load, Target, send
+from benchmarks.load import Target, medians, send
 from benchmarks.samples import review
 from benchmarks.servers import Running
 from tests.security.combinations import CHOICES, an_object
@@ -84,16 +84,12 @@ def _compare(server: Running, folder: Path, nodes: int) -> None:
             alone.append(send(server, target, folder=folder))
             with _user(server, body, took):
                 beside.append(send(server, target, folder=folder))
-        quiet, busy = _medians(alone), _medians(beside)
+        quiet, busy = medians(alone), medians(beside)
         print(
             f"  {name:<36} p50 {quiet[0]:5.2f} ► {busy[0]:6.2f} ms   p99 {quiet[1]:5.2f} ► {busy[1]:6.2f} ms"
             f" ({busy[1] / quiet[1]:.1f} x); {sum(load.errors for load in beside)} errors;"
             f" the user's {len(took):,} of {len(body):,} bytes took {statistics.median(took) * 1e3:.1f} ms"
         )
-
-
-def _medians(loads: list[Load]) -> tuple[float, float]:
-    return statistics.median(load.p50_ms for load in loads), statistics.median(load.p99_ms for load in loads)
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from __future__ import annotations
 import http.client
 import multiprocessing
 import ssl
-import statistics
 import tempfile
 import threading
 import time
@@ -25,7 +24,7 @@ import orjson
 
 from benchmarks import servers
 from benchmarks.clusters import USUAL, Cluster, probe_pod, write_list
-from benchmarks.load import Load, Target, send
+from benchmarks.load import Target, medians, send
 from benchmarks.samples import review
 from benchmarks.servers import Running
 from webhook.admission.respond import Phase
@@ -70,17 +69,13 @@ def _reviews(server: Running, folder: Path) -> None:
             alone.append(send(server, target, folder=folder))
             with _callers(server, requests, answers):
                 beside.append(send(server, target, folder=folder))
-        quiet, busy = _medians(alone), _medians(beside)
+        quiet, busy = medians(alone), medians(beside)
         told = ", ".join(f"{count} {status}" for status, count in sorted(answers.items()))
         print(
             f"  beside {CALLERS} that {name:<8} p50 {quiet[0]:5.2f} ► {busy[0]:5.2f} ms"
             f" ({busy[0] / quiet[0]:.1f} x)   p99 {quiet[1]:5.2f} ► {busy[1]:6.2f} ms (aim {AIM_MS:g});"
             f" they got {told}"
         )
-
-
-def _medians(loads: list[Load]) -> tuple[float, float]:
-    return statistics.median(load.p50_ms for load in loads), statistics.median(load.p99_ms for load in loads)
 
 
 def _heavy_requests() -> dict[str, tuple[str, bytes]]:

@@ -62,6 +62,11 @@ def send(server: Running, target: Target, *, folder: Path) -> Load:
     return _python(server, target)
 
 
+def medians(loads: list[Load]) -> tuple[float, float]:
+    """Return the medians of the p50 and of the p99 of some loads, in milliseconds."""
+    return statistics.median(load.p50_ms for load in loads), statistics.median(load.p99_ms for load in loads)
+
+
 def _wrk(server: Running, target: Target, folder: Path) -> Load:
     body = folder / "body.json"
     body.write_bytes(target.body)
