@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from difflib import get_close_matches
 
+from policies.model.spelling import is_misspelled
 from policies.model.version import KubernetesVersion
 
 #: The node label of zones.
@@ -72,8 +73,10 @@ def meant_key(key: str) -> str | None:
     if key in SET_BY_KUBERNETES or prefix not in {own.rpartition("/")[0] for own in SET_BY_KUBERNETES}:
         return MISNAMED.get(key)
     # Administrators set other labels below these reserved prefixes: only a slip of the pen counts.
-    close = get_close_matches(name.lower(), map(_last_word, SET_BY_KUBERNETES), n=1, cutoff=_SIMILAR)
-    slips = (own for own in SET_BY_KUBERNETES if _last_word(own) in close)
+    word = name.lower()
+    slips = (
+        own for own in SET_BY_KUBERNETES if _last_word(own) == word or is_misspelled(word, of=_last_word(own))
+    )
     return MISNAMED.get(key) or next(slips, None)
 
 
