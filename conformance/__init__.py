@@ -1,1 +1,1 @@
-"""The conformance corpus as package data: ``evenkeel conformance`` finds it wherever it is installed."""
+"""The conformance corpus, and ``evenkeel conformance``, which runs it against a model of kube-scheduler."""

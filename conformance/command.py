@@ -1,0 +1,215 @@
+"""``evenkeel conformance``: runs the corpus against this engine or another implementation."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Final
+
+import click
+
+from conformance import report_json, report_text
+from conformance.case import ConformanceCase, Operation
+from conformance.corpus import Corpus, open_corpus
+from conformance.endpoint import Endpoint
+from conformance.engine import Engine
+from conformance.feature import FEATURES_BY_ID
+from conformance.implementation import Implementation
+from conformance.line_command import LineCommand
+from conformance.run import ConformanceRun
+from conformance.run_cases import run_cases
+from policies.manifests.errors import UsageError
+from policies.manifests.sanitize import one_line
+from webhook.cli.command import Command
+from webhook.cli.manifest import STDIN
+from webhook.cli.progress import progress
+
+#: Exit codes: nothing failed, something did, the run could not be finished.
+CONFORMS, FAILED, CANNOT_RUN = 0, 1, 3
+#: Bytes of a token; tokens of Kubernetes have about a thousand.
+_MOST_TOKEN_BYTES: Final = 65536
+#: How URLs begin; anything else is a command.
+_SCHEMES: Final = ("http://", "https://")
+#: Shown below the options as it stands: click wraps everything else.
+_EXAMPLES: Final = """\b
+evenkeel conformance
+evenkeel conformance --against 'evenkeel score --jsonl'
+evenkeel conformance --against './simulator --stdin' --feature KEP-895 --feature KEP-3022
+evenkeel conformance --against https://127.0.0.1:8443/v1/score --ca-file ca.crt --token-file token
+evenkeel conformance --case spread-00012 --print | jq .request
+"""
+_RENDERERS: Final = {"text": report_text.render, "json": report_json.render}
+
+
+@click.command(cls=Command, epilog=_EXAMPLES)
+@click.option(
+    "--against",
+    default="",
+    metavar="URL|COMMAND",
+    help="Implementation to test: a URL that score requests are posted to, or a command that reads one "
+    "request per line and writes one answer per line.  [default: this engine]",
+)
+@click.option(
+    "--simulate-against",
+    default="",
+    metavar="COMMAND",
+    help="Command that answers simulate requests in the same way.  [default: for a URL that ends in "
+    "/score, /simulate beside it]",
+)
+@click.option(
+    "--feature",
+    "features",
+    multiple=True,
+    metavar="ID",
+    type=click.Choice(list(FEATURES_BY_ID)),
+    help=f"Run only the cases of this feature: {', '.join(FEATURES_BY_ID)}; may be repeated.",
+)
+@click.option("--case", "ids", multiple=True, metavar="ID", help="Run only this case; may be repeated.")
+@click.option(
+    "--corpus",
+    "path",
+    default="",
+    metavar="PATH",
+    help="Folder with a corpus.json, or a file of cases.  [default: the corpus of this release]",
+)
+@click.option("--print", "printing", is_flag=True, help="Print the cases, one per line, and run nothing.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0.1, 3600),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time for each answer.",
+)
+@click.option("--token-file", default="", metavar="FILE", help="Bearer token for the URL; - for stdin.")
+@click.option(
+    "--ca-file", default="", metavar="FILE", help="CA certificates for the URL.  [default: the system's]"
+)
+@click.option(
+    "-o", "--format", "form", type=click.Choice(list(_RENDERERS)), default="text", show_default=True,
+    help="Report for people or for programs.",
+)  # fmt: skip
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    *,
+    against: str,
+    simulate_against: str,
+    features: tuple[str, ...],
+    ids: tuple[str, ...],
+    path: str,
+    printing: bool,
+    timeout: float,
+    token_file: str,
+    ca_file: str,
+    form: str,
+) -> None:
+    """Test a model of kube-scheduler against recorded answers of kube-scheduler.
+
+    The corpus has requests as for POST /v1/score and POST /v1/simulate, each with what is known of
+    kube-scheduler's answer. What an implementation does not answer is counted, and is no failure.
+
+    Exit codes: 0 nothing failed, 1 some case failed, 2 bad usage or an unreadable corpus, 3 the
+    implementation cannot be reached, ended, or answers nothing that can be compared.
+    """
+    corpus = open_corpus(path)
+    wanted = frozenset(features)
+    count = _count(corpus, wanted, ids)
+    chosen = _chosen(corpus, wanted, ids)
+    if printing:
+        for line, _ in chosen:
+            click.echo(line.rstrip(b"\n"))
+        return
+    _check_options(against, simulate_against, token_file, ca_file)
+    with ExitStack() as stack:
+        tested = stack.enter_context(closing(_tested(against, token_file, ca_file, timeout)))
+        answering = dict.fromkeys(tested.operations, tested)
+        if simulate_against:
+            simulating = LineCommand(simulate_against, Operation.SIMULATE, timeout_s=timeout)
+            answering[Operation.SIMULATE] = stack.enter_context(closing(simulating))
+        run = ConformanceRun(target=tested.title, corpus=f"Conformance {corpus.title}", chosen=wanted)
+        with progress("Running the corpus", long=True) as show:
+            run_cases((case for _, case in chosen), answering, run, lambda: show(run.total.total() / count))
+    click.echo(_RENDERERS[form](run), nl=False)
+    if run.stopped and form != "text":
+        click.echo(f"evenkeel: {run.stopped}", err=True)
+    context.exit(CANNOT_RUN if run.stopped else FAILED if run.failed else CONFORMS)
+
+
+def _tested(against: str, token_file: str, ca_file: str, timeout_s: float) -> Implementation:
+    """Return what is tested.
+
+    Raises:
+        OSError: A file cannot be read.
+        UsageError: There is no such command or URL.
+    """
+    if against.startswith(_SCHEMES):
+        return Endpoint(against, token=_token(token_file), ca_file=ca_file or None, timeout_s=timeout_s)
+    return LineCommand(against, Operation.SCORE, timeout_s=timeout_s) if against else Engine()
+
+
+def _check_options(against: str, simulate_against: str, token_file: str, ca_file: str) -> None:
+    """Make sure that the options go together.
+
+    Raises:
+        UsageError: They do not.
+    """
+    if simulate_against and not against:
+        raise UsageError("--simulate-against may only be set with --against")
+    if "://" in against.partition(" ")[0] and not against.startswith(_SCHEMES):
+        raise UsageError(f"--against: {one_line(against)}: must be a command or a URL with http or https")
+    if simulate_against.startswith(_SCHEMES):
+        raise UsageError("--simulate-against must be a command; for a URL, --against .../score is enough")
+    for name, value in (("--token-file", token_file), ("--ca-file", ca_file)):
+        if value and not against.startswith(_SCHEMES):
+            raise UsageError(f"{name} may only be set with --against URL")
+
+
+def _chosen(
+    corpus: Corpus, features: frozenset[str], ids: tuple[str, ...]
+) -> Iterator[tuple[bytes, ConformanceCase]]:
+    """Yield the cases that the options choose, with their lines."""
+    return (
+        (line, case)
+        for line, case in corpus.cases()
+        if (not features or features & case.features) and (not ids or case.id in ids)
+    )
+
+
+def _count(corpus: Corpus, features: frozenset[str], ids: tuple[str, ...]) -> int:
+    """Return how many cases are chosen; every problem of the corpus is found before a request is sent.
+
+    Raises:
+        DocumentError: The corpus is not what it should be.
+        UsageError: A chosen case does not exist, or none is left.
+    """
+    found = {case.id for _, case in _chosen(corpus, features, ids)}
+    if missing := [case for case in ids if case not in found]:
+        raise UsageError(f"--case: not found in {corpus.title}: {one_line(', '.join(missing))}")
+    if not found:
+        raise UsageError(f"no case of {corpus.title} is chosen")
+    return len(found)
+
+
+def _token(path: str) -> str:
+    """Return the token in a file; empty for no file.
+
+    Raises:
+        OSError: The file cannot be read.
+        UsageError: It has no token.
+    """
+    if not path:
+        return ""
+    raw = sys.stdin.buffer.read(_MOST_TOKEN_BYTES) if path == STDIN else _read(path)
+    token = raw.strip()
+    if not token or not all(0x21 <= byte <= 0x7E for byte in token):
+        raise UsageError(f"--token-file: {path}: must have one token, without spaces")
+    return token.decode()
+
+
+def _read(path: str) -> bytes:
+    with Path(path).open("rb") as file:
+        return file.read(_MOST_TOKEN_BYTES)

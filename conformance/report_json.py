@@ -1,0 +1,128 @@
+"""A conformance run as one JSON object, whose form ``conformance.schema.json`` says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Final, NamedTuple
+
+from conformance.report_wording import failure_lines
+from conformance.run import CaseOutcome, ConformanceRun
+from policies.config.schema import schema_text
+from policies.config.type_schema import standalone_schema
+from policies.manifests.wire import Count, Keywords, dumps
+
+#: The form's name; its number changes when a field is renamed, goes away or means something else.
+SCHEMA: Final = "evenkeel.dev/conformance/v1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeCounts:
+    """How many cases had which outcome.
+
+    Attributes:
+        passed: Everything that the case expects was answered as kube-scheduler does.
+        partial: So was everything that was answered, but some fields were not.
+        failed: Something differs, or there is no answer that can be read.
+        unanswered: Nothing that could be compared was answered.
+        not_run: The request was not sent.
+    """
+
+    passed: Count
+    partial: Count
+    failed: Count
+    unanswered: Count
+    not_run: Count
+
+    @classmethod
+    def of(cls, counts: Counter[CaseOutcome]) -> OutcomeCounts:
+        """Return how many cases had which outcome."""
+        return cls(
+            passed=counts[CaseOutcome.PASSED],
+            partial=counts[CaseOutcome.PARTIAL],
+            failed=counts[CaseOutcome.FAILED],
+            unanswered=counts[CaseOutcome.UNANSWERED],
+            not_run=counts[CaseOutcome.NOT_RUN],
+        )
+
+
+class FeatureResult(NamedTuple):
+    """The cases of one feature. A case may be about several.
+
+    Attributes:
+        id: The feature.
+        title: What it is.
+        cases: What became of its cases, as far as the feature is concerned.
+    """
+
+    id: str
+    title: str
+    cases: OutcomeCounts
+
+
+class FailedCase(NamedTuple):
+    """A case that failed.
+
+    Attributes:
+        id: The case.
+        features: What it is about.
+        differences: What differs, at most 20 of each case.
+    """
+
+    id: str
+    features: list[str]
+    differences: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConformanceReport:
+    """What ``evenkeel conformance`` found.
+
+    Attributes:
+        schema: The form's name; its number changes when a field is renamed, goes away or means something
+            else.
+        corpus: The corpus and its version.
+        target: What was tested.
+        stopped: Why the run ended before all cases; empty if it did not.
+        cases: What became of all cases.
+        features: What became of the cases of each feature.
+        unanswered_fields: In how many cases a field was not answered.
+        declined: In how many cases a request was declined, by the reason given.
+        failed: Every case that failed.
+    """
+
+    schema: Annotated[str, Keywords(const=SCHEMA)] = SCHEMA
+    corpus: str
+    target: str
+    stopped: str
+    cases: OutcomeCounts
+    features: list[FeatureResult]
+    unanswered_fields: Mapping[str, Count]
+    declined: Mapping[str, Count]
+    failed: list[FailedCase]
+
+
+def schema() -> str:
+    """Return the JSON Schema of a report, as ``conformance.schema.json`` has it."""
+    form = standalone_schema(ConformanceReport, "A run of evenkeel conformance", "conformance-v1.json")
+    return schema_text(form)
+
+
+def render(run: ConformanceRun) -> str:
+    """Return the run as indented JSON."""
+    report = ConformanceReport(
+        corpus=run.corpus,
+        target=run.target,
+        stopped=run.stopped,
+        cases=OutcomeCounts.of(run.total),
+        features=[
+            FeatureResult(entry.id, entry.title, OutcomeCounts.of(counts)) for entry, counts in run.features()
+        ],
+        unanswered_fields=dict(sorted(run.unanswered.items())),
+        declined=dict(run.declined.most_common()),
+        failed=[
+            FailedCase(result.id, sorted(result.features), failure_lines(result)) for result in run.failed
+        ],
+    )
+    return dumps(report, indent=True).decode()

@@ -1,1 +1,0 @@
-"""The corpus and the implementations that it is run against: this engine, a command, an endpoint."""
