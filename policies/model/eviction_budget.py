@@ -27,6 +27,7 @@ class EvictionBudget:
         allowed: How many evictions its status allows now; None without a status.
         min_available: As it is written.
         max_unavailable: As it is written.
+        disrupted: The names of pods whose eviction is under way, and is counted already.
     """
 
     namespace: str
@@ -35,6 +36,7 @@ class EvictionBudget:
     allowed: int | None
     min_available: object
     max_unavailable: object
+    disrupted: frozenset[str] = frozenset()
 
     def evictions(self, healthy: int, expected: int) -> int:
         """Return how many evictions it allows now.
@@ -68,4 +70,5 @@ def read_eviction_budget(obj: Mapping[str, Any]) -> EvictionBudget | None:
         allowed=allowed if type(allowed) is int else None,
         min_available=spec.get("minAvailable"),
         max_unavailable=spec.get("maxUnavailable"),
+        disrupted=frozenset(member(status, "disruptedPods")),
     )

@@ -158,8 +158,8 @@ class AppKey(NamedTuple):
 
 
 def by_object(workload: Workload) -> AppKey:
-    """Tell workloads apart as objects: copies of one object in several folders are the same."""
-    return AppKey(workload.identity, workload.identity)
+    """Tell workloads apart as objects: its copies in several folders, and its builds, are the same."""
+    return AppKey(workload.identity, workload.source)
 
 
 def titles(workloads: Iterable[Workload]) -> list[str]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 from policies.manifests.fields import ErrorList, descend, member
+from policies.manifests.wire import SentAs, sent
 from policies.model.controller_labels import (
     PLACEHOLDER,
     REVISION_HASH,
@@ -54,7 +55,8 @@ class PodRevision:
     hash: str | None
 
     @property
-    def is_new(self) -> bool:
+    @sent
+    def is_new(self) -> Annotated[bool, SentAs("new")]:
         """Whether it is judged as the first pod of a new revision."""
         return self.hash is None
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from policies.manifests.fields import ErrorList, FieldPath, object_items, wrong_type
+from policies.manifests.fields import ErrorList, FieldPath, object_items, text_member, wrong_type
 from policies.model.container_needs import NO_IMAGES, HostPort, Images, host_ports, images_of
+from policies.model.deletion_facts import seconds_of
 from policies.model.interpod_terms import NO_TERMS, InterPodTerms, read_interpod_terms
 from policies.model.node_affinity import NodeAffinity, read_node_affinity
 from policies.model.pod_reading import EVERY_FIELD_OF_PODS, PodReading
+from policies.model.pod_volumes import NO_VOLUMES, PodVolumes, read_pod_volumes
 from policies.model.resources import (
     Requests,
     assumed_requests,
@@ -19,11 +21,17 @@ from policies.model.resources import (
     pod_requests,
     zero_requests,
 )
+from policies.model.storage_objects import PersistentVolumeClaim
 from policies.model.taints import Toleration, read_tolerations
 from policies.model.workload import DEFAULT_NAMESPACE
 
 #: The phases in which a pod holds nothing any more.
 FINISHED_PHASES = ("Succeeded", "Failed")
+
+#: When a pod started that has not: later than any other. Source: ``GetPodStartTime``.
+NOT_STARTED: Final = 2**62
+#: The condition and the reason of a pod that the scheduler evicts.
+_DISRUPTION, _PREEMPTION = "DisruptionTarget", "PreemptionByScheduler"
 
 _METADATA = FieldPath(("metadata",))
 _NAMESPACE = _METADATA.child("namespace")
@@ -50,6 +58,12 @@ class BoundPod(NamedTuple):
         terms: Its pod affinity and anti-affinity.
         ports: The ports of its node that it takes.
         older: How much more of both requests older releases count.
+        spread: Whether it has spread constraints of its own.
+        volumes: Its volumes.
+        priority: Its priority.
+        started: When it started, in seconds since 1970; ``NOT_STARTED`` before.
+        nominated_node: The node on which the scheduler makes room for it, while it waits; empty if none.
+        preempted: Whether the scheduler is evicting it for another pod.
     """
 
     namespace: str
@@ -63,6 +77,12 @@ class BoundPod(NamedTuple):
     terms: InterPodTerms = NO_TERMS
     ports: tuple[HostPort, ...] = ()
     older: Requests = ()
+    spread: bool = False
+    volumes: PodVolumes = NO_VOLUMES
+    priority: int = 0
+    started: int = NOT_STARTED
+    nominated_node: str = ""
+    preempted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +107,14 @@ class Pod:
         held: What nodes are compared by once it runs.
         asked_zero: The resources besides those of every node of which it requests 0.
         cpu_overhead: See ``resources.cpu_overhead``.
+        volumes: Its volumes.
+        claim_templates: What the claims of a replica of a StatefulSet are made of.
+        made_claims: The claims that are made of these, the first of its volumes.
+        uid: Its uid; empty if it is not known.
+        priority: Its priority.
+        class_unknown: Whether it names a PriorityClass that is not known, so that its priority is not either.
+        may_preempt: Whether pods of lower priority may be evicted for it.
+        nominated_node: The node on which the scheduler makes room for it; empty if none.
     """
 
     namespace: str
@@ -106,6 +134,14 @@ class Pod:
     held: Requests = ()
     asked_zero: tuple[str, ...] = ()
     cpu_overhead: int = 0
+    volumes: PodVolumes = NO_VOLUMES
+    claim_templates: tuple[PersistentVolumeClaim, ...] = ()
+    made_claims: tuple[PersistentVolumeClaim, ...] = ()
+    uid: str = ""
+    priority: int = 0
+    class_unknown: bool = False
+    may_preempt: bool = True
+    nominated_node: str = ""
 
 
 def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
@@ -146,6 +182,12 @@ def read_bound_pod(obj: Mapping[str, Any], found: ErrorList) -> BoundPod:
         read_interpod_terms(spec, {}, namespace or DEFAULT_NAMESPACE, _SPEC, ErrorList()),
         host_ports(spec),
         amounts.older,
+        bool(spec.get("topologySpreadConstraints")),
+        read_pod_volumes(spec, namespace or DEFAULT_NAMESPACE, name),
+        _priority(spec),
+        started_at(status),
+        text_member(status, "nominatedNodeName"),
+        _is_preempted(status),
     )
 
 
@@ -172,10 +214,11 @@ def read_pod(
     own = found.text(metadata.get("namespace"), metadata_path.child("namespace"))
     namespace = namespace or own or DEFAULT_NAMESPACE
     labels = found.labels(metadata.get("labels"), metadata_path.child("labels"))
+    name = found.text(metadata.get("name"), metadata_path.child("name"))
     merged = labels if reading.affinity_label_keys else {}
     return Pod(
         namespace=namespace,
-        name=found.text(metadata.get("name"), metadata_path.child("name")),
+        name=name,
         labels=labels,
         node_name=found.text(spec.get("nodeName"), path.child("nodeName")),
         affinity=read_node_affinity(spec, path, found),
@@ -192,6 +235,30 @@ def read_pod(
         held=assumed_requests(spec, path, ErrorList(), reading=reading.amounts, running=True),
         asked_zero=zero_requests(spec, path, reading.amounts),
         cpu_overhead=cpu_overhead(spec, path),
+        volumes=read_pod_volumes(spec, namespace, name),
+        uid=found.text(metadata.get("uid"), metadata_path.child("uid")),
+        priority=_priority(spec),
+        may_preempt=spec.get("preemptionPolicy") != "Never",
+        nominated_node=text_member(pod.get("status"), "nominatedNodeName"),
+    )
+
+
+def _priority(spec: Mapping[str, Any]) -> int:
+    priority = spec.get("priority")
+    return priority if type(priority) is int and abs(priority) < 2**31 else 0
+
+
+def started_at(status: Mapping[str, Any]) -> int:
+    """Return when a pod started, of its status: seconds since 1970."""
+    started = status.get("startTime")
+    return NOT_STARTED if started is None else int(seconds_of(started))
+
+
+def _is_preempted(status: Mapping[str, Any]) -> bool:
+    conditions = status.get("conditions")
+    return bool(conditions) and any(
+        (entry.get("type"), entry.get("status"), entry.get("reason")) == (_DISRUPTION, "True", _PREEMPTION)
+        for entry in object_items(conditions)
     )
 
 

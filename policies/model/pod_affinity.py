@@ -7,6 +7,7 @@ Source: ``PodAffinityTerm`` of ``api/core/v1/types.go``, and ``validatePodAffini
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -106,9 +107,22 @@ class PodAffinity(NamedTuple):
     terms: tuple[AffinityTerm, ...] = ()
     errors: tuple[FieldError, ...] = ()
 
-    def separations(self, namespace: str, labels: Mapping[str, str]) -> Iterator[AffinityTerm]:
-        """Yield the required terms that are certain to keep the replicas of pods apart."""
-        return (term for term in self.terms if term.required and term.separates(namespace, labels))
+    def separations(
+        self, namespace: str, labels: Mapping[str, str], *, alike: AbstractSet[str] = frozenset()
+    ) -> list[AffinityTerm]:
+        """Return the required terms that are certain to keep pods apart, the first of each topology key.
+
+        Args:
+            namespace: The namespace of the pods.
+            labels: The labels of the pods.
+            alike: Labels of which all of the pods have one value; a term whose ``matchLabelKeys`` name
+                another may keep only some of them apart.
+        """
+        found: dict[str, AffinityTerm] = {}
+        for term in self.terms:
+            if term.required and alike >= set(term.match_label_keys) and term.separates(namespace, labels):
+                found.setdefault(term.topology_key, term)
+        return list(found.values())
 
 
 def read_pod_affinity(raw: object, path: FieldPath, *, label_keys: bool = True) -> PodAffinity:

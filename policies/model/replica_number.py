@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from policies.manifests.wire import INTERNAL
 
 
 class ReplicaOrigin(StrEnum):
@@ -16,16 +18,17 @@ class ReplicaOrigin(StrEnum):
 
 
 class ReplicaNumber(NamedTuple):
-    """How many replicas are meant.
+    """How many replicas of a workload are meant, and what says so.
 
     Attributes:
         replicas: How many.
-        origin: What says so.
+        origin: The manifest; else the cluster, by the object, its ReplicaSets or the pods that run; else the
+            least of an autoscaler; else the default of 1.
         source: The object that says so, by kind and name; empty where the pods that run were counted, and
             for the manifest and the default.
     """
 
-    replicas: int
+    replicas: Annotated[int, INTERNAL]
     origin: ReplicaOrigin
     source: str = ""
 

@@ -23,6 +23,10 @@ class KubernetesVersion:
     minor: int
     patch: int | None = field(default=None, compare=False)
 
+    def wire_form(self) -> str:
+        """Return the release as it is sent."""
+        return str(self)
+
     @classmethod
     def parse(cls, text: str) -> KubernetesVersion:
         """Read ``1.36``, ``v1.36.2`` or ``1.27+``.

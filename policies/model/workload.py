@@ -61,6 +61,20 @@ class Owner(NamedTuple):
     name: str
 
 
+class NamedWorkload(NamedTuple):
+    """A workload by kind, namespace and name.
+
+    Attributes:
+        kind: Its kind, with its group.
+        namespace: Its namespace.
+        name: Its name; empty if it has none.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+
+
 class PodTemplate(NamedTuple):
     """The pod template of a workload; a pod is its own.
 
@@ -117,7 +131,8 @@ class Workload:
         owner: The controller that it belongs to.
         shape_errors: What is of the wrong type in the parts above.
         release: What the release of Kubernetes does with the fields of constraints.
-        stored: Whether the API server has stored it before; False for what is being created.
+        stored: Whether the API server has stored it before; False for what is being created. It is read off
+            the uid that the API server gives, unless the reader knows better.
         user: Who sends it to the API server; None for an object of a file.
         owner_selector: The owner's selector, where it is known but the owner is not in the cluster.
         folder: The folder of its file; empty where it has none.
@@ -134,7 +149,7 @@ class Workload:
     owner: Owner | None
     shape_errors: tuple[FieldError, ...]
     release: ReleaseFields = EVERY_FIELD
-    stored: bool = True
+    stored: bool = False
     user: str | None = None
     owner_selector: LabelSelector | None = None
     folder: str = ""
@@ -159,6 +174,8 @@ class Workload:
             metadata = found.mapping(obj.get("metadata"), _METADATA)
             labels = found.labels(metadata.get("labels"), _LABELS)
             annotations = found.labels(metadata.get("annotations"), _ANNOTATIONS)
+        if "stored" not in fields:
+            fields["stored"] = bool(metadata.get("uid"))
         workload = object.__new__(cls)
         # At once: a frozen dataclass sets one field after the other, which took a microsecond of each review.
         vars(workload).update(
@@ -180,6 +197,10 @@ class Workload:
         """Its name; empty where it has none."""
         return text_member(self.metadata, "name")
 
+    def wire_form(self) -> NamedWorkload:
+        """Return which object it is, as it is sent."""
+        return NamedWorkload(self.kind.name, self.namespace, self.name)
+
     @property
     def title(self) -> str:
         """Kind and name, as messages use them."""
@@ -193,6 +214,11 @@ class Workload:
         application. Without a name each is an object of its own.
         """
         return (self.namespace, self.kind.kind, self.name or id(self))
+
+    @property
+    def source(self) -> Hashable:
+        """What it was made from: objects with one source are builds of one object, under whatever names."""
+        return self.identity
 
     @property
     def is_test(self) -> bool:

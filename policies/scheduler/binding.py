@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import Annotated, TypeAlias
 
+from policies.manifests.wire import OPTIONAL, Count
+from policies.scheduler.claim_binding import bind_claims
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_sampling import NodeSampler
+from policies.scheduler.pod_claims import with_claims
 from policies.scheduler.request import SchedulingRequest
 
 #: Chooses one of the nodes with the best total, of which there is at least one, sorted by name.
@@ -18,6 +21,44 @@ TieBreaker: TypeAlias = Callable[[Sequence[str]], str]
 def first_by_name(tied: Sequence[str]) -> str:
     """Choose the first node; kube-scheduler chooses at random."""
     return tied[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundStep:
+    """A pod that got a node.
+
+    Attributes:
+        name: The pod's name.
+        namespace: Its namespace.
+        node: The node.
+        feasible: How many nodes were feasible.
+        tied: The feasible nodes with the highest total, by name.
+        score: That total; absent if only one node was feasible.
+    """
+
+    name: str
+    namespace: str
+    node: str
+    feasible: Count
+    tied: tuple[str, ...]
+    score: Annotated[Count | None, OPTIONAL]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingStep:
+    """A pod that got none; the next was tried.
+
+    Attributes:
+        name: The pod's name.
+        namespace: Its namespace.
+        message: The scheduler's FitError.
+        condition: The message of its PodScheduled condition.
+    """
+
+    name: str
+    namespace: str
+    message: str
+    condition: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +86,21 @@ class Step:
     message: str = ""
     condition: str = ""
 
+    def wire_form(self) -> BoundStep | PendingStep:
+        """Return the step as it is sent."""
+        if self.node is None:
+            return PendingStep(
+                name=self.name, namespace=self.namespace, message=self.message, condition=self.condition
+            )
+        return BoundStep(
+            name=self.name,
+            namespace=self.namespace,
+            node=self.node,
+            feasible=self.feasible,
+            tied=self.tied,
+            score=self.score,
+        )
+
 
 def schedule(
     request: SchedulingRequest,
@@ -62,6 +118,8 @@ def schedule(
         choose: Chooses one of several best nodes.
         sampler: Finds as many of the feasible nodes as the scheduler would; None for all of them.
     """
+    if request.pod.claim_templates:
+        request = replace(request, pod=with_claims(request.pod, name))
     result = evaluate(request, cluster, sampler)
     best = result.best
     if not best:
@@ -70,12 +128,13 @@ def schedule(
         )
     tied = tuple(result.names[position] for position in best)
     node = choose(tied)
+    bind_claims(request.pod, node, cluster)
     cluster.bind(request.pod, name, node)
     return Step(
         namespace=request.pod.namespace,
         name=name,
         node=node,
-        score=int(result.total[best[0]]) if result.feasible_count > 1 else None,
+        score=result.total_of(best[0]) if result.feasible_count > 1 else None,
         feasible=result.feasible_count,
         tied=tied,
     )

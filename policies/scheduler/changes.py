@@ -20,8 +20,9 @@ class ChangeKind(StrEnum):
 
     Removing a gate gives up nothing. Then come mistakes: a misspelled key, and pods that should not count.
     Then nodes that will be free anyway; the inclusion policies, with which nodes that the pod cannot use no
-    longer count; further nodes; numbers; then the guarantee, which becomes soft; then nodes that are
-    reserved; last what the pod requires and would no longer get.
+    longer count; further nodes; what the pod requests; then nodes that are reserved. Only then come the
+    guarantees: a number, then all of it, which becomes soft; last what the pod requires and would no longer
+    get.
     """
 
     SCHEDULING_GATES = "schedulingGates"
@@ -34,11 +35,11 @@ class ChangeKind(StrEnum):
     NODE_AFFINITY_POLICY = "nodeAffinityPolicy"
     NODE_LABEL = "nodeLabel"
     NEW_NODE = "newNode"
+    REQUESTS = "requests"
+    TOLERATIONS = "tolerations"
     MIN_DOMAINS = "minDomains"
     MAX_SKEW = "maxSkew"
-    REQUESTS = "requests"
     WHEN_UNSATISFIABLE = "whenUnsatisfiable"
-    TOLERATIONS = "tolerations"
     NODE_SELECTOR = "nodeSelector"
     NODE_AFFINITY = "nodeAffinity"
     NODE_NAME = "nodeName"

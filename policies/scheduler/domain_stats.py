@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from policies.manifests.wire import INLINE, Count, SentAs, sent
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.result import FilterResult, SchedulingResult, ScoreResult
@@ -34,12 +35,12 @@ class DomainStats:
     """
 
     value: str
-    matching: int
-    nodes: int
+    matching: Count
+    nodes: Count
     counted: bool
     skew: int | None
     fits: bool | None
-    feasible: int
+    feasible: Annotated[Count, SentAs("feasibleNodes")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,9 @@ class EqualDomains:
         feasible: How many of them have a node that every plugin lets pass.
     """
 
-    matching: int
-    domains: int
-    feasible: int
+    matching: Count
+    domains: Count
+    feasible: Annotated[Count, SentAs("feasibleDomains")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,16 +76,22 @@ class ConstraintStats:
         all_listed: Whether that is all of them, also those that nodes carry which do not count.
     """
 
-    applied: AppliedConstraint
+    applied: Annotated[AppliedConstraint, INLINE]
     counts_nothing: bool
-    minimum: int | None
+    minimum: Annotated[Count | None, SentAs("globalMinimum")]
     weight: float | None
-    domain_count: int
-    lacking_nodes: int
-    left_out_nodes: int
+    domain_count: Count
+    lacking_nodes: Annotated[Count, SentAs("nodesWithoutKey")]
+    left_out_nodes: Annotated[Count, SentAs("nodesLeftOut")]
     histogram: tuple[EqualDomains, ...]
     domains: tuple[DomainStats, ...]
-    all_listed: bool
+    all_listed: Annotated[bool, SentAs("allDomains")]
+
+    @property
+    @sent
+    def match_label_keys(self) -> tuple[str, ...]:
+        """Keys whose value on the pod narrows the selector."""
+        return self.applied.constraint.match_label_keys
 
 
 def constraint_stats(verdict: SchedulingResult) -> tuple[ConstraintStats, ...]:

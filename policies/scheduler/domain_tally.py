@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.topology_keys import HOSTNAME
 from policies.scheduler.eligibility import eligible_nodes, required_keys
-from policies.scheduler.evaluate import evaluate
+from policies.scheduler.evaluate import count_spread
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
 from policies.scheduler.result import DomainCounts
+from policies.scheduler.skew import global_minimum, skew
 
 
 class _Counted(NamedTuple):
@@ -38,7 +39,7 @@ class DomainTally:
     def __init__(self, request: SchedulingRequest, cluster: ClusterIndex) -> None:
         """Count the pods of a cluster, whose nodes must not change afterwards."""
         self._request = request
-        results = evaluate(request, cluster).results
+        results = count_spread(request, cluster)
         view = NodeView(cluster, request.pod)
         self._positions = cluster.nodes.positions()
         self._selected: dict[frozenset[tuple[str, str]], tuple[int, ...]] = {}
@@ -80,11 +81,8 @@ class DomainTally:
                 counted.matching[home] += amount
 
     def skews(self) -> tuple[int, ...]:
-        """Return how many more pods the fullest domain has than the emptiest, for each constraint."""
-        return tuple(
-            int(np.ptp(counted.matching[counted.existing])) if len(counted.existing) else 0
-            for counted in self._counted
-        )
+        """Return the skew of each constraint."""
+        return tuple(skew(counted.applied, counted.matching[counted.existing]) for counted in self._counted)
 
     def mark(self) -> list[NDArray[np.int64]]:
         """Return the counts as they are, of the domains that an eligible node has."""
@@ -93,8 +91,10 @@ class DomainTally:
     def bounds_since(self, mark: list[NDArray[np.int64]]) -> tuple[int, ...]:
         """Return the largest skews on any way from a mark to now on which no count goes back and forth."""
         return tuple(
-            int(np.maximum(was, now).max() - np.minimum(was, now).min()) if len(now) else 0
-            for was, now in zip(mark, self.mark(), strict=True)
+            int(np.maximum(was, now).max()) - global_minimum(counted.applied, np.minimum(was, now))
+            if len(now)
+            else 0
+            for counted, was, now in zip(self._counted, mark, self.mark(), strict=True)
         )
 
     def domain(self, position: int, node: str) -> str | None:

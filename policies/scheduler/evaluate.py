@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +13,23 @@ from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_sampling import NodeSampler
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.normalize import MAX_SCORE, NodeScores
-from policies.scheduler.plugin_registry import SPREAD, filter_nodes, score_nodes
+from policies.scheduler.plugin_registry import SPREAD, filter_nodes, pre_filter, score_nodes
+from policies.scheduler.plugins.nodeaffinity import gone_node
 from policies.scheduler.plugins.podtopologyspread.filtering import SpreadRejections
 from policies.scheduler.plugins.podtopologyspread.scoring import count_soft
+from policies.scheduler.plugins.schedulinggates import is_gated
+from policies.scheduler.preemption.dry_run import NodeFilter
+from policies.scheduler.preemption.preempt import attempt
+from policies.scheduler.profile import DEFAULT_PREEMPTION
 from policies.scheduler.request import SchedulingRequest
-from policies.scheduler.result import FilterResult, PhaseStatus, SchedulingResult, ScoreResult
+from policies.scheduler.result import (
+    FilterResult,
+    PhaseStatus,
+    Preemption,
+    Rejections,
+    SchedulingResult,
+    ScoreResult,
+)
 
 
 def evaluate(
@@ -70,11 +83,60 @@ def _without_soft(request: SchedulingRequest, feasible: NDArray[np.bool_]) -> No
     return NodeScores(np.zeros(len(feasible), np.int64), np.where(feasible, MAX_SCORE, 0))
 
 
+def _unread(
+    request: SchedulingRequest, index: ClusterIndex, preemption: Preemption | None
+) -> tuple[str, ...]:
+    """Return the lists of the cluster that decide whom preemption evicts, and are not known."""
+    evicts = preemption is not None and bool(preemption.nominated)
+    budgets = ("podDisruptionBudgets",) if evicts and not index.knows_budgets else ()
+    return (*budgets, *(("priorityClasses",) if request.pod.class_unknown else ()))
+
+
+class _Unschedulable(NamedTuple):
+    """What becomes of a pod that fits nowhere: the FitError, the condition, and preemption."""
+
+    message: str
+    condition: str
+    preemption: Preemption | None
+
+
+_SCHEDULED: Final = _Unschedulable("", "", None)
+
+
+def _unschedulable(
+    request: SchedulingRequest,
+    view: NodeView,
+    rejections: tuple[Rejections, ...],
+    stopped: Rejections | None,
+    checks: list[FilterResult],
+) -> _Unschedulable:
+    message = fit_error(request, view, rejections, stopped)
+    if is_gated(request) or not view.names or gone_node(view, request) is not None:
+        return _Unschedulable(message, message, None)
+    is_stopped = stopped is not None or request.narrowed_to == frozenset()
+    tried = attempt(view, request, rejections, checks)
+    nominated = tried.nominated()
+    preemption = Preemption(
+        nominated=tuple(view.names[node] for node in nominated),
+        victims=tried.evicted(nominated),
+        message=tried.text(),
+    )
+    condition = condition_of(request, message, preemption.message, stopped=is_stopped)
+    runs = DEFAULT_PREEMPTION in request.profile.post_filters and not is_stopped
+    return _Unschedulable(message, condition, preemption if runs else None)
+
+
 def _evaluate(
     request: SchedulingRequest, index: ClusterIndex, sampler: NodeSampler | None, *, scored: bool
 ) -> SchedulingResult:
     view = NodeView(index, request.pod)
-    rejections = filter_nodes(view, request)
+    stopped = None if request.narrowed_to == frozenset() else pre_filter(view, request)
+    rejections = filter_nodes(view, request, stopped)
+    checks = [check for each in rejections if isinstance(each, SpreadRejections) for check in each.checks]
+    if index.nominated_pods() and stopped is None:
+        filters = NodeFilter(view, request, rejections, checks)
+        if filters.nominated.any():
+            rejections = filters.reasons(filters.values)
     feasible = np.ones(len(view.names), np.bool_)
     for rejected in rejections:
         feasible &= rejected.of_node == 0
@@ -84,12 +146,11 @@ def _evaluate(
     # A pod that is made for one node has a single feasible node.
     scoring = bool(scores.counts and view.names and not request.pinned)
     spread = scores.nodes if scoring else None
-    checks = (check for each in rejections if isinstance(each, SpreadRejections) for check in each.checks)
     is_any = bool(feasible.any())
-    message = "" if is_any else fit_error(request, view, rejections)
+    unschedulable = _SCHEDULED if is_any else _unschedulable(request, view, rejections, stopped, checks)
     return SchedulingResult(
         request=request,
-        names=tuple(view.names),
+        names=view.names,
         results=_in_order(request, checks, scores.counts),
         rejections=rejections,
         feasible=feasible,
@@ -97,8 +158,10 @@ def _evaluate(
         pre_score=PhaseStatus.SUCCESS if scoring else PhaseStatus.SKIP,
         raw_scores=None if spread is None else spread.raw,
         scores=None if spread is None else spread.normalized,
-        message=message,
-        condition="" if is_any else condition_of(request, view, rejections, message),
+        message=unschedulable.message,
+        condition=unschedulable.condition,
+        preemption=unschedulable.preemption,
+        unread=() if is_any else _unread(request, index, unschedulable.preemption),
         plugin_scores=score_nodes(view, request, feasible, spread or _without_soft(request, feasible))
         if is_any and scored
         else (),

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from policies.manifests.wire import INTERNAL, Count, SentAs, sent
 from policies.scheduler.domain_stats import ConstraintStats, constraint_stats
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.node_view import NodeView
@@ -29,10 +31,16 @@ class Tier:
         examples: The first of their names.
     """
 
-    score: int | None
-    points: int
-    count: int
+    score: Count | None
+    points: Annotated[int, INTERNAL]
+    count: Annotated[Count, SentAs("nodes")]
     examples: tuple[str, ...]
+
+    @property
+    @sent
+    def weighted(self) -> Annotated[Count | None, SentAs("points")]:
+        """The score times its weight in the profile; None where nothing was scored."""
+        return None if self.score is None else self.points
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,21 +19,29 @@ from policies.scheduler.plugins.nodeaffinity import CONFLICT, LEFT_OUT, gone_nod
 from policies.scheduler.plugins.schedulinggates import GATED, is_gated
 from policies.scheduler.profile import DEFAULT_PREEMPTION, DYNAMIC_RESOURCES
 from policies.scheduler.request import SchedulingRequest
-from policies.scheduler.result import Code, Rejections
+from policies.scheduler.result import Rejections
 
 #: A cluster without nodes: ``ErrNoNodesAvailable``.
 NO_NODES = "no nodes available to schedule pods"
-#: What preemption says of a node where it may evict nothing, and of one where evictions would not help.
-NO_VICTIMS = "No preemption victims found for incoming pod"
-NOT_HELPFUL = "Preemption is not helpful for scheduling"
 #: What DynamicResources' PostFilter says where there are no claims.
 NO_CLAIMS = "no new claims to deallocate"
 
 
-def fit_error(request: SchedulingRequest, view: NodeView, rejections: Iterable[Rejections]) -> str:
+def fit_error(
+    request: SchedulingRequest,
+    view: NodeView,
+    rejections: Iterable[Rejections],
+    stopped: Rejections | None = None,
+) -> str:
     """Return the FitError of a pod that every node rejects.
 
     Each node counts under every reason of the first plugin that rejects it; the parts are sorted as strings.
+
+    Args:
+        request: The pod.
+        view: The nodes.
+        rejections: What every plugin rejects, in the order of the profile.
+        stopped: What rejects all nodes before any filter runs, if that is so.
     """
     if is_gated(request):
         return GATED.texts[0]
@@ -44,11 +52,12 @@ def fit_error(request: SchedulingRequest, view: NodeView, rejections: Iterable[R
     if gone is not None:
         return not_found(gone)
     named = request.narrowed_to
-    if named is not None and not named:
+    early = CONFLICT if named is not None and not named else stopped.reasons[0] if stopped else None
+    if early is not None:
         count = "" if request.behavior.says_prefilter_reason_once else f"{len(names)} "
-        return f"0/{len(names)} nodes are available: {count}{CONFLICT}."
+        return f"0/{len(names)} nodes are available: {count}{early}."
     filtered = np.ones(len(names), np.bool_) if named is None else view.named(named)
-    counted = _count_reasons(rejections, filtered)
+    counted = count_reasons(rejections, filtered)
     left_out = len(names) - int(np.count_nonzero(filtered))
     if left_out and request.behavior.counts_left_out_nodes:
         counted[str(LEFT_OUT)] += left_out
@@ -56,41 +65,34 @@ def fit_error(request: SchedulingRequest, view: NodeView, rejections: Iterable[R
     return f"0/{len(names)} nodes are available: {', '.join(parts)}."
 
 
-def condition_of(
-    request: SchedulingRequest, view: NodeView, rejections: Iterable[Rejections], message: str
-) -> str:
+def condition_of(request: SchedulingRequest, message: str, preemption: str, *, stopped: bool) -> str:
     """Return the message of the pod's PodScheduled condition: the FitError, and what PostFilter adds.
 
-    Preemption is tried on the nodes whose first rejection other pods could resolve; without pods of a lower
-    priority it finds no victims there.
+    Args:
+        request: The pod.
+        message: The FitError.
+        preemption: What preemption says; empty where it nominates a node.
+        stopped: Whether a PreFilter has rejected the pod.
     """
     plugins = request.profile.post_filters
-    if is_gated(request) or not view.names or not plugins or gone_node(view, request) is not None:
+    if not plugins:
         return message
-    named = request.narrowed_to
-    if named is not None and not named and DYNAMIC_RESOURCES in plugins:
+    if stopped and DYNAMIC_RESOURCES in plugins:
         # DynamicResources' PostFilter misses what its PreFilter had no chance to write.
         return f"{message} not found"
-    said = {DYNAMIC_RESOURCES: NO_CLAIMS, DEFAULT_PREEMPTION: _preemption(view, rejections, named)}
+    if DEFAULT_PREEMPTION in plugins and not preemption:
+        return message
+    said = {DYNAMIC_RESOURCES: NO_CLAIMS, DEFAULT_PREEMPTION: f"preemption: {preemption}"}
     return f"{message} {', '.join(said[plugin] for plugin in plugins)}"
 
 
-def _preemption(view: NodeView, rejections: Iterable[Rejections], named: frozenset[str] | None) -> str:
-    """Return what preemption says where no pod may be evicted: of how many nodes, and why."""
-    size = len(view.names)
-    resolvable = np.zeros(size, np.bool_)
-    left = np.ones(size, np.bool_) if named is None else view.named(named)
-    for rejected in rejections:
-        by_eviction = np.array([False, *(reason.code is Code.UNSCHEDULABLE for reason in rejected.reasons)])
-        resolvable |= left & by_eviction[rejected.of_node]
-        left = left & (rejected.of_node == 0)
-    tried = int(np.count_nonzero(resolvable))
-    counted = {NO_VICTIMS: tried, NOT_HELPFUL: size - tried}
-    parts = sorted(f"{count} {text}" for text, count in counted.items() if count)
-    return f"preemption: 0/{size} nodes are available: {', '.join(parts)}."
+def count_reasons(rejections: Iterable[Rejections], filtered: NDArray[np.bool_]) -> Counter[str]:
+    """Count the reasons of the first plugin that rejects each of some nodes.
 
-
-def _count_reasons(rejections: Iterable[Rejections], filtered: NDArray[np.bool_]) -> Counter[str]:
+    Args:
+        rejections: What every plugin rejects, in the order of the profile.
+        filtered: The nodes, shape ``(n,)``.
+    """
     counted: Counter[str] = Counter()
     for rejected in rejections:
         numbers = np.bincount(rejected.of_node[filtered], minlength=len(rejected.reasons) + 1)

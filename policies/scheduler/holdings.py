@@ -7,7 +7,7 @@ node slot.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, ItemsView, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from typing import Generic, TypeVar
@@ -52,6 +52,10 @@ class SlotCounts(Generic[T]):
     def holders(self, thing: T) -> Mapping[int, int]:
         """Return how many hold a thing, by node slot."""
         return self._counts.get(thing, {})
+
+    def items(self) -> ItemsView[T, dict[int, int]]:
+        """Return how many hold each thing, by node slot."""
+        return self._counts.items()
 
     def by_slot(self, thing: T, slots: int) -> NDArray[np.int64]:
         """Return how many hold a thing on every slot, shape ``(s,)``."""
@@ -136,8 +140,8 @@ class PortTable:
         twin._addresses = {key: set(addresses) for key, addresses in self._addresses.items()}
         return twin
 
-    def taken(self, wanted: Iterable[HostPort], slots: int, *, sidecars: bool = True) -> NDArray[np.bool_]:
-        """Return on which slots one of some ports is taken, shape ``(s,)``; ``0.0.0.0`` is every address.
+    def count(self, wanted: Iterable[HostPort], slots: int, *, sidecars: bool = True) -> NDArray[np.int64]:
+        """Count on every slot what is taken of some ports, shape ``(s,)``; ``0.0.0.0`` is every address.
 
         Args:
             wanted: The ports.
@@ -145,11 +149,11 @@ class PortTable:
             sidecars: Whether the ports of sidecars count.
         """
         holders = (False, True) if sidecars else (False,)
-        taken = np.zeros(slots, np.bool_)
+        taken = np.zeros(slots, np.int64)
         for port in wanted:
             addresses = self._addresses.get((port.protocol, port.port), set())
             if port.address != EVERY_ADDRESS:
                 addresses = addresses & {port.address, EVERY_ADDRESS}
             for address, sidecar in product(addresses, holders):
-                taken[list(self._counts.holders(port._replace(address=address, sidecar=sidecar)))] = True
+                taken += self._counts.by_slot(port._replace(address=address, sidecar=sidecar), slots)
         return taken

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, KeysView
-from typing import Final, TypeVar
+from collections.abc import Callable, Hashable, Iterable, KeysView
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,8 @@ MISSING: Final = -1
 PODS: Final = "pods"
 #: Values of a label beyond twice the slots after which its column is rebuilt: few enough to scan at once.
 KEPT_VALUES: Final = 1024
+#: Binds and unbinds after which what was derived is computed anew as a whole.
+MOST_CHANGES: Final = 10_000
 
 
 class LabelColumn:
@@ -51,6 +53,21 @@ class LabelColumn:
         return twin
 
 
+class Derived:
+    """What was found out of the nodes; a table has a new one as soon as a node changes.
+
+    Attributes:
+        kept: What follows from the nodes alone, by what it is.
+        changes: The slots on which pods came or went since then.
+    """
+
+    __slots__ = ("changes", "kept")
+
+    def __init__(self) -> None:
+        self.kept: dict[Hashable, Any] = {}
+        self.changes: list[int] = []
+
+
 class NodeTable:
     """The nodes by slot. A name keeps its slot while the node, or a pod bound to it, exists.
 
@@ -58,6 +75,7 @@ class NodeTable:
         used: What the pods on each slot request, by resource; ``pods`` counts them.
         allocatable: What each node offers, by resource.
         images: Which slots have which images.
+        derived: What was found out of the nodes as they are.
     """
 
     def __init__(self) -> None:
@@ -77,7 +95,8 @@ class NodeTable:
         self._carriers: dict[str, int] = {}
         self._order: NDArray[np.intp] | None = None
         self._listed: tuple[Node, ...] | None = None
-        self._names: list[str] = []
+        self._names: tuple[str, ...] = ()
+        self.derived = Derived()
         self._positions: dict[str, int] = {}
         self._cordoned.append(0)
         self._taints.append(0)
@@ -145,6 +164,7 @@ class NodeTable:
         if slot is None:
             slot = self._new_slot(name)
         self._pods[slot] += 1
+        self._note(slot)
         used = self.used
         used.add(PODS, slot, 1)
         for resource, amount in requests:
@@ -154,6 +174,7 @@ class NodeTable:
     def unbind(self, slot: int, requests: Requests) -> None:
         """Give back what ``bind`` took."""
         self._pods[slot] -= 1
+        self._note(slot)
         used = self.used
         used.add(PODS, slot, -1)
         for resource, amount in requests:
@@ -164,13 +185,13 @@ class NodeTable:
         """Return the slots of the nodes by their names, shape ``(n,)``."""
         if self._order is None:
             known = sorted((node.name, slot) for slot, node in enumerate(self._nodes) if node is not None)
-            self._names = [name for name, _ in known]
+            self._names = tuple(name for name, _ in known)
             self._positions = {name: position for position, name in enumerate(self._names)}
             self._order = np.array([slot for _, slot in known], np.intp)
         return self._order
 
-    def names(self) -> list[str]:
-        """Return the names of the nodes, sorted; do not change the list."""
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the nodes, sorted; the same tuple until a node comes or goes."""
         self.order()
         return self._names
 
@@ -208,9 +229,17 @@ class NodeTable:
         """Return a function's value for each distinct list of taints, by its number."""
         return [function(taints) for taints in self._taint_numbers]
 
+    def _note(self, slot: int) -> None:
+        """Note that the pods of a slot change."""
+        changes = self.derived.changes
+        changes.append(slot)
+        if len(changes) > MOST_CHANGES:
+            self.derived = Derived()
+
     def _describe(self, slot: int, node: Node | None, old: Node | None) -> None:
         self._nodes[slot] = node
         self._listed = None
+        self.derived = Derived()
         self._cordoned.data[slot] = node is not None and node.unschedulable
         taints = () if node is None else node.taints
         self._taints.data[slot] = self._taint_numbers.setdefault(taints, len(self._taint_numbers))

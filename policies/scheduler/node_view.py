@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import and_
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from policies.model.labels import LabelSelector
-from policies.model.node_affinity import NodeOperator, NodeRequirement, NodeSelectorTerm, parse_int64
+from policies.model.node_affinity import (
+    NodeAffinity,
+    NodeOperator,
+    NodeRequirement,
+    NodeSelectorTerm,
+    parse_int64,
+)
 from policies.model.pod import Pod
 from policies.model.pod_reading import EVERY_AMOUNT, in_older_release
 from policies.model.taints import SCHEDULING_EFFECTS, Taint, TaintEffect, Toleration, first_untolerated
+from policies.scheduler.columns import Table
 from policies.scheduler.index import ClusterIndex
-from policies.scheduler.node_table import MISSING
+from policies.scheduler.node_table import MISSING, Derived
+from policies.scheduler.pod_claims import PodClaims
+
+T = TypeVar("T")
+S = TypeVar("S", np.int64, np.bool_)
+#: Things that are kept of all nodes at once, some bytes a node each: as many as the pods of a queue have
+#: different requests, labels and tolerations.
+MOST_DERIVED: Final = 128
 
 
 @dataclass(frozen=True)
@@ -30,7 +45,7 @@ class LabelView:
     """
 
     numbers: NDArray[np.int32]
-    texts: list[str]
+    texts: tuple[str, ...]
     number_of: dict[str, int]
 
     @cached_property
@@ -49,71 +64,152 @@ class LabelView:
         return np.not_equal(self.numbers, MISSING)
 
 
+class _Followed:
+    """What follows from the resources of each node, and how many changes of them it knows."""
+
+    __slots__ = ("until", "values")
+
+    def __init__(self, values: NDArray[Any], until: int) -> None:
+        self.values = values
+        self.until = until
+
+
 class NodeView:
     """The nodes, for one pod. Valid under one ``ClusterIndex.reading`` only."""
 
-    def __init__(self, index: ClusterIndex, pod: Pod) -> None:
+    def __init__(self, index: ClusterIndex, pod: Pod, at: NDArray[np.intp] | None = None) -> None:
+        """Look at the nodes.
+
+        Args:
+            index: The cluster.
+            pod: The pod.
+            at: The positions of the only nodes that are looked at, for ``resource`` alone; None for all.
+        """
         #: The cluster.
         self.index = index
         self._nodes = index.nodes
         self._pods = index.pods_of(pod.namespace)
         self._pod = pod
-        self._labels: dict[str, LabelView] = {}
-        self._with_labels: dict[frozenset[str], NDArray[np.bool_]] = {}
+        #: How the release of the pod counts amounts.
+        self.reading = pod.reading.amounts
+        self._resources: dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
         self._counted: dict[LabelSelector, NDArray[np.int64]] = {}
+        # Taken before the slots: what does not belong together must not be kept.
+        self._derived = index.nodes.derived if at is None else Derived()
         #: The slot of each node, shape ``(n,)``.
-        self.slots = self._nodes.order()
+        self.slots = self._nodes.order() if at is None else self._nodes.order()[at]
         #: The names, sorted.
         self.names = self._nodes.names()
 
+    def derive(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return what follows from the nodes alone, whatever their pods are; computed once until one changes.
+
+        Args:
+            key: What it is, and of what else it follows.
+            compute: Returns it; nobody may change it.
+        """
+        kept = self._derived.kept
+        if key not in kept:
+            if len(kept) >= MOST_DERIVED:
+                kept.clear()
+            kept[key] = compute()
+        found: T = kept[key]
+        return found
+
+    def by_resources(self, key: Hashable, compute: Callable[[NodeView], NDArray[S]]) -> NDArray[S]:
+        """Return what follows for each node from its own resources, shape ``(…, n)``; do not change it.
+
+        It is computed again for nodes alone on which pods came or went.
+
+        Args:
+            key: What it is, and of what of the pod it follows.
+            compute: Returns it for some nodes, of whose view it reads ``resource`` and ``slots`` alone.
+        """
+        changes = self._derived.changes
+        state = self.derive((key, self._pod.reading.amounts), lambda: _Followed(compute(self), len(changes)))
+        if state.until < len(changes):
+            changed = np.unique(changes[state.until :])
+            state.until = len(changes)
+            positions = self.derive("positions", self._positions_of_slots)
+            at = positions[changed[changed < len(positions)]]
+            at = at[at >= 0]
+            state.values[..., at] = compute(NodeView(self.index, self._pod, at))
+        values: NDArray[S] = state.values
+        return values
+
+    def _positions_of_slots(self) -> NDArray[np.intp]:
+        positions = np.full(self._nodes.slots, -1, np.intp)
+        positions[self.slots] = np.arange(len(self.slots))
+        return positions
+
     def label(self, key: str) -> LabelView:
         """Return the values of a label."""
-        found = self._labels.get(key)
-        if found is None:
-            column = self._nodes.label(key)
-            if column is None:
-                found = LabelView(np.full(len(self.slots), MISSING, np.int32), [], {})
-            else:
-                found = LabelView(column.column.data[self.slots], column.texts, column.numbers)
-            self._labels[key] = found
-        return found
+        return self.derive(("label", key), lambda: self._label(key))
+
+    def _label(self, key: str) -> LabelView:
+        column = self._nodes.label(key)
+        if column is None:
+            return LabelView(np.full(len(self.slots), MISSING, np.int32), (), {})
+        return LabelView(column.column.data[self.slots], tuple(column.texts), column.numbers)
 
     def with_labels(self, keys: frozenset[str]) -> NDArray[np.bool_]:
         """Return which nodes have every one of some labels, shape ``(n,)``; do not change it."""
-        present = self._with_labels.get(keys)
-        if present is None:
-            masks = (self.label(key).present for key in keys)
-            present = reduce(and_, masks) if keys else np.ones(len(self.slots), np.bool_)
-            self._with_labels[keys] = present
-        return present
+        every = np.ones(len(self.slots), np.bool_)
+        return self.derive(keys, lambda: reduce(and_, (self.label(key).present for key in keys), every))
 
     @cached_property
+    def claims(self) -> PodClaims:
+        """The claims of the pod."""
+        return PodClaims(self._pod, self.index.storage)
+
+    @cached_property
+    def knows_claims(self) -> bool:
+        """Whether all is known that decides about the claims of the pod."""
+        return not self.claims.unknown
+
+    @property
     def unschedulable(self) -> NDArray[np.bool_]:
-        """Which nodes are cordoned, shape ``(n,)``."""
-        return self._nodes.cordoned()[self.slots]
+        """Which nodes are cordoned, shape ``(n,)``; do not change it."""
+        return self.derive("unschedulable", lambda: self._nodes.cordoned()[self.slots])
 
-    @cached_property
+    @property
     def first_untolerated(self) -> list[Taint | None]:
         """The first untolerated taint of each distinct list of taints, None where all are tolerated."""
         tolerations = self._pod.tolerations
-        return self._nodes.map_taints(
-            lambda taints: first_untolerated(taints, tolerations, SCHEDULING_EFFECTS)
+        return self.derive(
+            ("untolerated", tolerations),
+            lambda: self._nodes.map_taints(
+                lambda taints: first_untolerated(taints, tolerations, SCHEDULING_EFFECTS)
+            ),
         )
 
-    @cached_property
+    @property
     def taint_numbers(self) -> NDArray[np.int32]:
-        """The number of each node's list of taints, shape ``(n,)``."""
-        return self._nodes.taints()[self.slots]
+        """The number of each node's list of taints, shape ``(n,)``; do not change it."""
+        return self.derive("taints", lambda: self._nodes.taints()[self.slots])
 
-    @cached_property
+    @property
     def tolerates_taints(self) -> NDArray[np.bool_]:
         """Which nodes have no NoSchedule or NoExecute taint that is not tolerated, shape ``(n,)``."""
-        return np.array([taint is None for taint in self.first_untolerated], np.bool_)[self.taint_numbers]
+        return self.derive(
+            ("tolerates", self._pod.tolerations),
+            lambda: np.array([taint is None for taint in self.first_untolerated], np.bool_)[
+                self.taint_numbers
+            ],
+        )
 
-    @cached_property
+    @property
+    def eligibility(self) -> tuple[Hashable, ...]:
+        """What of the pod decides which nodes are eligible."""
+        return self._pod.affinity, self._pod.tolerations
+
+    @property
     def matches_affinity(self) -> NDArray[np.bool_]:
         """Which nodes match the pod's nodeSelector and required node affinity, shape ``(n,)``."""
         affinity = self._pod.affinity
+        return self.derive(("affinity", affinity), lambda: self._matching_affinity(affinity))
+
+    def _matching_affinity(self, affinity: NodeAffinity) -> NDArray[np.bool_]:
         matching = np.ones(len(self.slots), np.bool_)
         for key, value in affinity.node_selector:
             matching &= _among(self.label(key), (value,))
@@ -129,15 +225,22 @@ class NodeView:
         return found
 
     def resource(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return each node's allocatable amount of a resource and what its pods request, both ``(n,)``."""
-        reading = self._pod.reading.amounts
-        rows = [self._nodes.allocatable.find(name), self._nodes.used.find(name)]
-        if reading != EVERY_AMOUNT:
-            rows.append(self._nodes.used.find(in_older_release(name, reading)))
-        allocatable, used, *more = (
-            np.zeros(len(self.slots), np.int64) if row is None else row[self.slots] for row in rows
-        )
-        return allocatable, sum(more, used)
+        """Return each node's allocatable amount of a resource and what its pods request, both ``(n,)``.
+
+        Do not change them.
+        """
+        if name not in self._resources:
+            nodes, reading = self._nodes, self.reading
+            allocatable = self.derive(("allocatable", name), lambda: self._row(nodes.allocatable, name))
+            used = self._row(nodes.used, name)
+            if reading != EVERY_AMOUNT:
+                used = used + self._row(nodes.used, in_older_release(name, reading))
+            self._resources[name] = allocatable, used
+        return self._resources[name]
+
+    def _row(self, table: Table, name: str) -> NDArray[np.int64]:
+        row = table.find(name)
+        return np.zeros(len(self.slots), np.int64) if row is None else row[self.slots]
 
     def count_pods(self, selector: LabelSelector) -> NDArray[np.int64]:
         """Return how many pods of the pod's namespace a selector selects on each node, shape ``(n,)``."""
@@ -150,24 +253,44 @@ class NodeView:
             self._counted[selector] = counted
         return counted
 
-    def count_untolerated(self, tolerations: Sequence[Toleration]) -> NDArray[np.int64]:
+    def count_untolerated(self, tolerations: tuple[Toleration, ...]) -> NDArray[np.int64]:
         """Count the PreferNoSchedule taints of each node that no toleration covers, shape ``(n,)``."""
         effect = TaintEffect.PREFER_NO_SCHEDULE
-        counts = self._nodes.map_taints(
-            lambda taints: sum(
-                taint.effect == effect and not any(entry.tolerates(taint) for entry in tolerations)
-                for taint in taints
-            )
+        counts = self.derive(
+            ("preferring", tolerations),
+            lambda: self._nodes.map_taints(
+                lambda taints: sum(
+                    taint.effect == effect and not any(entry.tolerates(taint) for entry in tolerations)
+                    for taint in taints
+                )
+            ),
         )
         return np.array(counts, np.int64)[self.taint_numbers]
 
     def with_image(self, name: str) -> tuple[NDArray[np.bool_], int]:
-        """Return which nodes have an image, shape ``(n,)``, and its size in bytes."""
-        state = self._nodes.images.find(name)
+        """Return which nodes have an image, shape ``(n,)``, and its size in bytes, 0 if none has it."""
         having = np.zeros(self._nodes.slots, np.bool_)
-        if state is not None:
-            having[list(state.slots)] = True
-        return having[self.slots], 0 if state is None else state.size
+        state = self._nodes.images.find(name)
+        if state is None:
+            return having[: len(self.slots)], 0
+        having[list(state.slots)] = True
+        return having[self.slots], state.size
+
+    def with_value(self, key: str, values: Collection[str]) -> NDArray[np.bool_]:
+        """Return which nodes have one of some values at a label, shape ``(n,)``."""
+        return _among(self.label(key), values)
+
+    def selected(self, selector: LabelSelector) -> NDArray[np.bool_]:
+        """Return which nodes a label selector selects, shape ``(n,)``."""
+        selected = np.ones(len(self.slots), np.bool_)
+        for key, value in selector.match_labels:
+            selected &= self.with_value(key, (value,))
+        for requirement in selector.match_expressions:
+            same = NodeRequirement(
+                requirement.key, NodeOperator(str(requirement.operator)), requirement.values
+            )
+            selected &= _satisfying(self.label(requirement.key), same)
+        return selected
 
     def matching_any(self, terms: Iterable[NodeSelectorTerm]) -> NDArray[np.bool_]:
         """Return which nodes at least one term of node affinity matches, shape ``(n,)``."""
@@ -214,7 +337,7 @@ def _compared(label: LabelView, requirement: NodeRequirement) -> NDArray[np.bool
     return passing[label.numbers]
 
 
-def _among(label: LabelView, values: tuple[str, ...]) -> NDArray[np.bool_]:
+def _among(label: LabelView, values: Collection[str]) -> NDArray[np.bool_]:
     listed = np.zeros(len(label.texts) + 1, np.bool_)
     for value in values:
         if value in label.number_of:

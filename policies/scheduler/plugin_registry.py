@@ -12,6 +12,7 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from policies.model.pod_volumes import NO_VOLUMES
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.normalize import NodeScores
 from policies.scheduler.plugins.imagelocality import ImageLocalityPlugin
@@ -21,12 +22,16 @@ from policies.scheduler.plugins.nodename import NodeNamePlugin
 from policies.scheduler.plugins.nodeports import NodePortsPlugin
 from policies.scheduler.plugins.noderesources import BalancedAllocationPlugin, NodeResourcesFitPlugin
 from policies.scheduler.plugins.nodeunschedulable import NodeUnschedulablePlugin
+from policies.scheduler.plugins.nodevolumelimits import NodeVolumeLimitsPlugin
 from policies.scheduler.plugins.podtopologyspread.plugin import PodTopologySpreadPlugin
 from policies.scheduler.plugins.schedulinggates import SchedulingGatesPlugin
 from policies.scheduler.plugins.tainttoleration import TaintTolerationPlugin
+from policies.scheduler.plugins.volumebinding import VolumeBindingPlugin
+from policies.scheduler.plugins.volumerestrictions import VolumeRestrictionsPlugin
+from policies.scheduler.plugins.volumezone import VolumeZonePlugin
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
-from policies.scheduler.result import PluginScores, Rejections
+from policies.scheduler.result import PluginScores, Reason, Rejections
 
 
 class FilterPlugin(Protocol):
@@ -34,6 +39,13 @@ class FilterPlugin(Protocol):
 
     def filter(self, view: NodeView, request: SchedulingRequest, /) -> Rejections:
         """Return which nodes the plugin rejects, and why, as if it ran alone."""
+
+
+class PreFilterPlugin(Protocol):
+    """A plugin that may reject a pod before any node is looked at."""
+
+    def pre_filter(self, view: NodeView, request: SchedulingRequest, /) -> Reason | None:
+        """Return why no node can take the pod; None if some may."""
 
 
 class ScorePlugin(Protocol):
@@ -51,6 +63,9 @@ _FIT: Final = NodeResourcesFitPlugin()
 _AFFINITY: Final = NodeAffinityPlugin()
 _TAINTS: Final = TaintTolerationPlugin()
 _PODS: Final = InterPodAffinityPlugin()
+_RESTRICTIONS: Final = VolumeRestrictionsPlugin()
+_BINDING: Final = VolumeBindingPlugin()
+_ZONE: Final = VolumeZonePlugin()
 #: The plugins that filter.
 FILTERS: Final[Mapping[Plugin, FilterPlugin]] = MappingProxyType(
     {
@@ -61,10 +76,24 @@ FILTERS: Final[Mapping[Plugin, FilterPlugin]] = MappingProxyType(
         Plugin.NODE_AFFINITY: _AFFINITY,
         Plugin.NODE_PORTS: NodePortsPlugin(),
         Plugin.NODE_RESOURCES_FIT: _FIT,
+        Plugin.VOLUME_RESTRICTIONS: _RESTRICTIONS,
+        Plugin.NODE_VOLUME_LIMITS: NodeVolumeLimitsPlugin(),
+        Plugin.VOLUME_BINDING: _BINDING,
+        Plugin.VOLUME_ZONE: _ZONE,
         Plugin.POD_TOPOLOGY_SPREAD: SPREAD,
         Plugin.INTER_POD_AFFINITY: _PODS,
     }
 )
+#: The plugins that may reject a pod because of its claims, before they filter.
+PRE_FILTERS: Final[Mapping[Plugin, PreFilterPlugin]] = MappingProxyType(
+    {
+        Plugin.VOLUME_RESTRICTIONS: _RESTRICTIONS,
+        Plugin.VOLUME_BINDING: _BINDING,
+        Plugin.VOLUME_ZONE: _ZONE,
+    }
+)
+#: The plugins that filter by the claims of the pod.
+OF_CLAIMS: Final = frozenset({*PRE_FILTERS, Plugin.NODE_VOLUME_LIMITS})
 #: The plugins that score; what PodTopologySpread gives is known before.
 SCORES: Final[Mapping[Plugin, ScorePlugin | None]] = MappingProxyType(
     {
@@ -79,9 +108,34 @@ SCORES: Final[Mapping[Plugin, ScorePlugin | None]] = MappingProxyType(
 )
 
 
-def filter_nodes(view: NodeView, request: SchedulingRequest) -> tuple[Rejections, ...]:
-    """Return what every plugin of the profile rejects, in the profile's order."""
-    return tuple(FILTERS[plugin].filter(view, request) for plugin in request.profile.filters)
+def pre_filter(view: NodeView, request: SchedulingRequest) -> Rejections | None:
+    """Return the rejection of all nodes at once, for the claims of the pod; None if there is none."""
+    if not request.pod.volumes.claims or not view.knows_claims:
+        return None
+    for plugin in request.profile.filters:
+        reason = PRE_FILTERS[plugin].pre_filter(view, request) if plugin in PRE_FILTERS else None
+        if reason is not None:
+            return Rejections.where(np.ones(len(view.slots), np.bool_), plugin, reason)
+    return None
+
+
+def filter_nodes(
+    view: NodeView, request: SchedulingRequest, stopped: Rejections | None = None
+) -> tuple[Rejections, ...]:
+    """Return what every plugin of the profile rejects, in the profile's order.
+
+    Args:
+        view: The nodes.
+        request: The pod, and its constraints.
+        stopped: What rejects all nodes before any filter runs: the first of all. The plugins that look at the
+            claims of the pod cannot run then, nor do they run for a pod without volumes; those of the others
+            are what else is in the way.
+    """
+    plugins = request.profile.filters
+    if stopped is not None or request.pod.volumes is NO_VOLUMES:
+        plugins = tuple(plugin for plugin in plugins if plugin not in OF_CLAIMS)
+    rejections = (FILTERS[plugin].filter(view, request) for plugin in plugins)
+    return tuple(rejections) if stopped is None else (stopped, *rejections)
 
 
 def score_nodes(
@@ -100,6 +154,9 @@ def score_nodes(
         plugin = SCORES[name]
         scores = spread if plugin is None else plugin.score(view, request, feasible)
         if scores is not None:
-            raw, normalized = (np.where(feasible, each, 0) for each in scores)
+            raw = np.where(feasible, scores.raw, 0)
+            # Most plugins have no NormalizeScore.
+            same = scores.normalized is scores.raw
+            normalized = raw if same else np.where(feasible, scores.normalized, 0)
             scored.append(PluginScores(name, raw, normalized, weight))
     return tuple(scored)

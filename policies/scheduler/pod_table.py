@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, KeysView
-from typing import Final
+from collections.abc import Collection, Iterable, KeysView
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from policies.model.labels import LabelSelector
+from policies.model.pod_volumes import NO_VOLUMES, PodVolumes
 from policies.scheduler.columns import Column
 from policies.scheduler.label_sets import LabelSets
 
@@ -18,30 +19,86 @@ NOWHERE: Final = 0
 NO_LABELS: Final = 0
 
 
+class PodRow(NamedTuple):
+    """A pod of a table.
+
+    Attributes:
+        node: The slot of its node.
+        label_set: The number of its labels.
+        holding: The number of what it holds of its node.
+        terminating: Whether it is being deleted.
+        priority: Its priority.
+        started: When it started, in seconds since 1970.
+        number: A number that rises with every pod that came to the cluster.
+    """
+
+    node: int
+    label_set: int
+    holding: int
+    terminating: bool
+    priority: int
+    started: int
+    number: int
+
+
+class Rows(NamedTuple):
+    """The columns of ``PodRow``, each of shape ``(p,)``."""
+
+    node: NDArray[np.int32]
+    label_set: NDArray[np.int32]
+    holding: NDArray[np.int32]
+    terminating: NDArray[np.bool_]
+    priority: NDArray[np.int32]
+    started: NDArray[np.int64]
+    number: NDArray[np.int64]
+
+
+class TakenPod(NamedTuple):
+    """What a pod had of its node: its slot, the number of the holding, and volumes; and its priority."""
+
+    node: int
+    holding: int
+    priority: int
+    volumes: PodVolumes
+
+
+#: The types of the columns.
+_TYPES: Final = (np.int32, np.int32, np.int32, np.bool_, np.int32, np.int64, np.int64)
+
+
+#: Which column has the priority.
+_PRIORITY: Final = PodRow._fields.index("priority")
+
+
 class PodTable:
     """Where each pod of a namespace is, what it is labeled and what it takes.
 
     Every pod keeps its slot until it is removed.
+
+    Attributes:
+        label_sets: The labels of the pods.
+        volumes: What pods have of volumes, by their names; of most it is nothing.
+        preempted: The names of the pods that the scheduler is evicting for others.
     """
 
-    __slots__ = ("_free", "_holding", "_label_set", "_node", "_slots", "_terminating", "label_sets")
+    __slots__ = ("_columns", "_free", "_holding", "_label_set", "_node", "_slots", "_terminating",
+                 "label_sets", "preempted", "volumes")  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, columns: Iterable[Column] = ()) -> None:
         self.label_sets = LabelSets()
+        self.volumes: dict[str, PodVolumes] = {}
+        self.preempted: set[str] = set()
         self._slots: dict[str, int] = {}
         self._free: list[int] = []
-        self._node = Column(np.int32)
-        self._label_set = Column(np.int32)
-        self._holding = Column(np.int32)
-        self._terminating = Column(np.bool_)
+        self._columns = tuple(columns) or tuple(map(Column, _TYPES))
+        self._node, self._label_set, self._holding, self._terminating = self._columns[:4]
 
     def copy(self) -> PodTable:
         """Return a table of its own with the same pods, for the same slots of nodes."""
-        twin = PodTable()
+        twin = PodTable(column.copy() for column in self._columns)
         twin.label_sets = self.label_sets.copy()
+        twin.volumes, twin.preempted = dict(self.volumes), set(self.preempted)
         twin._slots, twin._free = dict(self._slots), list(self._free)
-        twin._node, twin._label_set = self._node.copy(), self._label_set.copy()
-        twin._holding, twin._terminating = self._holding.copy(), self._terminating.copy()
         return twin
 
     def __len__(self) -> int:
@@ -51,11 +108,12 @@ class PodTable:
         """Return the names of the pods; they change with the table."""
         return self._slots.keys()
 
-    def take(self, name: str) -> tuple[int, int]:
-        """Remove a pod; return the node slot it was on and the number of its holding, both 0 if unknown."""
+    def take(self, name: str) -> TakenPod | None:
+        """Remove a pod; return what it had of its node, or None if it is unknown."""
         slot = self._slots.pop(name, None)
         if slot is None:
-            return NOWHERE, 0
+            return None
+        self.preempted.discard(name)
         node, holding = int(self._node.data[slot]), int(self._holding.data[slot])
         self.label_sets.release(int(self._label_set.data[slot]))
         if self.label_sets.wasteful:
@@ -63,23 +121,37 @@ class PodTable:
         self._node.data[slot] = NOWHERE
         self._label_set.data[slot] = NO_LABELS
         self._free.append(slot)
-        return node, holding
+        return TakenPod(
+            node, holding, int(self._columns[_PRIORITY].data[slot]), self.volumes.pop(name, NO_VOLUMES)
+        )
 
-    def put(self, name: str, *, node: int, holding: int, labels: dict[str, str], terminating: bool) -> None:
-        """Add a pod that is not in the table."""
-        label_set = self.label_sets.take(labels)
+    def put(self, name: str, labels: dict[str, str], row: PodRow) -> None:
+        """Add a pod that is not in the table; the number of its labels is given here."""
+        row = row._replace(label_set=self.label_sets.take(labels))
         if self._free:
             slot = self._free.pop()
-            self._node.data[slot] = node
-            self._label_set.data[slot] = label_set
-            self._holding.data[slot] = holding
-            self._terminating.data[slot] = terminating
+            for column, value in zip(self._columns, row, strict=True):
+                column.data[slot] = value
         else:
-            slot = self._node.append(node)
-            self._label_set.append(label_set)
-            self._holding.append(holding)
-            self._terminating.append(terminating)
+            for column, value in zip(self._columns, row, strict=True):
+                slot = column.append(value)
         self._slots[name] = slot
+
+    def rows(self, slots: NDArray[np.intp] | slice = slice(None)) -> Rows:
+        """Return the columns, those of slots without a pod as well; valid until the next event."""
+        return Rows(*(column.view()[slots] for column in self._columns))
+
+    def rows_on(self, node: int) -> list[tuple[str, PodRow]]:
+        """Return the pods on a node slot, with their names."""
+        slots = frozenset(np.flatnonzero(self._node.view() == node).tolist())
+        return [
+            (name, PodRow(*(column.data[slot].item() for column in self._columns)))
+            for slot, name in self.names_of_slots(slots).items()
+        ]
+
+    def names_of_slots(self, slots: Collection[int]) -> dict[int, str]:
+        """Return the names of the pods of some slots."""
+        return {slot: name for name, slot in self._slots.items() if slot in slots}
 
     def count_by_node(self, selector: LabelSelector, *, slots: int) -> NDArray[np.int64]:
         """Count the selected pods on every node slot, shape ``(s,)``, but none that is being deleted.
@@ -112,6 +184,13 @@ class PodTable:
         node, terminating = self._node.view().tolist(), self._terminating.view().tolist()
         return [(name, node[slot], terminating[slot]) for name, slot in self._slots.items() if chosen[slot]]
 
+    def holdings_of(self, selector: LabelSelector) -> list[int]:
+        """Return the numbers of what the selected pods hold that are not being deleted, each once."""
+        # A free slot keeps the number that its last pod had.
+        selected = self._selected(selector) & (self._node.view() != NOWHERE)
+        numbers = np.unique(self._holding.view()[selected])
+        return [int(number) for number in numbers]
+
     def selected(self, selector: LabelSelector) -> list[tuple[str, int, frozenset[tuple[str, str]]]]:
         """Return name, node slot and labels of the selected pods that are not being deleted."""
         selected, labels = self._selected(selector), self._label_set.data
@@ -121,10 +200,16 @@ class PodTable:
             if selected[slot]
         ]
 
-    def terminating(self) -> list[tuple[int, int]]:
-        """Return the node slot and the number of the holding of each pod that is being deleted."""
+    def terminating(self) -> list[tuple[int, int, PodVolumes]]:
+        """Return the node slot, the holding's number and the volumes of each pod that is being deleted."""
         held = self._terminating.view() & (self._node.view() != NOWHERE)
-        return list(zip(self._node.view()[held].tolist(), self._holding.view()[held].tolist(), strict=True))
+        slots = np.flatnonzero(held).tolist()
+        names = self.names_of_slots(frozenset(slots)) if self.volumes else {}
+        node, holding = self._node.data, self._holding.data
+        return [
+            (int(node[slot]), int(holding[slot]), self.volumes.get(names.get(slot, ""), NO_VOLUMES))
+            for slot in slots
+        ]
 
     def _selected(self, selector: LabelSelector) -> NDArray[np.bool_]:
         selected: NDArray[np.bool_] = self.label_sets.select(selector)[self._label_set.view()]

@@ -29,6 +29,10 @@ class Plugin(StrEnum):
     NODE_AFFINITY = "NodeAffinity"
     NODE_PORTS = "NodePorts"
     NODE_RESOURCES_FIT = "NodeResourcesFit"
+    VOLUME_RESTRICTIONS = "VolumeRestrictions"
+    NODE_VOLUME_LIMITS = "NodeVolumeLimits"
+    VOLUME_BINDING = "VolumeBinding"
+    VOLUME_ZONE = "VolumeZone"
     POD_TOPOLOGY_SPREAD = "PodTopologySpread"
     INTER_POD_AFFINITY = "InterPodAffinity"
     NODE_RESOURCES_BALANCED_ALLOCATION = "NodeResourcesBalancedAllocation"
@@ -97,6 +101,10 @@ DEFAULT_FILTERS: Final = (
     Plugin.NODE_AFFINITY,
     Plugin.NODE_PORTS,
     Plugin.NODE_RESOURCES_FIT,
+    Plugin.VOLUME_RESTRICTIONS,
+    Plugin.NODE_VOLUME_LIMITS,
+    Plugin.VOLUME_BINDING,
+    Plugin.VOLUME_ZONE,
     Plugin.POD_TOPOLOGY_SPREAD,
     Plugin.INTER_POD_AFFINITY,
 )

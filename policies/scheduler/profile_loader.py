@@ -34,7 +34,14 @@ Arguments = Mapping[str, tuple[FieldPath, Mapping[str, Any]]]
 
 #: The plugins whose Filter fails without what their PreFilter writes, and whose Score without PreScore.
 _NEEDING_PREFILTER: Final = frozenset(
-    {Plugin.NODE_PORTS, Plugin.NODE_RESOURCES_FIT, Plugin.POD_TOPOLOGY_SPREAD, Plugin.INTER_POD_AFFINITY}
+    {
+        Plugin.NODE_PORTS,
+        Plugin.NODE_RESOURCES_FIT,
+        Plugin.VOLUME_RESTRICTIONS,
+        Plugin.VOLUME_BINDING,
+        Plugin.POD_TOPOLOGY_SPREAD,
+        Plugin.INTER_POD_AFFINITY,
+    }
 )
 _NEEDING_PRESCORE: Final = frozenset(
     {Plugin.TAINT_TOLERATION, Plugin.POD_TOPOLOGY_SPREAD, Plugin.INTER_POD_AFFINITY}
@@ -148,7 +155,10 @@ def _filters(runs: Mapping[str, list[str]], held_back_by: Iterable[str]) -> Iter
 
 def _scores(runs: Mapping[str, list[str]]) -> Iterator[Plugin]:
     """Yield the plugins that score nodes, in their order."""
-    modeled = (Plugin(name) for name in runs["score"] if name in list(Plugin))
+    # VolumeBinding scores only with the feature gate StorageCapacityScoring, which is off by default.
+    modeled = (
+        Plugin(name) for name in runs["score"] if name in list(Plugin) and name != Plugin.VOLUME_BINDING
+    )
     yield from (name for name in modeled if name not in _NEEDING_PRESCORE or name in runs["preScore"])
 
 

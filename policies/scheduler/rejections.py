@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from policies.manifests.wire import INTERNAL, Count, SentAs, sent
+from policies.model.node_affinity import NodeSelectorTerm
 from policies.model.taints import Taint
 from policies.scheduler.node_table import MISSING, PODS
 from policies.scheduler.node_view import NodeView
+from policies.scheduler.plugins.volumebinding import reaching
+from policies.scheduler.plugins.volumezone import in_zones
 from policies.scheduler.profile import Plugin
 from policies.scheduler.result import Code, FilterResult, SchedulingResult
 
@@ -33,9 +37,9 @@ class Shortage:
     """
 
     resource: str
-    requested: int
-    least: int
-    most: int
+    requested: Count
+    least: Annotated[int, SentAs("leastLeft")]
+    most: Annotated[int, SentAs("mostLeft")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,13 +56,46 @@ class SkewViolation:
         most: The largest.
     """
 
-    constraint: int
-    lacks_key: bool
+    constraint: Count
+    lacks_key: Annotated[bool, SentAs("missingKey")]
     domain: str | None = None
-    domains: int = 0
-    matching: int = 0
-    least: int = 0
-    most: int = 0
+    domains: Count = 0
+    matching: Annotated[int, INTERNAL] = 0
+    least: Annotated[int, INTERNAL] = 0
+    most: Annotated[int, INTERNAL] = 0
+
+    @property
+    @sent
+    def fewest_matching(self) -> Annotated[Count | None, SentAs("matching")]:
+        """Matching pods in the domain where fewest are; None without a domain."""
+        return None if self.lacks_key else self.matching
+
+    @property
+    @sent
+    def least_skew(self) -> int | None:
+        """The smallest skew with the pod; None without a domain."""
+        return None if self.lacks_key else self.least
+
+    @property
+    @sent
+    def most_skew(self) -> int | None:
+        """The largest skew with the pod; None without a domain."""
+        return None if self.lacks_key else self.most
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreachedVolume:
+    """A volume that a node of a group does not reach.
+
+    Attributes:
+        claim: The claim that it is bound to.
+        volume: Its name.
+        reached_from: Which nodes reach it, as requirements of their labels.
+    """
+
+    claim: str
+    volume: str
+    reached_from: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,14 +109,16 @@ class Rejection:
         taint: The first one that is not tolerated, of TaintToleration.
         shortages: What is lacking, of NodeResourcesFit.
         violations: Every constraint that is not satisfied, of PodTopologySpread.
+        volumes: Every volume that is not reached, of VolumeBinding and VolumeZone.
     """
 
     plugin: Plugin
-    texts: tuple[str, ...]
+    texts: Annotated[tuple[str, ...], SentAs("reasons")]
     code: Code
     taint: Taint | None = None
     shortages: tuple[Shortage, ...] = ()
     violations: tuple[SkewViolation, ...] = ()
+    volumes: tuple[UnreachedVolume, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,14 +126,14 @@ class RejectedNodes:
     """Nodes that are rejected for the same reasons.
 
     Attributes:
-        rejections: Of every plugin that rejects them, in the order of the profile.
         count: How many nodes.
         examples: The first of their names.
+        rejections: Of every plugin that rejects them, in the order of the profile.
     """
 
-    rejections: tuple[Rejection, ...]
-    count: int
+    count: Annotated[Count, SentAs("nodes")]
     examples: tuple[str, ...]
+    rejections: tuple[Rejection, ...]
 
 
 def rejected_nodes(
@@ -171,8 +210,45 @@ def _rejections(
                 unsatisfied = [(at, result) for at, result in hard if _outcome(result)[first]]
                 violations = tuple(_violation(at, result, nodes) for at, result in unsatisfied)
                 yield replace(rejection, violations=violations)
+            case Plugin.VOLUME_BINDING | Plugin.VOLUME_ZONE:
+                yield replace(rejection, volumes=tuple(_unreached(view, plugin, nodes)))
             case _:
                 yield rejection
+
+
+def _unreached(view: NodeView, plugin: Plugin, nodes: NDArray[np.intp]) -> Iterator[UnreachedVolume]:
+    for claim in view.claims.bound if view.knows_claims else ():
+        volume = view.index.storage.volume(claim.volume)
+        if volume is None:
+            continue
+        by_zone = plugin is Plugin.VOLUME_ZONE
+        reached = in_zones(view, volume) if by_zone else reaching(view, volume)
+        if not reached[nodes].all():
+            requirements = zone_text(volume.zones) if by_zone else terms_text(volume.terms or ())
+            yield UnreachedVolume(claim=claim.name, volume=volume.name, reached_from=requirements)
+
+
+def terms_text(terms: Iterable[NodeSelectorTerm]) -> str:
+    """Return terms of node affinity as kubectl writes selectors, the alternatives with ``or`` between them.
+
+    >>> from policies.model.node_affinity import NodeOperator, NodeRequirement
+    >>> terms_text([NodeSelectorTerm((NodeRequirement("zone", NodeOperator.IN, ("a", "b")),))])
+    'zone in (a,b)'
+    """
+    return " or ".join(
+        ",".join(
+            f"{entry.key} {entry.operator.lower()} ({','.join(entry.values)})"
+            if entry.values
+            else f"{entry.key} {entry.operator.lower()}"
+            for entry in (*term.expressions, *term.fields)
+        )
+        for term in terms
+    )
+
+
+def zone_text(zones: Iterable[tuple[str, frozenset[str]]]) -> str:
+    """Return the zones and regions of a volume in the same form."""
+    return ",".join(f"{key} in ({','.join(sorted(values))})" for key, values in zones)
 
 
 def _shortages(verdict: SchedulingResult, view: NodeView, nodes: NDArray[np.intp]) -> Iterator[Shortage]:

@@ -568,6 +568,18 @@ def judged_as(version: KubernetesVersion) -> KubernetesVersion:
     return min(version, NEWEST_VERSION)
 
 
+def newer_than_known(version: KubernetesVersion) -> str:
+    """Return what is to be said of a release that is newer than the table; empty for any other.
+
+    >>> newer_than_known(NEWEST_VERSION), newer_than_known(KubernetesVersion(1, 99))[:40]
+    ('', 'Kubernetes 1.99 is newer than any releas')
+    """
+    known = judged_as(version)
+    if known == version:
+        return ""
+    return f"Kubernetes {version} is newer than any release that is known: judged as {known}"
+
+
 def behavior_of(version: KubernetesVersion) -> Behavior:
     """Return what a release does; one outside the table does what its nearest release does.
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from policies.model.constraint import Constraint, WhenUnsatisfiable
+from policies.manifests.wire import Positive
+from policies.model.constraint import Constraint, NodeInclusionPolicy, WhenUnsatisfiable
 from policies.model.labels import LabelSelector, Operator, Requirement
 from policies.model.pod import Pod
 from policies.scheduler.profile import DEFAULT_PROFILE, Profile
@@ -20,6 +21,33 @@ class ConstraintOrigin(StrEnum):
     POLICY = "policy"
     SCHEDULER_LIST = "scheduler-list"
     SCHEDULER_SYSTEM = "scheduler-system"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentConstraint:
+    """A constraint in force, as it is sent.
+
+    Attributes:
+        origin: Where it comes from.
+        topology_key: The node label whose values are the domains.
+        when_unsatisfiable: Whether it filters nodes or scores them.
+        max_skew: How many more matching pods a domain may have than the global minimum.
+        min_domains: With fewer eligible domains than this the global minimum is 0.
+        node_affinity_policy: Whether nodes outside the pod's node affinity are left out.
+        node_taints_policy: Whether nodes with untolerated taints are left out.
+        selector: As kubectl prints it, narrowed by matchLabelKeys; null selects nothing.
+        self_match: Whether the pod itself is selected.
+    """
+
+    origin: ConstraintOrigin
+    topology_key: str
+    when_unsatisfiable: WhenUnsatisfiable
+    max_skew: Positive
+    min_domains: Positive
+    node_affinity_policy: NodeInclusionPolicy
+    node_taints_policy: NodeInclusionPolicy
+    selector: str | None
+    self_match: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +65,20 @@ class AppliedConstraint:
     origin: ConstraintOrigin
     selector: LabelSelector | None
     self_match: int
+
+    def wire_form(self) -> SentConstraint:
+        """Return the constraint as it is sent."""
+        return SentConstraint(
+            origin=self.origin,
+            topology_key=self.constraint.topology_key,
+            when_unsatisfiable=self.constraint.when_unsatisfiable,
+            max_skew=self.constraint.max_skew,
+            min_domains=self.constraint.min_domains,
+            node_affinity_policy=self.constraint.node_affinity_policy,
+            node_taints_policy=self.constraint.node_taints_policy,
+            selector=None if self.selector is None else str(self.selector),
+            self_match=bool(self.self_match),
+        )
 
     @property
     def is_hard(self) -> bool:

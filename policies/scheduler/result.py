@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -144,6 +145,22 @@ class ScoreResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Preemption:
+    """What becomes of a pod that fits nowhere, and of the pods of lower priority.
+
+    Attributes:
+        nominated: The nodes on which the scheduler would make room, one of them at random; none where
+            evictions do not help.
+        victims: The pods that would be evicted on each of these, as namespace/name, the most important first.
+        message: What it adds to the pod's condition; empty where a node is nominated.
+    """
+
+    nominated: tuple[str, ...]
+    victims: Mapping[str, tuple[str, ...]]
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulingResult:
     """Where a pod could go. Holds copies alone, so it outlives the next event.
 
@@ -159,6 +176,9 @@ class SchedulingResult:
         scores: After NormalizeScore, 0 to 100; None where nothing was scored. Shape ``(n,)``.
         message: The FitError; empty if the pod fits somewhere.
         condition: The message of the pod's condition, with what preemption adds; empty if it fits somewhere.
+        unread: The lists of the cluster that decide whom preemption evicts, and are not known.
+        preemption: Which node is nominated where the pod fits nowhere, and who is evicted; None where it is
+            not tried.
         plugin_scores: Of each score plugin that does not skip; none where no node is feasible, or scores were
             not wanted.
     """
@@ -174,6 +194,8 @@ class SchedulingResult:
     scores: NDArray[np.int64] | None
     message: str
     condition: str
+    preemption: Preemption | None = None
+    unread: tuple[str, ...] = ()
     plugin_scores: tuple[PluginScores, ...] = ()
 
     @property
@@ -184,11 +206,19 @@ class SchedulingResult:
             total += scores.weighted
         return total
 
+    def total_of(self, position: int) -> int:
+        """Return the entry of ``total`` of one node."""
+        return sum(int(scores.normalized[position]) * scores.weight for scores in self.plugin_scores)
+
     @property
     def best(self) -> list[int]:
         """The positions of the feasible nodes with the highest total."""
         if not self.feasible_count:
             return []
+        nominated = self.request.pod.nominated_node
+        if nominated in self.names and self.feasible[at := self.names.index(nominated)]:
+            # It is tried before all others, and taken without being scored.
+            return [at]
         # A weight may be negative, and so may a total.
         total = self.total
         return np.flatnonzero(self.feasible & (total == total[self.feasible].max())).tolist()

@@ -25,6 +25,8 @@ class ImageLocalityPlugin:
         total = np.zeros(len(view.slots), np.int64)
         for name in filter(None, names):
             nodes, size = view.with_image(name)
+            if not size:
+                continue
             spread = np.count_nonzero(nodes) / max(len(view.slots), 1)
             total += np.where(nodes, int(size * spread), 0)
         if not total.any():

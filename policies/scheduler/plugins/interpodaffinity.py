@@ -59,6 +59,10 @@ class InterPodCounts:
         """Return whether every term selects the incoming pod."""
         return all(term.selects(self._pod.namespace, {}, self._pod.labels) for term in terms)
 
+    def is_selected_by(self, term: InterPodTerm) -> bool:
+        """Return whether a term of a running pod selects the incoming pod."""
+        return term.selects(self._pod.namespace, self._own_labels, self._pod.labels)
+
     def of_running(self, table: TermTable) -> list[tuple[InterPodTerm, NDArray[np.int64]]]:
         """Return the terms of running pods that select the incoming pod, with their pods on every node."""
         found = table.selecting(self._pod.namespace, self._own_labels, self._pod.labels)
@@ -75,10 +79,10 @@ class InterPodAffinityPlugin:
         of_node = np.zeros(len(view.slots), np.intp)
         existing = np.zeros(len(view.slots), np.bool_)
         for term, pods in counts.of_running(view.index.anti_affinity):
-            existing |= _in_domain(view.label(term.topology_key), pods) > 0
+            existing |= in_domain(view.label(term.topology_key), pods) > 0
         of_node[existing] = 3
         for term in counts.resolved(terms.anti_affinity):
-            avoided = _in_domain(view.label(term.topology_key), counts.selected_by_all([term])) > 0
+            avoided = in_domain(view.label(term.topology_key), counts.selected_by_all([term])) > 0
             of_node[avoided] = 2
         of_node[~_with_affinity(counts.resolved(terms.affinity), view, counts)] = 1
         return Rejections(Plugin.INTER_POD_AFFINITY, (AFFINITY, ANTI_AFFINITY, EXISTING), of_node)
@@ -105,7 +109,7 @@ def _with_affinity(terms: list[InterPodTerm], view: NodeView, counts: InterPodCo
     if is_first and counts.selects_itself(terms):
         return carrying
     for label in labels:
-        carrying = carrying & (_in_domain(label, pods) > 0)
+        carrying = carrying & (in_domain(label, pods) > 0)
     return carrying
 
 
@@ -128,7 +132,7 @@ def _raw_scores(view: NodeView, request: SchedulingRequest) -> NDArray[np.int64]
         return None
     total = np.zeros(len(view.slots), np.int64)
     for key, pods in of_key.items():
-        total += _in_domain(view.label(key), pods)
+        total += in_domain(view.label(key), pods)
     return total
 
 
@@ -145,7 +149,7 @@ def normalize(raw: NDArray[np.int64], scored: NDArray[np.bool_]) -> NDArray[np.i
     return np.where(scored, (100.0 * ((raw - low) / (high - low))).astype(np.int64), 0)
 
 
-def _in_domain(label: LabelView, pods: NDArray[np.int64]) -> NDArray[np.int64]:
+def in_domain(label: LabelView, pods: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the sum over each node's domain, 0 without the label; shape ``(n,)``."""
     present = label.present
     # bincount adds as float64, exact up to 2**53.

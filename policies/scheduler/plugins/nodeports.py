@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
+from policies.model.container_needs import EVERY_ADDRESS, HostPort
 from policies.scheduler.node_view import NodeView
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import SchedulingRequest
@@ -14,11 +16,28 @@ NO_FREE_PORTS: Final = Reason(
 )
 
 
+def conflicting(wanted: Iterable[HostPort], held: Iterable[HostPort], *, sidecars: bool) -> int:
+    """Count the pairs of ports that cannot both be had on one node.
+
+    Args:
+        wanted: The ports of one pod.
+        held: Those of another.
+        sidecars: Whether the ports of sidecars of the other count.
+    """
+    counting = [port for port in held if sidecars or not port.sidecar]
+    return sum(
+        (port.protocol, port.port) == (other.protocol, other.port)
+        and (port.address == other.address or EVERY_ADDRESS in (port.address, other.address))
+        for port in wanted
+        for other in counting
+    )
+
+
 class NodePortsPlugin:
     """Rejects nodes on which a host port of the pod is taken."""
 
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
         """Return what the plugin rejects."""
         pod, index = request.pod, view.index
-        taken = index.ports.taken(pod.ports, index.nodes.slots, sidecars=pod.reading.sidecar_ports)
-        return Rejections.where(taken[view.slots], Plugin.NODE_PORTS, NO_FREE_PORTS)
+        taken = index.ports.count(pod.ports, index.nodes.slots, sidecars=pod.reading.sidecar_ports)
+        return Rejections.where(taken[view.slots] > 0, Plugin.NODE_PORTS, NO_FREE_PORTS)

@@ -6,10 +6,10 @@ balanced_allocation}.go`` and ``helper/shape_score.go``, Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,49 +36,86 @@ PAIR: Final = 2
 Amounts = NDArray[np.int64]
 
 
+class _Wanted(NamedTuple):
+    """What a strategy scores: a resource, the one by which it is counted, the pod's amount, the weight."""
+
+    name: str
+    used_as: str
+    amount: int
+    weight: int
+
+
 class NodeResourcesFitPlugin:
     """Rejects nodes with less left of a resource than the pod requests, and scores them by what is free."""
 
     def filter(self, view: NodeView, request: SchedulingRequest) -> Rejections:
         """Return what the plugin rejects: ``fitsRequest``."""
-        behavior, requests = request.behavior, dict(request.pod.requests)
-        ignores, asked_zero = request.profile.fit.ignores, request.pod.asked_zero
-        compared = {name: requests.get(name, 0) for name in FIRST_RESOURCES} if requests or asked_zero else {}
-        if behavior.zero_requests_fit:
-            compared = {name: amount for name, amount in compared.items() if amount}
-        if not behavior.zero_extended_requests_fit:
-            requests |= dict.fromkeys(asked_zero, 0)
-        others = (name for name in sorted(requests.keys() - compared.keys()) if not ignores(name))
-        compared |= {name: requests[name] for name in others}
-        allocatable, used = view.resource(PODS)
-        texts, insufficient = [TOO_MANY_PODS], [used + 1 > allocatable]
-        too_small = np.zeros(len(view.slots), np.bool_)
-        for name, amount in compared.items():
-            allocatable, used = view.resource(name)
-            texts.append(f"Insufficient {name}")
-            insufficient.append(amount > allocatable - used)
-            if behavior.oversized_requests_are_unresolvable:
-                too_small |= amount > allocatable
-        return _rejections(texts, insufficient, too_small)
+        compared = compared_requests(request)
+        key = ("lacking", *compared.items())
+        *lacking, too_small = view.by_resources(key, lambda nodes: _lacking(nodes, compared))
+        if not request.behavior.oversized_requests_are_unresolvable:
+            too_small = np.zeros_like(too_small)
+        texts = [TOO_MANY_PODS, *map(insufficient, compared)]
+        return fit_rejections(texts, lacking, too_small)
 
     def score(self, view: NodeView, request: SchedulingRequest, _feasible: NDArray[np.bool_]) -> NodeScores:
         """Average what the strategy gives each resource with the pod, by the resources' weights."""
-        fit = request.profile.fit
-        score_of, counts_zero = _strategy(fit)
-        total, weights = np.zeros(len(view.slots), np.int64), np.zeros(len(view.slots), np.int64)
+        fit, wanted = request.profile.fit, []
         for name, weight in fit.resources:
             used_as = ASSUMED_NAMES.get(name, name)
             requests = request.pod.assumed if name in ASSUMED_NAMES else request.pod.requests
             amount = dict(requests).get(used_as, 0) - _uncounted(name, request)
-            allocatable, used = _amounts(view, name, used_as, amount)
-            present = allocatable != 0
-            scores = score_of(used + amount, np.where(present, allocatable, 1))
-            weighing = weight * (present if counts_zero else present & (scores > 0))
-            total += weighing * scores
-            weights += weighing
-        weights = np.maximum(weights, 1)
-        scores = total // weights if counts_zero else round_half_away(total / weights)
+            wanted.append(_Wanted(name, used_as, amount, weight))
+        key = ("fit", fit.strategy, fit.shape, *wanted)
+        scores = view.by_resources(key, lambda nodes: _fit_scores(nodes, fit, wanted))
         return NodeScores(scores, scores)
+
+
+def insufficient(name: str) -> str:
+    """Return the reason of a node with too little of a resource."""
+    return f"Insufficient {name}"
+
+
+def compared_requests(request: SchedulingRequest) -> dict[str, int]:
+    """Return the requests that are compared with what nodes have left, in the order of the comparison."""
+    behavior, requests = request.behavior, dict(request.pod.requests)
+    ignores, asked_zero = request.profile.fit.ignores, request.pod.asked_zero
+    compared = {name: requests.get(name, 0) for name in FIRST_RESOURCES} if requests or asked_zero else {}
+    if behavior.zero_requests_fit:
+        compared = {name: amount for name, amount in compared.items() if amount}
+    if not behavior.zero_extended_requests_fit:
+        requests |= dict.fromkeys(asked_zero, 0)
+    others = (name for name in sorted(requests.keys() - compared.keys()) if not ignores(name))
+    return compared | {name: requests[name] for name in others}
+
+
+def _lacking(view: NodeView, compared: Mapping[str, int]) -> NDArray[np.bool_]:
+    """Return where no pod fits, where each resource lacks, and where an empty node lacks one.
+
+    The shape is ``(resources + 2, n)``.
+    """
+    lacking = np.zeros((len(compared) + 2, len(view.slots)), np.bool_)
+    allocatable, used = view.resource(PODS)
+    lacking[0] = used + 1 > allocatable
+    for row, (name, amount) in enumerate(compared.items(), start=1):
+        allocatable, used = view.resource(name)
+        lacking[row] = amount > allocatable - used
+        lacking[-1] |= amount > allocatable
+    return lacking
+
+
+def _fit_scores(view: NodeView, fit: FitArgs, wanted: Iterable[_Wanted]) -> Amounts:
+    score_of, counts_zero = _strategy(fit)
+    total, weights = np.zeros(len(view.slots), np.int64), np.zeros(len(view.slots), np.int64)
+    for name, used_as, amount, weight in wanted:
+        allocatable, used = _amounts(view, name, used_as, amount)
+        present = allocatable != 0
+        scores = score_of(used + amount, np.where(present, allocatable, 1))
+        weighing = weight * (present if counts_zero else present & (scores > 0))
+        total += weighing * scores
+        weights += weighing
+    weights = np.maximum(weights, 1)
+    return total // weights if counts_zero else round_half_away(total / weights)
 
 
 class BalancedAllocationPlugin:
@@ -96,11 +133,17 @@ class BalancedAllocationPlugin:
         amounts = {name: requests.get(name, 0) - _uncounted(name, request) for name in names}
         if request.behavior.skips_empty_balance and not any(amounts.values()):
             return None
-        scores = _evenness(view, amounts, with_pod=True)
-        if request.behavior.scores_balance_gain:
-            half = MAX_SCORE // 2
-            scores = half + (half + scores - _evenness(view, amounts, with_pod=False)) // 2
+        gain = request.behavior.scores_balance_gain
+        key = ("balance", gain, *amounts.items())
+        scores = view.by_resources(key, lambda nodes: _balance(nodes, amounts, gain=gain))
         return NodeScores(scores, scores)
+
+
+def _balance(view: NodeView, amounts: Mapping[str, int], *, gain: bool) -> Amounts:
+    """Return how even it is with the pod; or 75 and half of how much more even."""
+    scores = _evenness(view, amounts, with_pod=True)
+    half = MAX_SCORE // 2
+    return half + (half + scores - _evenness(view, amounts, with_pod=False)) // 2 if gain else scores
 
 
 def _uncounted(name: str, request: SchedulingRequest) -> int:
@@ -194,7 +237,7 @@ def _deviation(shares: list[NDArray[np.float64]], present: list[NDArray[np.bool_
     return np.where(count < two, 0.0, deviation)
 
 
-def _rejections(
+def fit_rejections(
     texts: list[str], insufficient: list[NDArray[np.bool_]], too_small: NDArray[np.bool_]
 ) -> Rejections:
     """Return a reason for each combination of insufficient resources.
@@ -207,6 +250,8 @@ def _rejections(
     of_node = np.zeros(len(too_small), np.intp)
     # Most nodes have enough of everything.
     rejected = np.flatnonzero(np.logical_or.reduce(insufficient))
+    if not len(rejected):
+        return Rejections(Plugin.NODE_RESOURCES_FIT, (), of_node)
     combination, examples = _combinations([lacks[rejected] for lacks in (*insufficient, too_small)])
     of_node[rejected] = combination + 1
     reasons = []

@@ -31,6 +31,6 @@ class TaintTolerationPlugin:
         """Count the PreferNoSchedule taints of every node that the pod does not tolerate; fewest is best."""
         effects = ("", TaintEffect.PREFER_NO_SCHEDULE)
         taints = view.count_untolerated(
-            [entry for entry in request.pod.tolerations if entry.effect in effects]
+            tuple(entry for entry in request.pod.tolerations if entry.effect in effects)
         )
         return NodeScores(taints, by_highest(taints, feasible, reverse=True))

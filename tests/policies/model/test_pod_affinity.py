@@ -14,7 +14,7 @@ from tests.policies.model.workloads import workload_of
 
 def separations(workload: Workload) -> list[AffinityTerm]:
     """Return the terms that keep a workload's replicas apart."""
-    return list(workload.pod_affinity.separations(workload.namespace, workload.template.labels))
+    return workload.pod_affinity.separations(workload.namespace, workload.template.labels)
 
 
 TERM = {"topologyKey": "zone", "labelSelector": {"matchLabels": APP}}
@@ -42,6 +42,28 @@ def test_self_separations(term: Any, expected: list[str]) -> None:
     workload = workload_of(a_pod(spec={"affinity": affinity}))
 
     assert expected == [found.topology_key for found in separations(workload)]
+
+
+@pytest.mark.parametrize(
+    ("alike", "expected"),
+    [
+        pytest.param(set(), ["zone", "rack"], id="pods that may differ in the label"),
+        pytest.param({"version"}, ["rack", "zone"], id="pods of one value"),
+    ],
+)
+def test_separations_of_one_key(alike: set[str], expected: list[str]) -> None:
+    """Only the first term of a key counts, and none whose label keys may tell the pods apart."""
+    terms = [
+        TERM | {"topologyKey": "rack", "matchLabelKeys": ["version"]},
+        TERM,
+        TERM | {"topologyKey": "rack"},
+        TERM | {"labelSelector": {}},
+    ]
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    workload = workload_of(a_pod(spec={"affinity": affinity}))
+    found = workload.pod_affinity.separations(workload.namespace, workload.template.labels, alike=alike)
+
+    assert expected == [term.topology_key for term in found]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from policies.manifests.fields import MAX_ERRORS, ErrorKind, FieldError, FieldPath
@@ -22,6 +22,7 @@ from policies.model.match_label_keys import Merge
 from policies.model.validation import MAX_SIZE, constraint_errors, default_constraint_errors, size_of
 from policies.model.workload_kinds import KNOWN_KINDS
 from tests.builders import a_constraint, kind_of
+from tests.examples import examples
 
 DATA = Path(__file__).parents[2] / "data"
 PATH = FieldPath(("spec", "topologySpreadConstraints"))
@@ -319,7 +320,7 @@ nearly_usual = st.lists(
 )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(raw=nearly_usual)
 @example(raw=[a_constraint(), a_constraint(topologyKey="host")])
 @example(raw=[a_constraint(topologyKey=f"key-{number}") for number in range(100)])
@@ -352,7 +353,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(raw=json_values, merge=st.sampled_from(Merge))
 def test_any_json_is_judged(raw: object, merge: Merge) -> None:
     """Any JSON value gives a list of errors that can be printed on one line each."""

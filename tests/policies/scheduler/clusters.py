@@ -8,13 +8,14 @@ from typing import Any
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.model.constraint import Constraint
 from policies.model.pod import read_pod
+from policies.model.storage_objects import STORAGE_LISTS
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload import Workload
 from policies.model.workload_kinds import POD_KIND
 from policies.scheduler.configuration import build_profile
 from policies.scheduler.defaults import NoConstraints, default_constraints, own_constraints
 from policies.scheduler.evaluate import evaluate
-from policies.scheduler.index import ClusterIndex
+from policies.scheduler.index import BUDGET, NODE, POD, ClusterIndex
 from policies.scheduler.profile import DEFAULT_PROFILE, Plugin, Profile
 from policies.scheduler.releases import Behavior, behavior_of
 from policies.scheduler.request import ConstraintOrigin, SchedulingRequest
@@ -29,7 +30,18 @@ CLUSTER_LISTS = (
     "replicationControllers",
     "replicaSets",
     "statefulSets",
+    "podDisruptionBudgets",
+    *STORAGE_LISTS,
 )
+#: The kinds of the lists whose objects may leave theirs out.
+KINDS = {
+    "nodes": NODE,
+    "pods": POD,
+    "namespaces": ("v1", "Namespace"),
+    "services": ("v1", "Service"),
+    "podDisruptionBudgets": BUDGET,
+    **STORAGE_LISTS,
+}
 #: The names under which the recorded cases tell what each plugin says.
 RECORDED_PLUGINS = {
     Plugin.NODE_UNSCHEDULABLE: "nodeUnschedulable",
@@ -39,6 +51,10 @@ RECORDED_PLUGINS = {
     Plugin.NODE_RESOURCES_FIT: "nodeResourcesFit",
     Plugin.POD_TOPOLOGY_SPREAD: "podTopologySpread",
     Plugin.NODE_PORTS: "nodePorts",
+    Plugin.VOLUME_RESTRICTIONS: "volumeRestrictions",
+    Plugin.NODE_VOLUME_LIMITS: "nodeVolumeLimits",
+    Plugin.VOLUME_BINDING: "volumeBinding",
+    Plugin.VOLUME_ZONE: "volumeZone",
     Plugin.INTER_POD_AFFINITY: "interPodAffinity",
 }
 
@@ -149,7 +165,21 @@ def an_index(objects: Iterable[Mapping[str, Any]]) -> ClusterIndex:
 
 def objects_of(case: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return all objects of a recorded case's cluster."""
-    return [obj for name in CLUSTER_LISTS for obj in case.get(name) or ()]
+    return [_with_kind(obj, name) for name in CLUSTER_LISTS for obj in case.get(name) or ()]
+
+
+def _with_kind(obj: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    if "kind" in obj:
+        return obj
+    api_version, kind = KINDS[name]
+    return {"apiVersion": api_version, "kind": kind, **obj}
+
+
+def with_storage(objects: Iterable[Mapping[str, Any]]) -> ClusterIndex:
+    """Return the index of some objects, to which all storage of the cluster belongs."""
+    index = an_index(objects)
+    index.storage.list_kinds(STORAGE_LISTS.values())
+    return index
 
 
 def a_request(

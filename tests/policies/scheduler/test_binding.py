@@ -103,14 +103,14 @@ def test_a_fork_is_its_own() -> None:
         {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"selector": {"a": "b"}}}
     )
 
-    assert (["a"], 2, 1) == _counted(index)
-    assert (["a", "b"], 1, 0) == _counted(fork)
+    assert (("a",), 2, 1) == _counted(index)
+    assert (("a", "b"), 1, 0) == _counted(fork)
     assert [1, 0] == [
         int(evaluate(question, found).results[0].domains.matching.sum()) for found in (index, fork)
     ]
 
 
-def _counted(index: ClusterIndex) -> tuple[list[str], int, int]:
+def _counted(index: ClusterIndex) -> tuple[tuple[str, ...], int, int]:
     return index.nodes.names(), index.pod_count, index.count(("v1", "Service"))
 
 

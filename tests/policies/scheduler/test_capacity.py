@@ -8,7 +8,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from policies.scheduler import capacity
@@ -19,6 +19,7 @@ from policies.scheduler.capacity import (
     _levels,
     max_pods,
 )
+from tests.examples import examples
 
 #: Most pods that the search places. Arbitrary; keeps it quick.
 WANTED = 8
@@ -164,7 +165,7 @@ def _one_by_one(capacities: list[DomainCapacities], wanted: int) -> int | None:
     return None
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(trees(), st.sampled_from([1, 5, 50, 400]))
 @example(Tree(((3,), (2, 2, 3), (1, 1, 1, 1, 1, 1, 3)), (1, 5, 7), (True, True, True)), 400)
 def test_is_what_single_steps_reach(tree: Tree, wanted: int) -> None:
@@ -174,7 +175,7 @@ def test_is_what_single_steps_reach(tree: Tree, wanted: int) -> None:
     assert _one_by_one(capacities, wanted) == max_pods(capacities, wanted)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(trees(), st.integers(0, 30), st.sampled_from([1, 5, 50, 400]))
 def test_a_search_that_is_given_up_says_so(tree: Tree, comparisons: int, wanted: int) -> None:
     """What is said before the end of a search is right, and nothing else is."""
@@ -228,7 +229,7 @@ def test_domains_that_overlap_are_not_judged() -> None:
     assert None is max_pods([rows, racks], 99)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(CLUSTERS)
 def test_is_what_the_best_order_reaches(cluster: Cluster) -> None:
     """The room is the most pods that any order of placing them one after another reaches."""

@@ -53,20 +53,20 @@ def test_apply_takes_a_constraint_away() -> None:
 
 
 def test_what_gives_up_less_comes_first() -> None:
-    """Honest counts, then numbers by the least, then softer, then removed; Ignore is like a number."""
+    """Honest counts, what weakens nothing, numbers by the least, softer, removed; Ignore is like a number."""
     changes = [
         Change(what=ChangeKind.TOPOLOGY_KEY, constraint=0, value="zone"),
         Change(what=ChangeKind.LABEL_SELECTOR, constraint=0),
         Change(what=ChangeKind.MATCH_LABEL_KEYS, constraint=0, value="pod-template-hash"),
         Change(what=ChangeKind.NODE_TAINTS_POLICY, constraint=1, value="Honor"),
+        Change(what=ChangeKind.REQUESTS, given_up=0.5),
+        Change(what=ChangeKind.TOLERATIONS, given_up=1),
         Change(what=ChangeKind.MIN_DOMAINS, constraint=0, value=2, given_up=1),
         Change(what=ChangeKind.NODE_AFFINITY_POLICY, constraint=0, value="Ignore"),
         Change(what=ChangeKind.MAX_SKEW, constraint=1, value=2, given_up=1),
         Change(what=ChangeKind.MAX_SKEW, constraint=0, value=5, given_up=4),
-        Change(what=ChangeKind.REQUESTS, given_up=0.5),
         Change(what=ChangeKind.WHEN_UNSATISFIABLE, constraint=0, value="ScheduleAnyway"),
         Change(what=ChangeKind.MAX_SKEW, constraint=0, value=1668, given_up=1667, hollow=True),
-        Change(what=ChangeKind.TOLERATIONS, given_up=1),
         Change(what=ChangeKind.NODE_SELECTOR),
         Change(what=ChangeKind.CONSTRAINT, constraint=0),
         Change(what=ChangeKind.TOLERATIONS, given_up=1, hollow=True),

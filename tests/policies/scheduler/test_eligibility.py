@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from policies.model.topology import ClusterTopology
@@ -21,6 +21,7 @@ from policies.scheduler.releases import behavior_of
 from policies.scheduler.request import AppliedConstraint
 from policies.scheduler.result import SchedulingResult
 from policies.scheduler.workload_topology import WorkloadTopology
+from tests.examples import examples
 from tests.policies.rules.placing import a_context, most_placed, room
 from tests.policies.rules.run_rules import problems, workloads
 from tests.policies.scheduler.clusters import a_node, a_pod, a_request, an_index, fitting
@@ -94,7 +95,7 @@ def _evaluate(
 
 
 @pytest.mark.parametrize("version", RELEASES)
-@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+@examples(15, suppress_health_check=[HealthCheck.too_slow])
 @given(nodes=_nodes(), spec=_specs())
 def test_eligible_nodes(
     version: KubernetesVersion, nodes: list[dict[str, Any]], spec: dict[str, Any]
@@ -119,7 +120,7 @@ def test_eligible_nodes(
 
 
 @pytest.mark.parametrize("version", RELEASES)
-@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+@examples(15, suppress_health_check=[HealthCheck.too_slow])
 @given(nodes=_nodes(), spec=_specs())
 def test_findings(version: KubernetesVersion, nodes: list[dict[str, Any]], spec: dict[str, Any]) -> None:
     """A rule about domains finds just those constraints of which the engine's counts say so."""
@@ -161,7 +162,7 @@ def test_findings(version: KubernetesVersion, nodes: list[dict[str, Any]], spec:
 
 
 @pytest.mark.parametrize("version", RELEASES)
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@examples(30, suppress_health_check=[HealthCheck.too_slow])
 @given(
     nodes=_nodes(),
     spec=_specs(actions=("DoNotSchedule",)),
@@ -229,7 +230,7 @@ def test_a_skew_that_never_binds(
 
 
 @pytest.mark.parametrize("version", RELEASES)
-@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
+@examples(8, suppress_health_check=[HealthCheck.too_slow])
 @given(nodes=_nodes(), spec=_specs())
 def test_fields_that_a_release_drops_change_nothing(
     version: KubernetesVersion, nodes: list[dict[str, Any]], spec: dict[str, Any]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.model.version import KNOWN_VERSION
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.releases import behavior_of
+from tests.examples import examples
 from tests.policies.scheduler import oracle
 from tests.policies.scheduler.clusters import (
     a_constraint,
@@ -37,6 +39,7 @@ def test_recorded_schedules() -> None:
     assert (1200, []) == (len(recorded), different)
 
 
+@pytest.mark.slow
 def test_recorded_edges() -> None:
     """The same of rare cases: resizes in place, resources of a whole pod, odd quantities and names."""
     recorded = list(recorded_edges())
@@ -45,7 +48,7 @@ def test_recorded_edges() -> None:
     assert (264, []) == (len(recorded), different)
 
 
-@settings(max_examples=400)  # Some rules meet in one of a hundred clusters only.
+@examples(400)  # Some rules meet in one of a hundred clusters only.
 @given(cases(), st.fixed_dictionaries({flag: st.booleans() for flag in FLAGS}))
 def test_arrays_say_what_loops_say(case: dict[str, Any], flags: dict[str, bool]) -> None:
     """Whatever the cluster, the pod and the release, arrays and plain loops agree on every node."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.scheduler.binding import schedule
@@ -14,6 +14,7 @@ from policies.scheduler.evaluate import evaluate
 from policies.scheduler.headroom import Headroom, headroom
 from policies.scheduler.index import ClusterIndex
 from policies.scheduler.request import SchedulingRequest
+from tests.examples import examples
 from tests.policies.scheduler.clusters import a_constraint, a_node, a_pod, a_request, an_index, zones
 from tests.policies.scheduler.scheduler_configs import profile_of, with_args, with_plugins
 
@@ -85,7 +86,7 @@ _CONSTRAINTS = st.builds(
 )
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(_clusters(), st.lists(_CONSTRAINTS, max_size=2), st.sampled_from(["1", "1500m"]))
 def test_as_many_as_can_be_placed(
     objects: list[dict[str, Any]], spread: list[dict[str, Any]], cpu: str

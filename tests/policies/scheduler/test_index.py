@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from policies.model.labels import LabelSelector
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.index import INDEXED_KINDS, ClusterIndex
 from tests.policies.scheduler.clusters import a_constraint, a_node, a_pod, a_request, an_index, as_recorded
@@ -62,7 +63,7 @@ def test_an_emptied_index_keeps_nothing() -> None:
         for name in (f"n{number}-{i}" for i in range(50)):
             follow(index, [("remove", a_node(name)), ("remove", a_pod(f"p-{name}", name))])
 
-    assert (["kept"], 0) == (index.nodes.names(), index.pod_count)
+    assert (("kept",), 0) == (index.nodes.names(), index.pod_count)
     assert index.nodes.slots <= 2 + 50
     assert {"kept": 0} == counts(index)
 
@@ -178,3 +179,20 @@ def test_pods_on_nodes(history: list[Event], names: set[str]) -> None:
 
     assert expected == set(index.pods_on(names))
     assert set(index.nodes.names()) & names == {name for name in names if index.nodes.find(name) is not None}
+
+
+def test_pods_with_constraints_of_their_own() -> None:
+    """Known of the pods that a selector selects, and followed when they change."""
+    selector = LabelSelector.parse({"matchLabels": {"app": "web"}})
+    pods = [
+        a_pod("one", node="n1", spread=[a_constraint("zone")]),
+        a_pod("two", node="n1", spread=[a_constraint("zone")]),
+    ]
+    index = an_index([a_node("n1"), *pods])
+    namespace = pods[0]["metadata"]["namespace"]
+
+    assert index.all_spread(namespace, selector)
+    assert [] == index.apply(a_pod("two", node="n1"))
+    assert not index.all_spread(namespace, selector)
+    index.remove("v1", "Pod", namespace, "two")
+    assert index.all_spread(namespace, selector)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.builders import a_constraint, a_pod
+from tests.for_each import for_each
 from tests.policies.scheduler.oracle import judge
 from tests.policies.scheduler.oracle_constraints import Behavior
 from tests.policies.scheduler.oracle_resources import quantity, requested
@@ -37,6 +38,7 @@ def test_recorded_schedules() -> None:
     assert 1200 == len(cases)
 
 
+@pytest.mark.slow
 def test_recorded_edges() -> None:
     """The oracle agrees with kube-scheduler 1.36.2 on every node of all 264 rare cases."""
     cases = list(recorded_edges())
@@ -45,7 +47,7 @@ def test_recorded_edges() -> None:
     assert ([], 264) == (disagreeing, len(cases))
 
 
-@pytest.mark.parametrize("name", sorted(recorded_placements().keys() - NOT_MODELED))
+@for_each(sorted(recorded_placements().keys() - NOT_MODELED))
 def test_recorded_placements(name: str) -> None:
     """Replayed pod by pod, every scenario finds the same nodes feasible, with the same spreading scores."""
     for case, placement in replayed(recorded_placements()[name]):

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from policies.scheduler.profile import DEFAULT_PROFILE, DEFAULT_SCORES, Plugin
+from tests.examples import examples
 from tests.policies.scheduler.oracle_configuration import settings_of
 from tests.policies.scheduler.scheduler_configs import errors_of, profile_of, with_plugins
 from tests.policies.scheduler.strategies_profile import plugin_sets
@@ -18,7 +19,8 @@ from tests.policies.scheduler.strategies_profile import plugin_sets
 REQUIRED: dict[str, Any] = {"queueSort": {"PrioritySort": None}, "bind": {"DefaultBinder": None}}
 
 
-@settings(max_examples=300)
+@pytest.mark.slow
+@examples(300)
 @given(plugin_sets())
 def test_steps_of_go(plugins: dict[str, Any]) -> None:
     """The plugins of each extension point have the order and the weights that Go's steps give them."""

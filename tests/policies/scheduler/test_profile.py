@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import given
 
 from policies.scheduler.binding import schedule
 from policies.scheduler.evaluate import evaluate
 from policies.scheduler.profile import DEFAULT_PROFILE, Profile
 from policies.scheduler.result import SchedulingResult
+from tests.examples import examples
 from tests.policies.scheduler import oracle_profile
 from tests.policies.scheduler.clusters import RECORDED_PLUGINS, a_request, an_index, objects_of
 from tests.policies.scheduler.oracle_configuration import settings_of
@@ -21,6 +23,7 @@ from tests.recorded import recorded_profiles, recorded_sequences
 UNSCORED = "DynamicResources"
 
 
+@pytest.mark.slow
 def test_recorded_verdicts() -> None:
     """On every recorded cluster each plugin refuses and scores each node as kube-scheduler 1.36 did."""
     recorded = list(recorded_profiles())
@@ -29,6 +32,7 @@ def test_recorded_verdicts() -> None:
     assert (1500, []) == (len(recorded), different)
 
 
+@pytest.mark.slow
 def test_recorded_sequences() -> None:
     """Pods that are bound one after another go where kube-scheduler bound them."""
     recorded = list(recorded_sequences())
@@ -37,6 +41,7 @@ def test_recorded_sequences() -> None:
     assert (150, []) == (len(recorded), different)
 
 
+@pytest.mark.slow
 def test_oracle_on_recorded_verdicts() -> None:
     """The plain loops say what kube-scheduler said, but for cases in which a PreFilter refuses the pod."""
     cases = [case for case in recorded_profiles() if not _refused_before_filters(case["expected"])]
@@ -61,14 +66,14 @@ def _agrees(found: dict[str, Any], expected: dict[str, Any]) -> bool:
     )
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(profile_cases())
 def test_arrays_say_what_loops_say(case: dict[str, Any]) -> None:
     """Whatever the pods on the cluster have in terms, ports and images, arrays and plain loops agree."""
     assert agreed(oracle_profile.evaluate(case), result_of(case))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(profile_cases(), scheduler_profiles())
 def test_other_profiles(case: dict[str, Any], raw: dict[str, Any]) -> None:
     """Whatever plugins, weights and arguments a profile has, arrays and plain loops agree."""

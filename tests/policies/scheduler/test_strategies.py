@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -101,6 +102,7 @@ def test_events(history: list[Event], pod: dict[str, Any], args: dict[str, Any])
     assert judge(case_of(objects, pod=pod, args=args))
 
 
+@pytest.mark.slow
 def test_variety() -> None:
     """Every answer that a plugin can give comes up often enough."""
     seen: Counter[str] = Counter()

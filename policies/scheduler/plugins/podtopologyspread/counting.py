@@ -5,6 +5,8 @@ Source: ``countPodsMatchSelector``, ``podtopologyspread/common.go``, Kubernetes 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,20 +23,49 @@ def count_on_nodes(applied: AppliedConstraint, view: NodeView, behavior: Behavio
     return view.count_pods(applied.selector)
 
 
-def count_domains(label: LabelView, eligible: NDArray[np.bool_], on_nodes: NDArray[np.int64]) -> DomainCounts:
-    """Sum up nodes by the value of a label.
+@dataclass(frozen=True, slots=True)
+class EligibleDomains:
+    """The domains of a constraint, whatever pods there are.
+
+    Attributes:
+        label: The topology key's values.
+        counted: The nodes that take part and have the label, shape ``(n,)``.
+        values: The position of the value of each of these.
+        nodes: How many of these have each value, shape ``(d,)``.
+    """
+
+    label: LabelView
+    counted: NDArray[np.bool_]
+    values: NDArray[np.int32]
+    nodes: NDArray[np.int64]
+
+
+def eligible_domains(label: LabelView, eligible: NDArray[np.bool_]) -> EligibleDomains:
+    """Return the domains of the nodes that take part; those without the label never do.
 
     Args:
         label: The topology key's values.
-        eligible: The nodes that take part, shape ``(n,)``; those without the label never do.
-        on_nodes: Matching pods, shape ``(n,)``.
+        eligible: The nodes that take part, shape ``(n,)``.
     """
-    size = len(label.texts)
     counted = eligible & label.present
     values = label.numbers[counted]
-    nodes = np.bincount(values, minlength=size)
+    return EligibleDomains(label, counted, values, np.bincount(values, minlength=len(label.texts)))
+
+
+def count_domains(domains: EligibleDomains, on_nodes: NDArray[np.int64]) -> DomainCounts:
+    """Sum up nodes by the value of a label.
+
+    Args:
+        domains: The domains.
+        on_nodes: Matching pods, shape ``(n,)``.
+    """
+    weights, size = on_nodes[domains.counted], len(domains.nodes)
     # bincount adds as float64, exact up to 2**53 pods.
-    matching = np.bincount(values, weights=on_nodes[counted], minlength=size).astype(np.int64)
+    matching = np.bincount(domains.values, weights=weights, minlength=size).astype(np.int64)
     return DomainCounts(
-        values=tuple(label.texts), of_node=label.numbers, exists=nodes > 0, matching=matching, nodes=nodes
+        values=domains.label.texts,
+        of_node=domains.label.numbers,
+        exists=domains.nodes > 0,
+        matching=matching,
+        nodes=domains.nodes,
     )

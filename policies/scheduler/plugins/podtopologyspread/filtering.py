@@ -13,10 +13,15 @@ from policies.model.constraint import NodeInclusionPolicy, WhenUnsatisfiable
 from policies.scheduler.eligibility import eligible_nodes, required_keys
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.node_view import NodeView, by_node
-from policies.scheduler.plugins.podtopologyspread.counting import count_domains, count_on_nodes
+from policies.scheduler.plugins.podtopologyspread.counting import (
+    count_domains,
+    count_on_nodes,
+    eligible_domains,
+)
 from policies.scheduler.profile import Plugin
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
-from policies.scheduler.result import Code, DomainCounts, FilterResult, Reason, Rejections
+from policies.scheduler.result import Code, FilterResult, Reason, Rejections
+from policies.scheduler.skew import global_minimum
 
 #: The reasons of the plugin: ``ErrReasonConstraintsNotMatch`` and ``ErrReasonNodeLabelNotMatch``,
 #: ``podtopologyspread/plugin.go``, Kubernetes 1.36.
@@ -59,10 +64,15 @@ def _check(
     alone is eligible for it.
     """
     constraint, label = applied.constraint, view.label(applied.constraint.topology_key)
-    eligible = eligible_nodes(constraint, view, keys=keys, behavior=request.behavior)
+    domains_of = view.derive(
+        ("eligible", constraint, keys, request.behavior, *view.eligibility),
+        lambda: eligible_domains(
+            label, eligible_nodes(constraint, view, keys=keys, behavior=request.behavior)
+        ),
+    )
     on_nodes = count_on_nodes(applied, view, request.behavior)
-    domains = count_domains(label, eligible, on_nodes)
-    minimum = global_minimum(domains, constraint.min_domains)
+    domains = count_domains(domains_of, on_nodes)
+    minimum = global_minimum(applied, domains.matching[domains.exists])
     if request.pinned and constraint.node_affinity_policy is NodeInclusionPolicy.HONOR:
         domains, minimum = replace(domains, matching=np.zeros_like(domains.matching)), 0
         # The pods of a node count against it only where its one domain is fewer than minDomains.
@@ -71,10 +81,3 @@ def _check(
         skew = by_node(domains.matching, domains.of_node) + applied.self_match - minimum
     satisfied = (skew <= constraint.max_skew) & label.present
     return FilterResult(applied=applied, domains=domains, minimum=minimum, skew=skew, satisfied=satisfied)
-
-
-def global_minimum(domains: DomainCounts, min_domains: int) -> int:
-    """Return the smallest count over the existing domains, 0 if there are fewer than ``minDomains``."""
-    if np.count_nonzero(domains.exists) < min_domains:
-        return 0
-    return int(domains.matching[domains.exists].min())

@@ -17,7 +17,11 @@ from policies.scheduler.eligibility import eligible_nodes, required_keys
 from policies.scheduler.node_table import MISSING
 from policies.scheduler.node_view import LabelView, NodeView, by_node
 from policies.scheduler.normalize import MAX_SCORE, NodeScores, round_half_away
-from policies.scheduler.plugins.podtopologyspread.counting import count_domains, count_on_nodes
+from policies.scheduler.plugins.podtopologyspread.counting import (
+    count_domains,
+    count_on_nodes,
+    eligible_domains,
+)
 from policies.scheduler.request import AppliedConstraint, SchedulingRequest
 from policies.scheduler.result import ScoreResult
 
@@ -91,12 +95,17 @@ def _count(
     label, on_nodes = view.label(key), count_on_nodes(applied, view, request.behavior)
     if key == HOSTNAME:
         # The node itself is the domain, and the inclusion policies do not matter.
-        domains = count_domains(label, view.with_labels(keys), on_nodes)
+        eligible = view.derive(("hosts", keys), lambda: eligible_domains(label, view.with_labels(keys)))
+        domains = count_domains(eligible, on_nodes)
         matching, size = on_nodes, int(np.count_nonzero(scored))
     else:
-        values = _missing_as_empty(label)
-        eligible = eligible_nodes(applied.constraint, view, keys=keys, behavior=request.behavior)
-        domains = replace(count_domains(values, eligible, on_nodes), of_node=label.numbers)
+        values = view.derive(("empty", key), lambda: _missing_as_empty(label))
+        constraint, behavior = applied.constraint, request.behavior
+        eligible = view.derive(
+            ("eligible or empty", constraint, keys, behavior, *view.eligibility),
+            lambda: eligible_domains(values, eligible_nodes(constraint, view, keys=keys, behavior=behavior)),
+        )
+        domains = replace(count_domains(eligible, on_nodes), of_node=label.numbers)
         matching = by_node(domains.matching, label.numbers)
         size = int(np.count_nonzero(np.bincount(values.numbers[scored])))
     # Without a node to score there is no domain either.
@@ -111,7 +120,7 @@ def _missing_as_empty(label: LabelView) -> LabelView:
     """
     if label.present.all():
         return label
-    texts = label.texts if "" in label.number_of else [*label.texts, ""]
+    texts = label.texts if "" in label.number_of else (*label.texts, "")
     empty = label.number_of.get("", len(label.texts))
     return replace(label, numbers=np.where(label.present, label.numbers, empty), texts=texts)
 
@@ -126,9 +135,10 @@ def normalize(raw: NDArray[np.int64], scored: NDArray[np.bool_]) -> NDArray[np.i
     >>> normalize(np.array([3, 0, 9]), np.array([True, True, False]))
     array([  0, 100,   0])
     """
-    if not scored.any():
+    among = raw[scored]
+    if not len(among):
         return np.zeros_like(raw)
-    worst, best = int(raw[scored].max()), int(raw[scored].min())
+    worst, best = int(among.max()), int(among.min())
     if worst == 0:
         return np.where(scored, MAX_SCORE, 0)
     return np.where(scored, MAX_SCORE * (worst + best - raw) // worst, 0)

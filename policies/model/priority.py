@@ -1,0 +1,69 @@
+"""Priorities of pods, by the classes that name them.
+
+Source: ``pkg/apis/scheduling/types.go`` and ``plugin/pkg/admission/priority/admission.go``, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from policies.manifests.fields import ErrorList, FieldPath, wrong_type
+
+PRIORITY_CLASS: Final = ("scheduling.k8s.io/v1", "PriorityClass")
+
+_PATH: Final = FieldPath()
+_NAME: Final = FieldPath(("metadata", "name"))
+
+
+class PriorityClass(NamedTuple):
+    """A class of priorities.
+
+    Attributes:
+        name: Its name.
+        value: The priority of its pods.
+        preempts: Whether its pods may have others evicted.
+        is_default: Whether pods without a class have it.
+    """
+
+    name: str
+    value: int
+    preempts: bool = True
+    is_default: bool = False
+
+
+#: The classes that every cluster has.
+SYSTEM_CLASSES: Final = {
+    entry.name: entry
+    for entry in (
+        PriorityClass("system-cluster-critical", 2_000_000_000),
+        PriorityClass("system-node-critical", 2_000_001_000),
+    )
+}
+
+
+def read_priority_class(obj: Mapping[str, Any], found: ErrorList) -> PriorityClass:
+    """Read a PriorityClass; what is of the wrong type is recorded and read as absent."""
+    name = found.mapping(obj.get("metadata"), _PATH.child("metadata")).get("name")
+    if not isinstance(name, str) or not name:
+        found.add(wrong_type(_NAME, "a name", name))
+        name = ""
+    return PriorityClass(
+        name,
+        found.integer(obj.get("value"), _PATH.child("value")) or 0,
+        found.text(obj.get("preemptionPolicy"), _PATH.child("preemptionPolicy")) != "Never",
+        found.flag(obj.get("globalDefault"), _PATH.child("globalDefault")),
+    )
+
+
+def class_of(spec: Mapping[str, Any], classes: Mapping[str, PriorityClass]) -> PriorityClass | None:
+    """Return the class that the API server gives a pod's priority by; None if it is not known.
+
+    Args:
+        spec: The spec of the pod.
+        classes: The classes of the cluster, by name.
+    """
+    name = spec.get("priorityClassName")
+    if name:
+        return classes.get(name) or SYSTEM_CLASSES.get(name)
+    return next((entry for entry in classes.values() if entry.is_default), None)

@@ -1,0 +1,82 @@
+"""NodeVolumeLimits: how many volumes of a CSI driver a node may have attached.
+
+Source: ``nodevolumelimits/csi.go``, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policies.model.pod_volumes import CsiVolume, PodVolumes
+from policies.scheduler.node_view import NodeView
+from policies.scheduler.profile import Plugin
+from policies.scheduler.request import SchedulingRequest
+from policies.scheduler.result import Code, Reason, Rejections
+
+#: ``ErrReasonMaxVolumeCountExceeded``.
+TOO_MANY_VOLUMES: Final = Reason(("node(s) exceed max volume count",), Code.UNSCHEDULABLE)
+#: The limit of a node that has none: more than any count.
+_UNLIMITED: Final = 2**62
+
+
+class VolumeRoom(NamedTuple):
+    """What nodes have attached of the volumes of one driver that limits them.
+
+    Attributes:
+        driver: The driver.
+        volumes: The volumes of the pod.
+        most: How many each node takes, shape ``(n,)``.
+        attached: How many it has attached, shape ``(n,)``.
+        new: How many of the pod's are new there: no pod of the node uses them. Shape ``(n,)``.
+    """
+
+    driver: str
+    volumes: frozenset[CsiVolume]
+    most: NDArray[np.int64]
+    attached: NDArray[np.int64]
+    new: NDArray[np.int64]
+
+    def counted(self, view: NodeView, volumes: PodVolumes) -> Iterator[CsiVolume]:
+        """Yield the volumes of a running pod that the incoming pod does not use as well."""
+        storage = view.index.storage
+        claims = (storage.claim(claim.namespace, claim.name) for claim in volumes.claims)
+        of_claims = (storage.csi_volume(claim) for claim in claims if claim is not None)
+        for volume in {*of_claims, *volumes.inline}:
+            if volume is not None and volume.driver == self.driver and volume not in self.volumes:
+                yield volume
+
+
+class NodeVolumeLimitsPlugin:
+    """Rejects nodes to which not all volumes of the pod can be attached."""
+
+    def filter(self, view: NodeView, _request: SchedulingRequest) -> Rejections:
+        """Return what the plugin rejects: ``attached + new > limit``, and at least one is new."""
+        rejected = np.zeros(len(view.slots), np.bool_)
+        for room in volume_rooms(view):
+            rejected |= (room.attached + room.new > room.most) & (room.new > 0)
+        return Rejections.where(rejected, Plugin.NODE_VOLUME_LIMITS, TOO_MANY_VOLUMES)
+
+
+def volume_rooms(view: NodeView) -> Iterator[VolumeRoom]:
+    """Yield the room for the volumes of the pod, for each driver that limits them."""
+    index = view.index
+    by_driver: defaultdict[str, list[CsiVolume]] = defaultdict(list)
+    for volume in view.claims.attachable if view.knows_claims else ():
+        by_driver[volume.driver].append(volume)
+    for driver, volumes in by_driver.items():
+        limits = index.storage.limits(driver)
+        if limits:
+            positions, slots = index.nodes.positions(), index.nodes.slots
+            most = np.full(len(view.slots), _UNLIMITED, np.int64)
+            known = [name for name in limits if name in positions]
+            most[[positions[name] for name in known]] = [limits[name] for name in known]
+            attached = index.volumes.attached(index.storage, index.nodes)
+            new = np.zeros(len(view.slots), np.int64)
+            for volume in volumes:
+                new += ~attached.used(volume, slots)[view.slots]
+            yield VolumeRoom(driver, frozenset(volumes), most, attached.count(driver, slots)[view.slots], new)

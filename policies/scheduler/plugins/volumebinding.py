@@ -1,0 +1,270 @@
+"""VolumeBinding: whether a node reaches the volumes of the pod, or volumes for its claims can be had there.
+
+Source: ``volumebinding/volume_binding.go`` and ``binder.go``, ``pkg/scheduler/framework/plugins``, and
+``FindMatchingVolume``, ``k8s.io/component-helpers/storage/volume``, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policies.model.node_affinity import NodeOperator, NodeRequirement, NodeSelectorTerm
+from policies.model.pod_volumes import ClaimVolume
+from policies.model.storage_objects import (
+    NO_PROVISIONER,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    whole_bytes,
+)
+from policies.scheduler.node_view import NodeView
+from policies.scheduler.pod_claims import missing_claim
+from policies.scheduler.profile import Plugin
+from policies.scheduler.request import SchedulingRequest
+from policies.scheduler.result import Code, Reason, Rejections
+
+#: The reasons of one node, in their order: ``ErrReasonNodeConflict``, ``ErrReasonBindConflict``,
+#: ``ErrReasonNotEnoughSpace``, ``ErrReasonPVNotExist``.
+NODE_CONFLICT: Final = "node(s) didn't match PersistentVolume's node affinity"
+BIND_CONFLICT: Final = "node(s) didn't find available persistent volumes to bind"
+NOT_ENOUGH_SPACE: Final = "node(s) did not have enough free storage"
+VOLUME_GONE: Final = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+_TEXTS: Final = (NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_GONE)
+_UNBOUND: Final = "pod has unbound immediate PersistentVolumeClaims"
+
+#: Which nodes something holds for, shape ``(n,)``.
+Mask = NDArray[np.bool_]
+
+
+class Bindings(NamedTuple):
+    """What becomes of the claims of a pod on every node.
+
+    Attributes:
+        rejected: Which nodes have each reason, in the order of the texts.
+        chosen: For each claim that gets a volume there is: those volumes, and 1 + the position of each
+            node's, 0 where a new volume is made or none can be had; shape ``(n,)``.
+    """
+
+    rejected: tuple[Mask, Mask, Mask, Mask]
+    chosen: list[tuple[PersistentVolumeClaim, list[PersistentVolume], NDArray[np.intp]]]
+
+
+class VolumeBindingPlugin:
+    """Rejects nodes that do not reach a volume of the pod, or where a claim of it gets none."""
+
+    def pre_filter(self, view: NodeView, request: SchedulingRequest) -> Reason | None:
+        """Return the first claim that keeps the pod from every node."""
+        for volume, claim in view.claims.volumes:
+            text = _hindrance(volume, claim, request)
+            if text:
+                return Reason((text,), Code.UNRESOLVABLE)
+        return Reason((_UNBOUND,), Code.UNRESOLVABLE) if view.claims.immediate else None
+
+    def filter(self, view: NodeView, _request: SchedulingRequest) -> Rejections:
+        """Return what the plugin rejects; a node may have several reasons."""
+        if not view.knows_claims or not view.claims.volumes:
+            return Rejections(Plugin.VOLUME_BINDING, (), np.zeros(len(view.slots), np.intp))
+        bits = sum(mask.astype(np.intp) << at for at, mask in enumerate(find_bindings(view).rejected))
+        found, of_node = np.unique(np.asarray(bits), return_inverse=True)
+        reasons = tuple(
+            Reason(tuple(text for at, text in enumerate(_TEXTS) if number >> at & 1), Code.UNRESOLVABLE)
+            for number in found.tolist()
+            if number
+        )
+        return Rejections(Plugin.VOLUME_BINDING, reasons, of_node + (0 if found[:1].tolist() == [0] else 1))
+
+
+def find_bindings(view: NodeView) -> Bindings:
+    """Return what becomes of the claims of a pod on every node: ``FindPodVolumes``."""
+    unreached, gone = _check_bound(view)
+    finder = _VolumeFinder(view)
+    every = np.ones(len(view.slots), np.bool_)
+    elsewhere, provisioned, matched = ~every, [], []
+    for claim in view.claims.delayed:
+        if claim.selected_node is None:
+            matched.append(claim)
+        else:
+            elsewhere |= ~view.named(frozenset((claim.selected_node,)))
+            provisioned.append((claim, every))
+    # Go sorts up to twelve claims in a stable way.
+    chosen = []
+    for claim in sorted(matched, key=lambda claim: claim.shape.size):
+        volumes, of_node = finder.find(claim)
+        chosen.append((claim, volumes, of_node))
+        provisioned.append((claim, of_node == 0))
+    unbound, too_small = _check_provisioning(view, provisioned)
+    return Bindings((unreached, unbound | elsewhere, too_small & ~elsewhere, gone), chosen)
+
+
+def _hindrance(volume: ClaimVolume, claim: PersistentVolumeClaim | None, request: SchedulingRequest) -> str:
+    """Return why a claim keeps the pod from every node; empty if it does not: ``podHasPVCs``."""
+    pod = request.pod
+    if claim is None:
+        if not volume.ephemeral:
+            return missing_claim(volume.name)
+        return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{volume.name}"'
+    if claim.lost:
+        return f'persistentvolumeclaim "{claim.name}" bound to non-existent persistentvolume "{claim.volume}"'
+    if claim.terminating:
+        return f'persistentvolumeclaim "{claim.name}" is being deleted'
+    if volume.ephemeral and not (pod.uid and claim.owner_uid == pod.uid):
+        of_claim, of_pod = f"{claim.namespace}/{claim.name}", f"{pod.namespace}/{pod.name}"
+        return f"PVC {of_claim} was not created for pod {of_pod} (pod is not owner)"
+    return ""
+
+
+def _check_bound(view: NodeView) -> tuple[Mask, Mask]:
+    """Return which nodes do not reach a bound volume, and for which one is gone: ``checkBoundClaims``.
+
+    The first claim that fails decides.
+    """
+    unreached = np.zeros(len(view.slots), np.bool_)
+    gone = unreached.copy()
+    for claim in view.claims.bound:
+        volume = view.index.storage.volume(claim.volume)
+        if volume is None:
+            gone |= ~unreached
+            break
+        unreached |= ~reaching(view, volume)
+    return unreached, gone
+
+
+def reaching(view: NodeView, volume: PersistentVolume) -> Mask:
+    """Return which nodes reach a volume, shape ``(n,)``."""
+    reached = _matching(view, volume.terms)
+    if volume.plugin is not None and volume.migrated_terms != volume.terms:
+        migrated = view.named(view.index.storage.migrated_nodes(volume.plugin.provisioner))
+        reached = np.where(migrated, _matching(view, volume.migrated_terms), reached)
+    return reached
+
+
+def _matching(view: NodeView, terms: tuple[NodeSelectorTerm, ...] | None) -> Mask:
+    if terms is None:
+        return np.ones(len(view.slots), np.bool_)
+    return view.matching_any(_without_fields(terms))
+
+
+def _without_fields(terms: Iterable[NodeSelectorTerm]) -> Iterator[NodeSelectorTerm]:
+    """Yield the terms that nodes can match; here a node has labels alone, and no name."""
+    for term in terms:
+        if all(entry.operator is NodeOperator.NOT_IN for entry in term.fields):
+            yield (
+                NodeSelectorTerm(term.expressions) if term.expressions else ANY_NODE if term.fields else term
+            )
+
+
+#: What every node matches.
+ANY_NODE: Final = NodeSelectorTerm((NodeRequirement("", NodeOperator.DOES_NOT_EXIST),))
+
+
+class _VolumeFinder:
+    """Finds a volume for one claim after the other: on each node one that no claim before has there."""
+
+    def __init__(self, view: NodeView) -> None:
+        self._view = view
+        #: Which nodes have chosen a volume before.
+        self._taken: dict[str, Mask] = {}
+        self._reaching: dict[tuple[NodeSelectorTerm, ...] | None, Mask] = {}
+
+    def find(self, claim: PersistentVolumeClaim) -> tuple[list[PersistentVolume], NDArray[np.intp]]:
+        """Return volumes, and 1 + the position of the one that the claim gets on each node, else 0."""
+        storage = self._view.index.storage
+        of_node = np.zeros(len(self._view.slots), np.intp)
+        kept = [volume for volume in storage.volumes_for(claim) if _fits(claim, volume)]
+        free = [volume for volume in storage.free_volumes(claim.shape.storage_class) if _suits(claim, volume)]
+        volumes = free + kept
+        # The smallest is written last; one that is kept for the claim goes before all, or leaves none.
+        for position in reversed(range(len(free))):
+            of_node[self._open_to(free[position])] = position + 1
+        for position in reversed(range(len(free), len(volumes))):
+            volume = volumes[position]
+            taken = self._taken.get(volume.name, np.False_)
+            of_node = np.where(taken, of_node, np.where(self._reach(volume), position + 1, 0))
+        for position, volume in enumerate(volumes):
+            chosen = of_node == position + 1
+            if chosen.any():
+                self._taken[volume.name] = self._taken.get(volume.name, np.False_) | chosen
+        return volumes, of_node
+
+    def _open_to(self, volume: PersistentVolume) -> Mask:
+        reached = self._reach(volume)
+        taken = self._taken.get(volume.name)
+        return reached if taken is None else reached & ~taken
+
+    def _reach(self, volume: PersistentVolume) -> Mask:
+        found = self._reaching.get(volume.terms)
+        if found is None:
+            found = self._reaching[volume.terms] = _matching(self._view, volume.terms)
+        return found
+
+
+def _fits(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
+    """Return whether a volume has what a claim asks for, wherever it is."""
+    asked, offered = claim.shape, volume.shape
+    return (
+        offered.size >= asked.size
+        and offered.volume_mode == asked.volume_mode
+        and offered.attributes_class == asked.attributes_class
+        and not volume.terminating
+    )
+
+
+def _suits(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
+    """Return whether a volume that is free may be given to a claim."""
+    selected = claim.selector is None or claim.selector.matches(volume.labels)
+    return _fits(claim, volume) and selected and claim.shape.modes <= volume.shape.modes
+
+
+def _check_provisioning(
+    view: NodeView, claims: Iterable[tuple[PersistentVolumeClaim, Mask]]
+) -> tuple[Mask, Mask]:
+    """Return where no volume can be made for a claim, and where the space is too small.
+
+    The first claim that fails decides. Source: ``checkVolumeProvisions``.
+
+    Args:
+        view: The nodes.
+        claims: The claims, and the nodes on which a volume must be made for each, shape ``(n,)``.
+    """
+    unbound = np.zeros(len(view.slots), np.bool_)
+    too_small = unbound.copy()
+    for claim, needing in claims:
+        open_nodes = needing & ~unbound & ~too_small
+        if not open_nodes.any():
+            continue
+        found = view.index.storage.storage_class(claim.shape.storage_class)
+        if found is None or found.provisioner in ("", NO_PROVISIONER):
+            unbound |= open_nodes
+            continue
+        allowed = _allowed(view, found)
+        unbound |= open_nodes & ~allowed
+        too_small |= open_nodes & allowed & ~_with_space(view, claim, found)
+    return unbound, too_small
+
+
+def _allowed(view: NodeView, storage_class: StorageClass) -> Mask:
+    """Return on which nodes a class makes volumes: ``MatchTopologySelectorTerms``; an empty term is none."""
+    if not storage_class.topologies:
+        return np.ones(len(view.slots), np.bool_)
+    terms = (
+        NodeSelectorTerm(tuple(NodeRequirement(key, NodeOperator.IN, values) for key, values in term))
+        for term in storage_class.topologies
+    )
+    return view.matching_any(terms)
+
+
+def _with_space(view: NodeView, claim: PersistentVolumeClaim, storage_class: StorageClass) -> Mask:
+    """Return on which nodes a CSI driver has the capacity for a claim: ``hasEnoughCapacity``."""
+    storage = view.index.storage
+    if not claim.sized or not storage.reports_capacity(storage_class.provisioner):
+        return np.ones(len(view.slots), np.bool_)
+    enough = np.zeros(len(view.slots), np.bool_)
+    size = whole_bytes(claim.shape.size)
+    for capacity in storage.capacities(storage_class.name):
+        if capacity.topology is not None and capacity.limit is not None and capacity.limit >= size:
+            enough |= view.selected(capacity.topology)
+    return enough

@@ -1,0 +1,84 @@
+"""VolumeZone: zones and regions that bound volumes name in their labels.
+
+Source: ``volumezone/volume_zone.go``, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policies.model.storage_objects import ZONE_LABELS, PersistentVolume, PersistentVolumeClaim
+from policies.model.topology_keys import RENAMED
+from policies.scheduler.node_table import MISSING
+from policies.scheduler.node_view import NodeView
+from policies.scheduler.profile import Plugin
+from policies.scheduler.request import SchedulingRequest
+from policies.scheduler.result import Code, Reason, Rejections
+
+#: ``ErrReasonConflict``.
+NO_ZONE: Final = Reason(("node(s) had no available volume zone",), Code.UNRESOLVABLE)
+_NO_CLASS: Final = "PersistentVolumeClaim had no pv name and storageClass name"
+_NO_NAME: Final = "PersistentVolume had no name"
+
+
+class VolumeZonePlugin:
+    """Rejects nodes in another zone or region than a volume of the pod."""
+
+    def pre_filter(self, view: NodeView, _request: SchedulingRequest) -> Reason | None:
+        """Return the first claim whose volume is missing, though it should be there."""
+        texts = (_missing(view, claim) for claim in _claims(view))
+        return next((Reason((text,), Code.UNRESOLVABLE) for text in texts if text), None)
+
+    def filter(self, view: NodeView, _request: SchedulingRequest) -> Rejections:
+        """Return what the plugin rejects; a node without any zone or region takes every volume."""
+        rejected = np.zeros(len(view.slots), np.bool_)
+        for claim in _claims(view) if view.knows_claims else ():
+            volume = view.index.storage.volume(claim.volume)
+            if volume is not None and volume.zones:
+                rejected |= ~in_zones(view, volume)
+        return Rejections.where(rejected, Plugin.VOLUME_ZONE, NO_ZONE)
+
+
+def in_zones(view: NodeView, volume: PersistentVolume) -> NDArray[np.bool_]:
+    """Return which nodes are in the zones and regions of a volume, or in none at all; shape ``(n,)``."""
+    inside = np.ones(len(view.slots), np.bool_)
+    for key, values in volume.zones:
+        inside &= _within(view, key, values)
+    for_any = ~np.logical_or.reduce([view.label(key).present for key in ZONE_LABELS])
+    reached: NDArray[np.bool_] = inside | for_any
+    return reached
+
+
+def _claims(view: NodeView) -> Iterator[PersistentVolumeClaim]:
+    """Yield the claims that the plugin looks at: not those of ephemeral volumes."""
+    for volume, claim in view.claims.volumes:
+        if claim is not None and not volume.ephemeral:
+            yield claim
+
+
+def _missing(view: NodeView, claim: PersistentVolumeClaim) -> str:
+    """Return what is missing for a claim; empty where nothing is, or it waits for the pod."""
+    storage = view.index.storage
+    if claim.volume:
+        known = storage.volume(claim.volume) is not None
+        return "" if known else f'persistentvolume "{claim.volume}" not found'
+    name = claim.shape.storage_class
+    if not name:
+        return _NO_CLASS
+    found = storage.storage_class(name)
+    if found is None:
+        return f'storageclass.storage.k8s.io "{name}" not found'
+    return "" if found.waits else _NO_NAME
+
+
+def _within(view: NodeView, key: str, values: frozenset[str]) -> NDArray[np.bool_]:
+    """Return which nodes have one of some values at a label, or at its new name where that is missing."""
+    within = view.with_value(key, values)
+    if key in RENAMED:
+        lacking = view.label(key).numbers == MISSING
+        within = within | (lacking & view.with_value(RENAMED[key], values))
+    return within

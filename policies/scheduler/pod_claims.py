@@ -1,0 +1,151 @@
+"""The claims of an incoming pod, as the volume plugins sort them before any node is looked at.
+
+Source: ``GetPodVolumeClaims``, ``pkg/scheduler/framework/plugins/volumebinding/binder.go``, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Final
+
+from policies.model.pod import Pod
+from policies.model.pod_volumes import ClaimVolume, CsiVolume
+from policies.model.storage import Kind, Storage
+from policies.model.storage_objects import (
+    CLAIM,
+    CSI_CAPACITY,
+    CSI_DRIVER,
+    CSI_NODE,
+    STORAGE_CLASS,
+    STORAGE_LISTS,
+    VOLUME,
+    PersistentVolumeClaim,
+)
+
+#: The access mode of a claim that a single pod may use.
+ONE_POD: Final = "ReadWriteOncePod"
+
+
+def missing_claim(name: str) -> str:
+    """Return what plugins say of a claim that is missing."""
+    return f'persistentvolumeclaim "{name}" not found'
+
+
+class PodClaims:
+    """The claims of a pod in the storage of a cluster.
+
+    Attributes:
+        volumes: How the pod uses each, with the claim; None where it is missing.
+        storage: The storage.
+        volumes_anywhere: The names of claims that are left out: they are made with the pod, and get a
+            volume at once, which may be anywhere.
+    """
+
+    def __init__(self, pod: Pod, storage: Storage) -> None:
+        self.storage = storage
+        self._inline = pod.volumes.inline
+        made = {claim.name: _with_class(claim, storage) for claim in pod.made_claims}
+        found = ((volume, storage.claim(volume.namespace, volume.name)) for volume in pod.volumes.claims)
+        self.volumes: list[tuple[ClaimVolume, PersistentVolumeClaim | None]] = [
+            (volume, claim or made.get(volume.name)) for volume, claim in found
+        ]
+        # One that is made with the pod, and binds at once, gets a volume nobody knows where.
+        self.volumes_anywhere = [
+            claim.name
+            for volume, claim in self.volumes
+            if claim is not None and claim is made.get(volume.name) and not self._waits(claim)
+        ]
+        self.volumes = [entry for entry in self.volumes if entry[0].name not in self.volumes_anywhere]
+
+    @cached_property
+    def bound(self) -> list[PersistentVolumeClaim]:
+        """The claims whose volume is bound for good."""
+        return [claim for claim in self._found if claim.bound]
+
+    @cached_property
+    def delayed(self) -> list[PersistentVolumeClaim]:
+        """The claims that get a volume where the pod goes."""
+        return [claim for claim in self._found if not claim.bound and self._waits(claim)]
+
+    @cached_property
+    def immediate(self) -> list[PersistentVolumeClaim]:
+        """The claims that must get a volume before the pod is scheduled."""
+        return [claim for claim in self._found if not (claim.bound or self._waits(claim))]
+
+    @cached_property
+    def of_one_pod(self) -> frozenset[ClaimVolume]:
+        """The claims that a single pod may use; those of ephemeral volumes do not count."""
+        return frozenset(
+            volume
+            for volume, claim in self.volumes
+            if claim is not None and not volume.ephemeral and ONE_POD in claim.shape.modes
+        )
+
+    @cached_property
+    def attachable(self) -> frozenset[CsiVolume]:
+        """The volumes that count towards the limits of CSI drivers."""
+        volumes = (self.storage.csi_volume(claim) for claim in self._found)
+        return frozenset(volume for volume in volumes if volume is not None) | frozenset(self._inline)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The lists of objects that decide where the pod may go and are not known: see ``STORAGE_LISTS``.
+
+        Without them no plugin can tell what becomes of the claims.
+        """
+        uses = self.volumes or self.volumes_anywhere
+        wanted: list[Kind] = [CLAIM, VOLUME, STORAGE_CLASS, CSI_NODE] if uses else []
+        if self.delayed:
+            wanted.append(CSI_DRIVER)
+        if any(self.storage.reports_capacity(self._provisioner(claim)) for claim in self.delayed):
+            wanted.append(CSI_CAPACITY)
+        missing = [kind for kind in wanted if not self.storage.knows(kind)]
+        return tuple(name for name, kind in STORAGE_LISTS.items() if kind in missing)
+
+    @property
+    def _found(self) -> list[PersistentVolumeClaim]:
+        return [claim for _, claim in self.volumes if claim is not None]
+
+    def _waits(self, claim: PersistentVolumeClaim) -> bool:
+        found = self.storage.storage_class(claim.shape.storage_class)
+        return found is not None and found.waits and not claim.volume
+
+    def _provisioner(self, claim: PersistentVolumeClaim) -> str:
+        found = self.storage.storage_class(claim.shape.storage_class)
+        return "" if found is None else found.provisioner
+
+
+def with_known_claims(pod: Pod, storage: Storage) -> Pod:
+    """Return a pod that names, of what is not modeled, those lists of storage that are not known."""
+    others = tuple(name for name in pod.unmodeled if name not in STORAGE_LISTS)
+    claims = PodClaims(pod, storage)
+    anywhere = ("persistentVolumeClaims",) if claims.volumes_anywhere else ()
+    return replace(pod, unmodeled=tuple(dict.fromkeys((*claims.unknown, *anywhere, *others))))
+
+
+def with_claims(pod: Pod, name: str) -> Pod:
+    """Return a replica of a StatefulSet with the claims that its controller gives it.
+
+    Source: ``getPersistentVolumeClaims``, ``pkg/controller/statefulset/stateful_set_utils.go``, 1.36.
+
+    Args:
+        pod: A replica of any name; a pod without claim templates is returned as it is.
+        name: The name of the replica.
+    """
+    if not pod.claim_templates:
+        return pod
+    made = tuple(
+        template._replace(namespace=pod.namespace, name=f"{template.name}-{name}")
+        for template in pod.claim_templates
+    )
+    own = pod.volumes.claims[len(pod.made_claims) :]
+    claims = (*(ClaimVolume(claim.namespace, claim.name) for claim in made), *own)
+    return replace(pod, made_claims=made, volumes=pod.volumes._replace(claims=claims))
+
+
+def _with_class(claim: PersistentVolumeClaim, storage: Storage) -> PersistentVolumeClaim:
+    """Return a claim that is made now; if it names no class, it gets the default class."""
+    if claim.shape.storage_class:
+        return claim
+    return claim._replace(shape=claim.shape._replace(storage_class=storage.default_class()))

@@ -1,0 +1,165 @@
+"""Which node is nominated for a pod that fits nowhere, and which pods are evicted there.
+
+Source: ``Preempt`` and ``pickOneNodeForPreemption``, ``pkg/scheduler/framework/preemption/preemption.go``,
+and ``PodEligibleToPreemptOthers``, ``defaultpreemption/default_preemption.go``, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policies.scheduler.fit_error import count_reasons
+from policies.scheduler.node_view import NodeView
+from policies.scheduler.preemption.dry_run import DryRun, NodeFilter, dry_run
+from policies.scheduler.request import SchedulingRequest
+from policies.scheduler.result import Code, FilterResult, Rejections
+
+#: What is said of a node where no pod may be evicted, and of one where evictions would not help.
+NO_VICTIMS: Final = "No preemption victims found for incoming pod"
+NOT_HELPFUL: Final = "Preemption is not helpful for scheduling"
+#: Why a pod may not preempt at all.
+_NEVER: Final = "not eligible due to preemptionPolicy=Never."
+_TERMINATING: Final = "not eligible due to a terminating pod on the nominated node."
+#: What a priority is raised by before priorities are summed, so that more victims weigh more.
+_RAISE: Final = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An attempt to make room for a pod.
+
+    Attributes:
+        view: The nodes.
+        run: The dry runs; None where no pod may be evicted.
+        tried: On which nodes, shape ``(n,)``.
+        refusal: Why the pod may not preempt; empty where it may.
+    """
+
+    view: NodeView
+    run: DryRun | None
+    tried: NDArray[np.bool_]
+    refusal: str = ""
+
+    def nominated(self) -> list[int]:
+        """Return the positions of the nodes that are equally good; one of them is nominated."""
+        return [] if self.run is None else _best(self.run)
+
+    def evicted(self, nodes: list[int] | None = None) -> dict[str, tuple[str, ...]]:
+        """Return the pods that are evicted on each of some nodes, as namespace/name, the dearest first.
+
+        Args:
+            nodes: The positions of the nodes; None for every node on which the pod would then fit.
+        """
+        if self.run is None:
+            return {}
+        wanted = self.run.candidates.copy()
+        if nodes is not None:
+            wanted[:] = False
+            wanted[nodes] = True
+        evicted: dict[str, tuple[str, ...]] = {}
+        for node, namespace, name in self.run.pods.names(self.run.victims & wanted[self.run.pods.nodes]):
+            at = self.view.names[node]
+            evicted[at] = (*evicted.get(at, ()), f"{namespace}/{name}")
+        return evicted
+
+    def text(self) -> str:
+        """Return what preemption adds to the pod's condition; empty where a node is nominated."""
+        if self.refusal:
+            return self.refusal
+        tried = int(np.count_nonzero(self.tried))
+        counted = Counter({NOT_HELPFUL: len(self.view.names) - tried})
+        if self.run is None:
+            counted[NO_VICTIMS] = tried
+        elif self.run.candidates.any():
+            return ""
+        else:
+            counted[NO_VICTIMS] = int(np.count_nonzero(self.run.without_victims))
+            failed = self.tried & ~self.run.without_victims & ~self.run.needless
+            counted += count_reasons(self.run.failed, failed)
+            for node in np.flatnonzero(self.run.needless).tolist():
+                counted[f'expected at least one victim pod on node "{self.view.names[node]}"'] += 1
+        parts = sorted(f"{count} {text}" for text, count in counted.items() if count)
+        return f"0/{len(self.view.names)} nodes are available: {', '.join(parts)}."
+
+
+def attempt(
+    view: NodeView,
+    request: SchedulingRequest,
+    rejections: tuple[Rejections, ...],
+    checks: Iterable[FilterResult],
+) -> Attempt:
+    """Try to make room for a pod that every node rejects.
+
+    Args:
+        view: The nodes.
+        request: The pod.
+        rejections: What every plugin rejects, in the order of the profile.
+        checks: Its hard constraints, as they are now.
+    """
+    tried = _resolvable(view, request, rejections)
+    pod = request.pod
+    if not pod.may_preempt:
+        return Attempt(view, None, tried, _NEVER)
+    if pod.nominated_node and _is_being_freed(view, request, tried):
+        return Attempt(view, None, tried, _TERMINATING)
+    if request.pinned or pod.priority <= min(view.index.priorities, default=pod.priority):
+        return Attempt(view, None, tried)
+    filters = NodeFilter(view, request, rejections, checks)
+    return Attempt(view, dry_run(view, pod.priority, tried, filters), tried)
+
+
+def _resolvable(
+    view: NodeView, request: SchedulingRequest, rejections: tuple[Rejections, ...]
+) -> NDArray[np.bool_]:
+    """Return the nodes whose first rejection the eviction of pods could resolve, shape ``(n,)``."""
+    names = request.narrowed_to
+    resolvable = np.zeros(len(view.names), np.bool_)
+    left = np.ones(len(view.names), np.bool_) if names is None else view.named(names)
+    for rejected in rejections:
+        by_eviction = np.array([False, *(reason.code is Code.UNSCHEDULABLE for reason in rejected.reasons)])
+        resolvable |= left & by_eviction[rejected.of_node]
+        left = left & (rejected.of_node == 0)
+    return resolvable
+
+
+def _is_being_freed(view: NodeView, request: SchedulingRequest, tried: NDArray[np.bool_]) -> bool:
+    """Return whether pods are leaving the node that was nominated for the pod, and it could fit there."""
+    name = request.pod.nominated_node
+    position = view.index.nodes.positions().get(name)
+    if position is None or not tried[position]:
+        return False
+    return any(
+        pod in table.preempted and row.terminating and row.priority < request.pod.priority
+        for _, table in view.index.pod_tables()
+        if table.preempted
+        for pod, row in table.rows_on(view.slots[position])
+    )
+
+
+def _best(run: DryRun) -> list[int]:
+    """Return the candidates that are best by each criterion in turn: ``pickOneNodeForPreemption``."""
+    pods, size = run.pods, len(run.candidates)
+    chosen = run.victims & run.candidates[pods.nodes]
+    nodes, priority = pods.nodes[chosen], pods.priority[chosen]
+    best = np.flatnonzero(run.candidates)
+    if not len(best):
+        return []
+    highest = np.full(size, np.iinfo(np.int64).min)
+    np.maximum.at(highest, nodes, priority)
+    started = np.full(size, np.iinfo(np.int64).max)
+    of_highest = priority == highest[nodes]
+    np.minimum.at(started, nodes[of_highest], pods.started[chosen][of_highest])
+    total = np.zeros(size, np.int64)
+    np.add.at(total, nodes, priority + _RAISE)
+    violations = np.bincount(nodes[pods.violating[chosen]], minlength=size)
+    count = np.bincount(nodes, minlength=size)
+    # Fewest violations, least important victims, fewest of them; then those that started last.
+    for criterion in (violations, highest, total, count, -started):
+        best = best[criterion[best] == criterion[best].min()]
+    return [int(node) for node in best]

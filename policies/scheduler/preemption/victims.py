@@ -1,0 +1,167 @@
+"""The pods that may be evicted for another, by node and importance, and which budgets their eviction breaks.
+
+Source: ``SelectVictimsOnNode`` and ``filterPodsWithPDBViolation``,
+``pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go``, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policies.model.eviction_budget import EvictionBudget
+from policies.scheduler.node_view import NodeView
+from policies.scheduler.pod_table import PodTable
+from policies.scheduler.preemption.batches import PodBatch, concatenated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PossibleVictims:
+    """Pods of lower priority than another, by node and then by importance.
+
+    Attributes:
+        batches: The pods of each namespace, in an order of their own.
+        order: The place of each of them among the pods of all batches, shape ``(v,)``.
+        nodes: The position of each pod's node, shape ``(v,)``.
+        priority: The priority of each, shape ``(v,)``.
+        started: When each started, in seconds since 1970, shape ``(v,)``.
+        violating: Whether the eviction of each breaks a budget, shape ``(v,)``.
+        tables: The table and the slots of the pods of each batch.
+    """
+
+    batches: tuple[PodBatch, ...]
+    order: NDArray[np.intp]
+    nodes: NDArray[np.int64]
+    priority: NDArray[np.int64]
+    started: NDArray[np.int64]
+    violating: NDArray[np.bool_]
+    tables: tuple[tuple[PodTable, NDArray[np.intp]], ...]
+
+    def names(self, chosen: NDArray[np.bool_]) -> list[tuple[int, str, str]]:
+        """Return the position of the node, the namespace and the name of some pods, by node and importance.
+
+        Of equally important ones those come first whose eviction breaks a budget.
+
+        Args:
+            chosen: Which of the pods, shape ``(v,)``.
+        """
+        places = np.flatnonzero(chosen)
+        keys = (places, ~self.violating[places], self.started[places], -self.priority[places])
+        places = places[np.lexsort((*keys, self.nodes[places]))]
+        wanted, sizes = self.order[places], [len(slots) for _, slots in self.tables]
+        ends = np.cumsum([0, *sizes])
+        batch = np.searchsorted(ends, wanted, side="right") - 1
+        found: dict[int, str] = {}
+        for number in np.unique(batch).tolist():
+            table, slots = self.tables[number]
+            of_batch = wanted[batch == number]
+            slot_of = dict(zip(of_batch.tolist(), slots[of_batch - ends[number]].tolist(), strict=True))
+            names = table.names_of_slots(frozenset(slot_of.values()))
+            found |= {place: names[slot] for place, slot in slot_of.items()}
+        nodes = self.nodes[places].tolist()
+        spaces = [self.batches[number].namespace for number in batch.tolist()]
+        return [
+            (node, space, found[place])
+            for node, space, place in zip(nodes, spaces, wanted.tolist(), strict=True)
+        ]
+
+
+def possible_victims(view: NodeView, priority: int, nodes: NDArray[np.bool_]) -> PossibleVictims:
+    """Return the pods of lower priority on some nodes.
+
+    Args:
+        view: The nodes.
+        priority: The priority of the pod that needs room.
+        nodes: Which nodes, shape ``(n,)``.
+    """
+    position = np.full(view.index.nodes.slots, -1, np.intp)
+    position[view.slots[nodes]] = np.flatnonzero(nodes)
+    batches, tables, columns = [], [], []
+    for namespace, table in view.index.pod_tables():
+        rows = table.rows()
+        slots = np.flatnonzero((position[rows.node] >= 0) & (rows.priority < priority))
+        if len(slots):
+            rows = table.rows(slots)
+            batches.append(a_batch(view, namespace, table, slots, position[rows.node]))
+            tables.append((table, slots))
+            columns.append(rows)
+    of_node = concatenated([batch.nodes for batch in batches])
+    priorities = concatenated([rows.priority.astype(np.int64) for rows in columns])
+    started = concatenated([rows.started for rows in columns])
+    number = concatenated([rows.number for rows in columns])
+    # The more important is the one of higher priority, then the one that started earlier.
+    order = np.lexsort((number, started, -priorities, of_node))
+    return PossibleVictims(
+        batches=tuple(batches),
+        order=order,
+        nodes=of_node[order],
+        priority=priorities[order],
+        started=started[order],
+        violating=_violating(view, batches, tables, order, of_node[order]),
+        tables=tuple(tables),
+    )
+
+
+def a_batch(
+    view: NodeView, namespace: str, table: PodTable, slots: NDArray[np.intp], nodes: NDArray[np.intp]
+) -> PodBatch:
+    """Return some pods of a table as a batch."""
+    rows, volumes = table.rows(slots), {}
+    if table.volumes:
+        names = table.names_of_slots(frozenset(slots.tolist()))
+        by_slot = {slot: table.volumes.get(name) for slot, name in names.items()}
+        found = ((at, by_slot.get(slot)) for at, slot in enumerate(slots.tolist()))
+        volumes = {at: entry for at, entry in found if entry is not None}
+    return PodBatch(
+        namespace=namespace,
+        nodes=nodes,
+        label_set=rows.label_set,
+        holding=rows.holding,
+        label_sets=table.label_sets,
+        find=view.index.holding,
+        volumes=volumes,
+    )
+
+
+def _violating(
+    view: NodeView,
+    batches: list[PodBatch],
+    tables: list[tuple[PodTable, NDArray[np.intp]]],
+    order: NDArray[np.intp],
+    nodes: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Return the pods whose eviction breaks a budget, shape ``(v,)``.
+
+    On every node each budget allows so many evictions, which the most important pods take; those that are
+    not evicted in the end took theirs as well.
+    """
+    violating = np.zeros(len(order), np.bool_)
+    first = np.searchsorted(nodes, nodes)
+    for budget in view.index.budgets.values():
+        covered = list(_covered(budget, batches, tables))
+        if not any(mask.any() for mask in covered):
+            continue
+        counted = np.concatenate(covered)[order].astype(np.int64)
+        total = np.concatenate([[0], np.cumsum(counted)])
+        on_node = total[1:] - total[first]
+        violating |= (counted > 0) & (on_node > (budget.allowed or 0))
+    return violating
+
+
+def _covered(
+    budget: EvictionBudget, batches: list[PodBatch], tables: list[tuple[PodTable, NDArray[np.intp]]]
+) -> Iterator[NDArray[np.bool_]]:
+    """Yield which pods of each batch a budget counts."""
+    for batch, (table, slots) in zip(batches, tables, strict=True):
+        covered = np.zeros(len(slots), np.bool_)
+        # An empty selector matches no pod here, and a pod without labels breaks no budget.
+        if batch.namespace == budget.namespace and not budget.selector.empty:
+            labeled = np.array([bool(batch.label_sets.labels(number)) for number in batch.label_set.tolist()])
+            covered = batch.selected(budget.selector) & labeled
+            if covered.any() and budget.disrupted:
+                names = table.names_of_slots(frozenset(slots.tolist()))
+                covered &= np.array([names[slot] not in budget.disrupted for slot in slots.tolist()])
+        yield covered

@@ -1,0 +1,119 @@
+"""The claims and disks of running pods by node, and the volumes that nodes have attached."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policies.model.pod_volumes import ClaimVolume, CsiVolume, InlineDisk, PodVolumes
+from policies.model.storage import Storage
+from policies.scheduler.holdings import SlotCounts
+from policies.scheduler.node_table import NodeTable
+
+
+class VolumeTable:
+    """What running pods have of volumes.
+
+    Attributes:
+        claims: The claims, with the pods that use each on every slot.
+        disks: The disks that pods name themselves.
+    """
+
+    __slots__ = ("_attached", "_inline", "claims", "disks")
+
+    def __init__(self) -> None:
+        self.claims: SlotCounts[ClaimVolume] = SlotCounts()
+        self.disks: SlotCounts[InlineDisk] = SlotCounts()
+        self._inline: SlotCounts[CsiVolume] = SlotCounts()
+        self._attached: AttachedVolumes | None = None
+
+    def add(self, volumes: PodVolumes, slot: int, amount: int) -> None:
+        """Add the volumes of a pod on a node slot, or take them away."""
+        attached = self._attached
+        for claim in volumes.claims:
+            self.claims.add(claim, slot, amount)
+            if attached is not None:
+                attached.add_claim(claim, slot, amount)
+        for disk in volumes.disks:
+            self.disks.add(disk, slot, amount)
+        for volume in volumes.inline:
+            self._inline.add(volume, slot, amount)
+            if attached is not None:
+                attached.add(volume, slot, amount)
+
+    def copy(self) -> VolumeTable:
+        """Return a table of its own."""
+        twin = VolumeTable()
+        twin.claims, twin.disks = self.claims.copy(), self.disks.copy()
+        twin._inline = self._inline.copy()
+        return twin
+
+    def attached(self, storage: Storage, nodes: NodeTable) -> AttachedVolumes:
+        """Return the volumes that nodes have attached: those of their pods, and VolumeAttachments."""
+        if self._attached is None or not self._attached.is_of(storage, nodes):
+            self._attached = AttachedVolumes(storage, nodes)
+            for claim, slots in self.claims.items():
+                for slot, amount in slots.items():
+                    self._attached.add_claim(claim, slot, amount)
+            for volume, slots in self._inline.items():
+                for slot, amount in slots.items():
+                    self._attached.add(volume, slot, amount)
+        return self._attached
+
+
+class AttachedVolumes:
+    """The distinct volumes of each CSI driver on every node slot."""
+
+    def __init__(self, storage: Storage, nodes: NodeTable) -> None:
+        self._storage, self._version, self._order = storage, storage.version, nodes.order()
+        #: How many pods use each volume on every slot.
+        self._users: SlotCounts[CsiVolume] = SlotCounts()
+        #: How many volumes of each driver are attached, by slot.
+        self._counts: defaultdict[str, defaultdict[int, int]] = defaultdict(lambda: defaultdict(int))
+        #: The slots that VolumeAttachments name for each volume.
+        self._attachments: defaultdict[CsiVolume, set[int]] = defaultdict(set)
+        slots = dict(zip(nodes.names(), self._order.tolist(), strict=True))
+        for attachment in storage.attachments():
+            volume, slot = storage.volume(attachment.volume), slots.get(attachment.node)
+            # One of an in-tree plugin is not translated here.
+            if slot is None or volume is None or volume.csi is None or volume.plugin is not None:
+                continue
+            attached = CsiVolume(attachment.driver, volume.csi.handle)
+            if slot not in self._attachments[attached]:
+                self._attachments[attached].add(slot)
+                self._counts[attached.driver][slot] += 1
+
+    def is_of(self, storage: Storage, nodes: NodeTable) -> bool:
+        """Return whether it was made of storage and nodes as they are now."""
+        return storage is self._storage and storage.version == self._version and nodes.order() is self._order
+
+    def add_claim(self, used: ClaimVolume, slot: int, amount: int) -> None:
+        """Add the volume of a claim that pods use, or take it away; a claim that is missing has none."""
+        claim = self._storage.claim(used.namespace, used.name)
+        volume = None if claim is None else self._storage.csi_volume(claim)
+        if volume is not None:
+            self.add(volume, slot, amount)
+
+    def add(self, volume: CsiVolume, slot: int, amount: int) -> None:
+        """Add users of a volume on a slot, or take them away."""
+        before = self._users.holders(volume).get(slot, 0)
+        self._users.add(volume, slot, amount)
+        after = self._users.holders(volume).get(slot, 0)
+        if bool(before) != bool(after) and slot not in self._attachments.get(volume, ()):
+            self._counts[volume.driver][slot] += 1 if after else -1
+
+    def count(self, driver: str, slots: int) -> NDArray[np.int64]:
+        """Count the volumes of a driver on every slot, shape ``(s,)``."""
+        counted = np.zeros(slots, np.int64)
+        counts = self._counts.get(driver)
+        if counts:
+            counted[list(counts)] = list(counts.values())
+        return counted
+
+    def used(self, volume: CsiVolume, slots: int) -> NDArray[np.bool_]:
+        """Return on which slots a pod uses a volume already, shape ``(s,)``."""
+        used = np.zeros(slots, np.bool_)
+        used[list(self._users.holders(volume))] = True
+        return used
