@@ -9,9 +9,9 @@ from enum import StrEnum
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from policies.manifests.wire import document_name
 from policies.model.constraint import Constraint
 from policies.model.labels import LabelSelector
-from policies.rules.base import document_name
 
 _T = TypeVar("_T")
 

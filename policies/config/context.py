@@ -62,6 +62,7 @@ class AdmissionContext:
         kinds: The kinds of workload that are looked at.
         trusted_controllers: The users that are believed if they name an owner of a custom kind.
         replica_sources: What else says how many replicas are meant of a workload that leaves the number out.
+        reads_stored: Whether objects that are read are those of the cluster, also without a uid that says it.
         release: What that release does with the fields of constraints.
         snapshot: The cluster's services, namespaces and owners; None if none is connected.
     """
@@ -76,6 +77,7 @@ class AdmissionContext:
     kinds: WorkloadKinds = field(default_factory=WorkloadKinds)
     trusted_controllers: frozenset[str] = frozenset(TRUSTED_CONTROLLERS)
     replica_sources: ReplicaSources = field(default_factory=ReplicaSources, repr=False, compare=False)
+    reads_stored: bool = False
     release: ReleaseFields = field(init=False, repr=False, compare=False)
     snapshot: Snapshot | None = field(init=False, repr=False, compare=False)
     _derived: _Derived = field(default_factory=_Derived, init=False, repr=False, compare=False)

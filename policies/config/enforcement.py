@@ -140,6 +140,14 @@ def rule_settings(policies: Iterable[SpreadPolicy], rule: str) -> RuleSettings:
     return next(found, NO_SETTINGS)
 
 
+def merged_settings(policies: Sequence[SpreadPolicy]) -> dict[str, RuleSettings]:
+    """Return ``rule_settings`` of every rule that a policy mentions, by its id."""
+    merged: dict[str, RuleSettings] = {}
+    for policy in reversed(policies):
+        merged |= policy.rules
+    return merged
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exempting:
     """All that may exempt one object.

@@ -7,8 +7,8 @@ from typing import Any
 from policies.config.policy_exception import PolicyException
 from policies.config.scope import Scope
 from policies.config.spread_policy import API_VERSION, KIND, RuleSettings, SpreadPolicy
+from policies.manifests.wire import document_name
 from policies.model.constraint import Constraint, WhenUnsatisfiable
-from policies.rules.base import document_name
 
 
 def policy_document(policy: SpreadPolicy) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from datetime import date
 from typing import Any
 
 from policies.config.policy_limits import limit_errors
+from policies.config.rule_settings import settings_errors
 from policies.config.schema import validator
 from policies.config.schema_errors import FIELD_MISSING, VALUE_INVALID, schema_errors
 from policies.config.spread_policy import API_VERSION, KIND, DefaultsSource
@@ -186,7 +187,7 @@ def _params_errors(value: object) -> Iterator[FieldError]:
         params = _at(raw, "params")
         if name in known and isinstance(params, dict):
             path = _SPEC.child("rules").key(shown_name(name)).child("params")
-            yield from known[name].settings_errors(params, path)
+            yield from settings_errors(known[name], params, path)
 
 
 def _date_errors(value: object) -> Iterator[FieldError]:

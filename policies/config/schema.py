@@ -31,10 +31,10 @@ from policies.config.type_schema import (
     summary,
     type_schema,
 )
+from policies.manifests.wire import document_name
 from policies.model.constraint import Constraint
 from policies.model.labels import LabelSelector, Operator
 from policies.model.validation import INT32_MAX
-from policies.rules.base import document_name
 
 #: The checked-in schemas, in this package.
 SCHEMA_FILE = "spreadpolicy.schema.json"

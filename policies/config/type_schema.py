@@ -2,13 +2,14 @@
 
 The docstring of a class and its ``Attributes`` section are the descriptions, ``NotRequired`` fields may be
 left out, and the keywords that no type tells are in ``Annotated``: ``Annotated[int, Keywords(minimum=0)]``.
+What is sent of a dataclass ``policies/manifests/wire`` says.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from enum import StrEnum
 from types import NoneType, UnionType
@@ -17,6 +18,7 @@ from typing import (
     Any,
     Final,
     Literal,
+    NamedTuple,
     NotRequired,
     TypeAlias,
     Union,
@@ -26,23 +28,16 @@ from typing import (
     is_typeddict,
 )
 
+from policies.manifests.wire import Count as Count  # noqa: PLC0414
+from policies.manifests.wire import Form, Received, members
+from policies.manifests.wire import Keywords as Keywords  # noqa: PLC0414
+
 Schema: TypeAlias = dict[str, Any]
 
 #: The dialect.
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 _NAMES: Final = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
-
-
-class Keywords:
-    """Keywords of a schema beside those that the type gives."""
-
-    def __init__(self, **keywords: Any) -> None:
-        self.schema: Schema = keywords
-
-
-#: How many there are.
-Count: TypeAlias = Annotated[int, Keywords(minimum=0)]
 
 
 class Definitions:
@@ -74,22 +69,70 @@ def standalone_schema(kind: type, title: str, path: str) -> Schema:
 
 
 def class_schema(kind: type, define: Callable[[type], Schema] | None = None) -> Schema:
-    """Return the schema of a TypedDict, which closes it; a field without a description is a KeyError.
+    """Return the schema of a class, which closes it; a member without a description is a KeyError.
 
     Args:
-        kind: The class.
+        kind: A TypedDict, or a class whose attributes are sent.
         define: Returns the schema of another class; without it, its schema is within this one.
     """
-    hints, docs = get_type_hints(kind, include_extras=True), attribute_docs(kind)
+    entries = list(_typed_entries(kind) if is_typeddict(kind) else _sent_entries(kind))
     return {
         "description": _plain(_docstring(kind).partition("Attributes:\n")[0]),
         "type": "object",
         "additionalProperties": False,
-        "required": [name for name, hint in hints.items() if get_origin(hint) is not NotRequired],
+        "required": [entry.name for entry in entries if entry.required],
         "properties": {
-            name: type_schema(hint, define) | {"description": docs[name]} for name, hint in hints.items()
+            entry.name: type_schema(entry.hint, define) | entry.keywords | {"description": entry.description}
+            for entry in entries
         },
     }
+
+
+class _Entry(NamedTuple):
+    """A member of a JSON object."""
+
+    name: str
+    hint: Any
+    description: str
+    required: bool
+    keywords: Schema
+
+
+def _typed_entries(kind: type) -> Iterator[_Entry]:
+    """Yield the members of a TypedDict."""
+    docs = attribute_docs(kind)
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        yield _Entry(name, hint, docs[name], get_origin(hint) is not NotRequired, {})
+
+
+def _sent_entries(kind: type) -> Iterator[_Entry]:
+    """Yield the members of a class; those of an inline value are there in each of its forms, or optional."""
+    docs = attribute_docs(kind)
+    for name, attribute, hint, inline, _, required in members(kind):
+        if inline:
+            forms = _forms(hint)
+            for form in forms:
+                yield from (
+                    entry._replace(required=entry.required and len(forms) == 1)
+                    for entry in (_sent_entries(form) if form is not NoneType else ())
+                )
+        else:
+            default = getattr(kind, attribute, None) if issubclass(kind, Received) else None
+            keywords: Schema = {} if default is None else {"default": default}
+            yield _Entry(name, hint, docs[attribute], required, keywords)
+
+
+def _forms(hint: Any) -> tuple[type, ...]:
+    """Return the classes as which a value is sent."""
+    hint = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    if get_origin(hint) in (Union, UnionType):
+        return tuple(form for part in get_args(hint) for form in _forms(part))
+    return _forms(_form(hint)) if hasattr(hint, "wire_form") else (hint,)
+
+
+def _form(kind: type) -> Any:
+    """Return the type as which a class is sent."""
+    return get_type_hints(kind.wire_form, include_extras=True)["return"]  # type: ignore[attr-defined]
 
 
 def type_schema(hint: Any, define: Callable[[type], Schema] | None = None) -> Schema:
@@ -102,25 +145,34 @@ def type_schema(hint: Any, define: Callable[[type], Schema] | None = None) -> Sc
     >>> type_schema(list[Count | None])
     {'type': 'array', 'items': {'type': ['integer', 'null'], 'minimum': 0}}
     """
+    hint = _form(hint) if hasattr(hint, "wire_form") else hint
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is NotRequired:
         return type_schema(arguments[0], define)
     if origin is Annotated:
-        return {**type_schema(arguments[0], define), **arguments[1].schema}
+        forms = [mark.described for mark in arguments[1:] if isinstance(mark, Form)]
+        schema = dict(type_schema(forms[0] if forms else arguments[0], define))
+        for mark in arguments[1:]:
+            schema |= mark.schema if isinstance(mark, Keywords) else {}
+        return schema
     if origin in (Union, UnionType):
         return _union([type_schema(part, define) for part in arguments])
     if origin is Literal:
         return {"enum": list(arguments)}
-    if origin in (list, tuple):
+    if origin in (list, tuple, Sequence):
         return {"type": "array", "items": type_schema(arguments[0], define)}
     if origin in (dict, Mapping):
         others = {} if arguments[1] is Any else {"additionalProperties": type_schema(arguments[1], define)}
         return {"type": "object", **others}
-    if is_typeddict(hint) or is_dataclass(hint):
+    if _has_members(hint):
         return (define or class_schema)(hint)
     if isinstance(hint, type) and issubclass(hint, StrEnum):
         return {"enum": list(hint)}
     return {} if hint in (Any, object) else {"type": _NAMES[hint]}
+
+
+def _has_members(hint: Any) -> bool:
+    return is_typeddict(hint) or is_dataclass(hint) or hasattr(hint, "_fields")
 
 
 def _union(parts: list[Schema]) -> Schema:
@@ -139,13 +191,14 @@ def summary(described: object) -> str:
 
 
 def attribute_docs(kind: type) -> dict[str, str]:
-    """Return the descriptions of a class's attributes, and of those of the TypedDicts that it extends.
+    """Return the descriptions of a class's attributes and properties, and of those of what it extends.
 
     Before Python 3.12 it is known what one extends only where that is not all: ``class B(A, TypedDict)``.
     """
     docs: dict[str, str] = {}
-    for base in getattr(kind, "__orig_bases__", ()):
-        docs |= attribute_docs(base) if is_typeddict(base) else {}
+    for base in getattr(kind, "__orig_bases__", kind.__bases__):
+        docs |= attribute_docs(base) if is_typeddict(base) or is_dataclass(base) else {}
+    docs |= {name: summary(value) for name, value in vars(kind).items() if isinstance(value, property)}
     section = _docstring(kind).partition("Attributes:\n")[2]
     entries = re.findall(r"^    (\w+): (.+(?:\n {5,}.+)*)", section, flags=re.MULTILINE)
     return docs | {name: _plain(text) for name, text in entries}
@@ -156,4 +209,4 @@ def _docstring(described: object) -> str:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"\s+", " ", text).strip().replace("``", '"')
+    return re.sub(r"\bNone\b", "null", re.sub(r"\s+", " ", text)).strip().replace("``", '"')

@@ -27,7 +27,7 @@ class LeftOut:
     """Something of a SpreadPolicy that the API server will not do, or not quite.
 
     Attributes:
-        policy: The name of the SpreadPolicy.
+        policy: The name of the SpreadPolicy; of several, with commas.
         subject: The id of a rule, or the field of the document.
         reason: Why, as a clause without a full stop.
         partly: Whether it is emitted but for what the reason says.

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from policies.cel.check import literal
 from policies.config.default_constraints import INJECT_ANNOTATION, MIRROR_ANNOTATION
 from policies.config.spread_policy import Defaults, DefaultsSource, InjectAt, SpreadPolicy
+from policies.emit.cel import literal
 from policies.emit.emitted import LeftOut, object_name, with_binding
 from policies.emit.scope import kinds_in_scope, left_out_of_scope, match_conditions, match_constraints
 from policies.emit.variables import descent, is_kind, step, template_variables

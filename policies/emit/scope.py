@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from policies.admission.admission_rules import BUILT_IN_GROUPS
-from policies.cel.check import literal
 from policies.config.controllers import BUILT_IN_CONTROLLERS
 from policies.config.scope import NAMESPACE_NAME_LABEL, Scope
 from policies.config.spread_policy import SpreadPolicy
+from policies.emit.cel import literal
 from policies.emit.emitted import LeftOut
 from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
 

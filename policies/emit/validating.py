@@ -7,11 +7,12 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from policies.admission.admission_rules import BUILT_IN_GROUPS
-from policies.cel.check import CelCheck, CelContext, NoCel, Over, literal
 from policies.config.enforcement import IGNORE_ANNOTATION, NO_SETTINGS, STRICTNESS, enforcement_of
 from policies.config.policy_exception import PolicyException
 from policies.config.spread_policy import AnnotationExemptions, Enforcement, SpreadPolicy
+from policies.emit.cel import CelCheck, CelContext, NoCel, Over, literal
 from policies.emit.emitted import LeftOut, object_name, with_binding
+from policies.emit.rule_checks import check_of
 from policies.emit.scope import (
     kinds_in_scope,
     left_out_of_scope,
@@ -61,15 +62,8 @@ def validating_policies(
         raise UsageError(f"Kubernetes {version} has no {KIND} of version v1: {SINCE} or newer has")
     kinds = kinds_in_scope(policy.scope)
     left_out = list(left_out_of_scope(policy, kinds))
-    checks: dict[Rule, CelCheck] = {}
-    for rule in _rules(policy):
-        cel = _cel(rule, policy, version)
-        if isinstance(cel, NoCel):
-            left_out.append(LeftOut(policy.name, rule.id, cel.reason))
-        elif cel.lacks:
-            left_out.append(LeftOut(policy.name, rule.id, cel.lacks, partly=True))
-        if isinstance(cel, CelCheck):
-            checks[rule] = cel
+    checks, missing = _checks(policy, version)
+    left_out += missing
     left_out += _left_out_of_settings(policy, today)
     if not kinds:
         return [], left_out
@@ -91,19 +85,28 @@ def validating_policies(
     return objects, left_out
 
 
+def _checks(policy: SpreadPolicy, version: KubernetesVersion) -> tuple[dict[Rule, CelCheck], list[LeftOut]]:
+    """Return the rules of a policy that are in CEL, and what they lack, or why others are not."""
+    keys = frozenset(policy.topology.domains)
+    checks: dict[Rule, CelCheck] = {}
+    left_out: list[LeftOut] = []
+    for rule in _rules(policy):
+        params = rule.params_of(policy.rules.get(rule.id, NO_SETTINGS).params)
+        check = check_of(rule, CelContext(version=version, params=params, topology_keys=keys))
+        if isinstance(check, NoCel):
+            left_out.append(LeftOut(policy.name, rule.id, check.reason))
+            continue
+        checks[rule] = check
+        if check.lacks:
+            left_out.append(LeftOut(policy.name, rule.id, check.lacks, partly=True))
+    return checks, left_out
+
+
 def _rules(policy: SpreadPolicy) -> Iterator[Rule]:
     """Yield the rules that the webhook would run on a workload."""
     for rule in all_rules().values():
         if not rule.opt_in or rule.id in policy.rules:
             yield rule
-
-
-def _cel(rule: Rule, policy: SpreadPolicy, version: KubernetesVersion) -> CelCheck | NoCel:
-    if not callable(rule.cel):
-        return rule.cel
-    settings = policy.rules.get(rule.id, NO_SETTINGS).params
-    keys = frozenset(policy.topology.domains)
-    return rule.cel(CelContext(version=version, params=rule.params_of(settings), topology_keys=keys))
 
 
 def _variables(checks: dict[Rule, CelCheck]) -> dict[str, str]:

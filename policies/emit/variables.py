@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from policies.cel.check import literal, record, strings
 from policies.emit import constraint_lists
+from policies.emit.cel import literal, record, strings
 from policies.model.controller_labels import KNOWN_GROUPS, REVISION_HASH
 from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
 

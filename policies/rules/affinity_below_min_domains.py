@@ -10,53 +10,31 @@ every domain takes at most `maxSkew` pods. Adding nodes does not change this.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      nodeSelector: {topology.kubernetes.io/zone: zone-a}
-      topologySpreadConstraints:
-        - maxSkew: 1
-          minDomains: 3
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-          nodeTaintsPolicy: Honor
-      containers: [{name: web, image: web}]
+nodeSelector: {topology.kubernetes.io/zone: zone-a}
+topologySpreadConstraints:
+  - maxSkew: 1
+    minDomains: 3
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      affinity:
-        nodeAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-            nodeSelectorTerms:
-              - matchExpressions:
-                  - {key: topology.kubernetes.io/zone, operator: In, values: [zone-a, zone-b, zone-c]}
-      topologySpreadConstraints:
-        - maxSkew: 1
-          minDomains: 3
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-          nodeTaintsPolicy: Honor
-      containers: [{name: web, image: web}]
+affinity:
+  nodeAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      nodeSelectorTerms:
+        - matchExpressions:
+            - {key: topology.kubernetes.io/zone, operator: In, values: [zone-a, zone-b, zone-c]}
+topologySpreadConstraints:
+  - maxSkew: 1
+    minDomains: 3
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ## How to fix
@@ -67,7 +45,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import NEEDS_OBJECTS
 from policies.manifests.findings import Severity
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
@@ -75,7 +52,6 @@ from policies.scheduler.workload_topology import counts_only_its_own, listed
 
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/MaterializeInc/materialize/pull/36516"
-CEL = NEEDS_OBJECTS
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

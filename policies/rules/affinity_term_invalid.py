@@ -11,42 +11,22 @@ object is stored, and its controller fails to create the pods.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      affinity:
-        podAntiAffinity:
-          preferredDuringSchedulingIgnoredDuringExecution:
-            - topologyKey: kubernetes.io/hostname
-              labelSelector: {matchLabels: {app: web}}
-      containers: [{name: web, image: web}]
+affinity:
+  podAntiAffinity:
+    preferredDuringSchedulingIgnoredDuringExecution:
+      - topologyKey: kubernetes.io/hostname
+        labelSelector: {matchLabels: {app: web}}
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      affinity:
-        podAntiAffinity:
-          preferredDuringSchedulingIgnoredDuringExecution:
-            - weight: 100
-              podAffinityTerm:
-                topologyKey: kubernetes.io/hostname
-                labelSelector: {matchLabels: {app: web}}
-      containers: [{name: web, image: web}]
+affinity:
+  podAntiAffinity:
+    preferredDuringSchedulingIgnoredDuringExecution:
+      - weight: 100
+        podAffinityTerm:
+          topologyKey: kubernetes.io/hostname
+          labelSelector: {matchLabels: {app: web}}
 ```
 
 ## How to fix
@@ -58,7 +38,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import ABOUT_AFFINITY
 from policies.manifests.fields import UNKNOWN_FIELD
 from policies.manifests.findings import Severity
 from policies.model.version import KNOWN_VERSION
@@ -67,7 +46,6 @@ from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.ERROR
 SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity"
-CEL = ABOUT_AFFINITY
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

@@ -11,20 +11,10 @@ be satisfied: every pod stays pending.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      affinity:
-        podAntiAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-            - topologyKey: kubernetes.io/hostname
-      containers: [{name: web, image: web}]
+affinity:
+  podAntiAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      - topologyKey: kubernetes.io/hostname
 ```
 ```yaml
 apiVersion: v1
@@ -40,20 +30,10 @@ spec:
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      affinity:
-        podAntiAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-            - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}
-      containers: [{name: web, image: web}]
+affinity:
+  podAntiAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}
 ```
 
 ## How to fix
@@ -65,7 +45,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import ABOUT_AFFINITY
 from policies.manifests.findings import Severity
 from policies.model.pod_affinity import AffinityTerm
 from policies.model.topology_keys import domain_noun
@@ -74,7 +53,6 @@ from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/pull/117025"
-CEL = ABOUT_AFFINITY
 
 
 def check(workload: Workload, _context: Context) -> Iterator[Problem]:

@@ -12,54 +12,29 @@ and `maxSkew: 1` gives every other zone two at most.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
+# Nodes: a-1 in zone a, b-1 in zone b
 kind: StatefulSet
-metadata: {name: db}
 spec:
-  replicas: 3
-  selector: {matchLabels: {app: db}}
   template:
-    metadata: {labels: {app: db}}
     spec:
       affinity:
         podAntiAffinity:
           requiredDuringSchedulingIgnoredDuringExecution:
-            - {topologyKey: topology.kubernetes.io/zone, labelSelector: {matchLabels: {app: db}}}
-      containers: [{name: db, image: db}]
----
-apiVersion: v1
-kind: Node
-metadata: {name: a-1, labels: {kubernetes.io/hostname: a-1, topology.kubernetes.io/zone: a}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: b-1, labels: {kubernetes.io/hostname: b-1, topology.kubernetes.io/zone: b}}
+            - {topologyKey: topology.kubernetes.io/zone, labelSelector: {matchLabels: {app: web}}}
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
+# Nodes: a-1 in zone a, b-1 in zone b
 kind: StatefulSet
-metadata: {name: db}
 spec:
   replicas: 2
-  selector: {matchLabels: {app: db}}
   template:
-    metadata: {labels: {app: db}}
     spec:
       affinity:
         podAntiAffinity:
           requiredDuringSchedulingIgnoredDuringExecution:
-            - {topologyKey: topology.kubernetes.io/zone, labelSelector: {matchLabels: {app: db}}}
-      containers: [{name: db, image: db}]
----
-apiVersion: v1
-kind: Node
-metadata: {name: a-1, labels: {kubernetes.io/hostname: a-1, topology.kubernetes.io/zone: a}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: b-1, labels: {kubernetes.io/hostname: b-1, topology.kubernetes.io/zone: b}}
+            - {topologyKey: topology.kubernetes.io/zone, labelSelector: {matchLabels: {app: web}}}
 ```
 
 ## How to fix
@@ -71,9 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import NEEDS_NODES
 from policies.manifests.findings import Severity
-from policies.model.pod_affinity import AffinityTerm
 from policies.model.scaling import ReplicaRange
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload
@@ -89,7 +62,6 @@ from policies.scheduler.workload_topology import (
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/emissary-ingress/emissary/pull/1391"
 NEEDS_INVENTORY = True
-CEL = NEEDS_NODES
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
@@ -97,19 +69,18 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
     replicas, inventory = context.repository.replicas(workload), context.inventory
     if inventory is None or not inventory.nodes or replicas is None or replicas.least < 2:
         return
-    terms = workload.pod_affinity.separations(workload.namespace, workload.template.labels)
-    found: dict[str, AffinityTerm] = {}
-    for term in terms:
-        if term.topology_key not in found and _keeps_all_apart(workload, term):
-            found[term.topology_key] = term
-    if not found:
+    labels = workload.template.labels
+    terms = workload.pod_affinity.separations(
+        workload.namespace, labels, alike=labels.keys() | REVISION_LABELS
+    )
+    if not terms:
         return
     topology = WorkloadTopology.of(workload, inventory, context.version)
     hard = [entry for entry in workload.constraints if entry.is_hard]
     are_own = all(counts_only_its_own(workload, entry, context.repository) for entry in hard)
     capacities = [topology.capacities(entry.constraint) for entry in hard] if are_own else []
     grows = nodes_are_added(context.repository, inventory)
-    for term in found.values():
+    for term in terms:
         if not topology.usable or (grows and (term.topology_key == HOSTNAME or capacities)):
             continue
         listed = inventory.domains.get(term.topology_key, ())
@@ -144,8 +115,3 @@ def _lack(
         f": together with the constraint(s) on {keys} at most {room} of {wanted} replicas{replicas.evidence} "
         f"can run, although {domains} domains are eligible"
     )
-
-
-def _keeps_all_apart(workload: Workload, term: AffinityTerm) -> bool:
-    """Return whether a term's label keys have one value for all replicas."""
-    return set(term.match_label_keys) <= workload.template.labels.keys() | REVISION_LABELS

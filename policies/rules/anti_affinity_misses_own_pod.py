@@ -18,14 +18,9 @@ every replica may land on one node, and this goes unnoticed until that node fail
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
 spec:
-  replicas: 3
-  selector: {matchLabels: {app.kubernetes.io/name: web, app.kubernetes.io/component: server}}
   template:
-    metadata: {labels: {app.kubernetes.io/name: web, app.kubernetes.io/component: server}}
+    metadata: {labels: {component: server}}
     spec:
       affinity:
         podAntiAffinity:
@@ -33,38 +28,25 @@ spec:
             - weight: 100
               podAffinityTerm:
                 topologyKey: kubernetes.io/hostname
-                labelSelector:
-                  matchLabels: {app.kubernetes.io/name: web, app.kubernetes.io/component: web}
-      containers: [{name: web, image: web}]
+                labelSelector: {matchLabels: {app: web, component: web}}
 ```
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, labels: {app.kubernetes.io/part-of: shop}}
+metadata: {labels: {app.kubernetes.io/part-of: shop}}
 spec:
-  replicas: 2
-  selector: {matchLabels: {app: web}}
   template:
-    metadata: {labels: {app: web}}
     spec:
       affinity:
         podAntiAffinity:
           requiredDuringSchedulingIgnoredDuringExecution:
             - topologyKey: kubernetes.io/hostname
               labelSelector: {matchLabels: {app.kubernetes.io/part-of: shop}}
-      containers: [{name: web, image: web}]
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
 spec:
-  replicas: 3
-  selector: {matchLabels: {app.kubernetes.io/name: web, app.kubernetes.io/component: server}}
   template:
-    metadata: {labels: {app.kubernetes.io/name: web, app.kubernetes.io/component: server}}
+    metadata: {labels: {component: server}}
     spec:
       affinity:
         podAntiAffinity:
@@ -72,13 +54,11 @@ spec:
             - weight: 100
               podAffinityTerm:
                 topologyKey: kubernetes.io/hostname
-                labelSelector:
-                  matchLabels: {app.kubernetes.io/name: web, app.kubernetes.io/component: server}
+                labelSelector: {matchLabels: {app: web, component: server}}
             - weight: 1
               podAffinityTerm:
                 topologyKey: kubernetes.io/hostname
-                labelSelector: {matchLabels: {app.kubernetes.io/name: kafka}}
-      containers: [{name: web, image: web}]
+                labelSelector: {matchLabels: {app: kafka}}
 ```
 
 ## How to fix
@@ -90,7 +70,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
-from policies.cel.check import NEEDS_OBJECTS
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.manifests.findings import Severity
 from policies.manifests.scalars import has_placeholder
@@ -105,7 +84,6 @@ from policies.rules.base import AtAdmission, Context, Problem
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/hashicorp/vault-helm/issues/73"
 AT_ADMISSION = AtAdmission.SKIP
-CEL = NEEDS_OBJECTS
 
 #: Labels that name an application: a term that asks for another value of one means another application.
 _NAMES = ("app", "app.kubernetes.io/name", "k8s-app", "name")

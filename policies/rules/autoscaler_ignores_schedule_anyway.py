@@ -11,62 +11,32 @@ and the scheduler then has no choice.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 6
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ---
-apiVersion: apps/v1
-kind: Deployment
 metadata: {name: cluster-autoscaler, namespace: kube-system}
 spec:
-  selector: {matchLabels: {app: cluster-autoscaler}}
   template:
-    metadata: {labels: {app: cluster-autoscaler}}
     spec:
       containers: [{name: autoscaler, image: "registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.2"}]
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 6
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: DoNotSchedule
-          minDomains: 3
-          nodeTaintsPolicy: Honor
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ---
-apiVersion: apps/v1
-kind: Deployment
 metadata: {name: cluster-autoscaler, namespace: kube-system}
 spec:
-  selector: {matchLabels: {app: cluster-autoscaler}}
   template:
-    metadata: {labels: {app: cluster-autoscaler}}
     spec:
       containers: [{name: autoscaler, image: "registry.k8s.io/autoscaling/cluster-autoscaler:v1.34.2"}]
 ```
@@ -81,7 +51,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import NEEDS_TOOLS
 from policies.manifests.findings import Severity
 from policies.model.scaling import Tool
 from policies.model.topology_keys import HOSTNAME
@@ -91,7 +60,6 @@ from policies.rules.base import Context, Problem, ToolParams
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes/enhancements/issues/3990"
 Params = ToolParams
-CEL = NEEDS_TOOLS
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

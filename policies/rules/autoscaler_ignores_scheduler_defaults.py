@@ -59,7 +59,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from policies.cel.check import NEEDS_FILES
 from policies.manifests.fields import ErrorList, FieldPath
 from policies.manifests.findings import Severity
 from policies.model.constraint import WhenUnsatisfiable
@@ -72,7 +71,6 @@ SEVERITY = Severity.NOTE
 SEE = "https://github.com/kubernetes-sigs/karpenter/pull/3183"
 TARGET = RuleTarget.SCHEDULER_CONFIG
 Params = ToolParams
-CEL = NEEDS_FILES
 
 
 def check(config: Mapping[str, Any], context: Context) -> Iterator[Problem]:

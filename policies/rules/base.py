@@ -1,7 +1,8 @@
 """What a rule is, what it is given, and how rules are found.
 
 Every module of this package but this one is a rule, and all that is known of a rule is in its module. The
-docstring is the manual (Markdown, fixed headings); the YAML under *Fails* and *Passes* is run by the tests.
+docstring is the manual (Markdown, fixed headings); the YAML under *Fails* and *Passes* is run by the tests,
+which put an excerpt into the Deployment of ``reports/rule_manual`` first.
 The constants say the rest:
 
 - ``SEVERITY``: how bad a finding is, unless the problem or a policy says otherwise.
@@ -12,26 +13,25 @@ The constants say the rest:
 - ``FIXABLE``: whether its problems carry edits that ``evenkeel fix`` may make.
 - ``OPT_IN``: whether it only runs where it is enabled, selected or named by a policy.
 - ``Params``: a frozen dataclass of settings with defaults; its docstring names each.
-- ``CEL``: the rule in the Common Expression Language, for policies of the API server, or why there is none.
 """
 
 from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache, partial
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Final, get_args, get_origin, get_type_hints
+from typing import Any, Final
 
 from policies import rules
-from policies.cel.check import Cel
 from policies.manifests.edits import Edit
-from policies.manifests.fields import FieldError, FieldPath, shown, shown_name, unknown_field, wrong_type
+from policies.manifests.errors import DocumentError
+from policies.manifests.fields import FieldPath, shown
 from policies.manifests.findings import Severity
 from policies.model.api_rules import API_RULES, ApiRule
 from policies.model.repository import Repository
@@ -40,9 +40,6 @@ from policies.model.topology import ClusterTopology
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from policies.model.workload import Workload
 from policies.scheduler.releases import Behavior, behavior_of
-
-#: The types of settings, as a message names them.
-_WORDS: dict[Any, str] = {int: "an integer", float: "a number", bool: "a boolean", str: "a string"}
 
 
 class RuleTarget(StrEnum):
@@ -147,7 +144,6 @@ class Rule:
         opt_in: Whether it only runs where it is enabled, selected or named by a policy.
         params: The type of its settings; None for a rule without.
         check: Yields the problems of a target; none where something else reports them.
-        cel: The rule in the Common Expression Language, or why there is none.
     """
 
     id: str
@@ -163,7 +159,6 @@ class Rule:
     opt_in: bool
     params: type[Any] | None
     check: Callable[[Any, Context], Iterator[Problem]]
-    cel: Cel
 
     def run(self, subject: object, context: Context, settings: Mapping[str, Any]) -> list[Problem]:
         """Return what the rule finds in one workload, or in another subject that it looks at.
@@ -173,7 +168,16 @@ class Rule:
             context: What rules are given besides, without settings.
             settings: Those that a policy gives the rule.
         """
-        return list(self.check(subject, self.context_for(context, settings)))
+        try:
+            return list(self.check(subject, self.context_for(context, settings)))
+        except Exception as error:
+            error.add_note(self.note)
+            raise
+
+    @property
+    def note(self) -> str:
+        """The note on an exception that the check ends with, by which its author knows where to look."""
+        return f"in rule {self.id}"
 
     def context_for(self, context: Context, settings: Mapping[str, Any]) -> Context:
         """Return what the rule is given besides its subject; what settings leave out has its own default."""
@@ -189,22 +193,21 @@ class Rule:
         }
         return self.params(**values)
 
-    def settings_errors(self, settings: Mapping[str, Any], path: FieldPath) -> Iterator[FieldError]:
-        """Yield what is wrong with settings of the rule.
 
-        Args:
-            settings: The settings, by the names of the attributes of ``Params`` in camelCase.
-            path: Where they are written.
-        """
-        hints = get_type_hints(self.params) if self.params is not None else {}
-        known = {document_name(name): hint for name, hint in hints.items()}
-        for name, value in settings.items():
-            where = path.child(shown_name(name))
-            if name not in known:
-                yield unknown_field(path, name, known)
-            elif not _fits(value, known[name]):
-                yield wrong_type(where, _wanted(known[name]), value)
-
+#: The types of what the module of a rule declares.
+_DECLARATIONS: Final[Mapping[str, type]] = {
+    "SEVERITY": Severity,
+    "SEE": str,
+    "TARGET": RuleTarget,
+    "AT_ADMISSION": AtAdmission,
+    "NEEDS_INVENTORY": bool,
+    "FIXABLE": bool,
+    "OPT_IN": bool,
+}
+#: What every rule declares; the rest has defaults.
+_REQUIRED: Final = ("SEVERITY", "SEE")
+#: Targets whose problems something else reports.
+_WITHOUT_CHECK: Final = (RuleTarget.FILE, RuleTarget.NEXT_POD)
 
 #: The ids that rules had before, by which annotations and policies may still name them.
 RENAMED: Final = {"does-not-fit": "unschedulable"}
@@ -212,10 +215,30 @@ RENAMED: Final = {"does-not-fit": "unschedulable"}
 
 @cache
 def all_rules() -> dict[str, Rule]:
-    """Return every rule by its id, in the order of the ids."""
-    names = sorted(entry.name for entry in pkgutil.iter_modules(rules.__path__) if entry.name != "base")
-    found = [_rule(name, import_module(f"{rules.__name__}.{name}")) for name in names]
-    return {rule.id: rule for rule in found}
+    """Return every rule by its id, in the order of the ids.
+
+    Raises:
+        DocumentError: Some module is no rule yet; it names all that is missing in all of them.
+    """
+    found: dict[str, Rule] = {}
+    problems: list[str] = []
+    for finder, name, _ in sorted(pkgutil.iter_modules(rules.__path__), key=lambda entry: entry.name):
+        if name == "base":
+            continue
+        rule_id = name.replace("_", "-")
+        wrong: Iterable[str]
+        try:
+            module = import_module(f"{rules.__name__}.{name}")
+        except Exception as error:  # noqa: BLE001  # whatever a module that is being written does
+            wrong = (f"{type(error).__name__}: {error}",)
+        else:
+            wrong = tuple(_wrong_declarations(module))
+            if not wrong:
+                found[rule_id] = _rule(rule_id, module)
+        problems += (f"{getattr(finder, 'path', '')}/{name}.py: rule {rule_id}: {text}" for text in wrong)
+    if problems:
+        raise DocumentError(problems)
+    return found
 
 
 def unknown_rule(rule_id: str) -> str:
@@ -254,9 +277,32 @@ def _nothing(_target: object, _context: Context) -> Iterator[Problem]:
     return iter(())
 
 
-def _rule(name: str, module: ModuleType) -> Rule:
+def _wrong_declarations(module: ModuleType) -> Iterator[str]:
+    """Yield what a module lacks to be a rule, or declares with another type."""
+    if not module.__doc__:
+        yield "the docstring is missing: it is the manual"
+    for name, wanted in _DECLARATIONS.items():
+        given = getattr(module, name, None)
+        if given is None and name in _REQUIRED:
+            yield f"{name} is missing: must be of type {wanted.__name__}"
+        elif given is not None and not isinstance(given, wanted):
+            yield f"{name}: must be of type {wanted.__name__}, got {shown(given)}"
+    params = getattr(module, "Params", None)
+    if params is not None and not (is_dataclass(params) and all(map(_has_default, fields(params)))):
+        yield "Params: must be a dataclass whose fields all have defaults"
+    check = getattr(module, "check", None)
+    if check is None and getattr(module, "TARGET", RuleTarget.WORKLOAD) not in _WITHOUT_CHECK:
+        yield "check is missing: must be a function of the target and the context that yields problems"
+    elif check is not None and not callable(check):
+        yield f"check: must be a function, got {shown(check)}"
+
+
+def _has_default(entry: Field[Any]) -> bool:
+    return entry.default is not MISSING or entry.default_factory is not MISSING
+
+
+def _rule(rule_id: str, module: ModuleType) -> Rule:
     manual: Final = module.__doc__ or ""
-    rule_id: Final = name.replace("_", "-")
     is_api_rule = rule_id in API_RULES
     return Rule(
         id=rule_id,
@@ -272,34 +318,8 @@ def _rule(name: str, module: ModuleType) -> Rule:
         opt_in=getattr(module, "OPT_IN", False),
         params=getattr(module, "Params", None),
         check=getattr(module, "check", _nothing),
-        cel=module.CEL,
     )
-
-
-def document_name(attribute: str) -> str:
-    """Return an attribute's name in a document.
-
-    >>> document_name("exclude_namespaces")
-    'excludeNamespaces'
-    """
-    first, *others = attribute.split("_")
-    return first + "".join(map(str.capitalize, others))
 
 
 def _attribute(name: str) -> str:
     return re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)
-
-
-def _fits(value: object, hint: Any) -> bool:
-    if get_origin(hint) in (tuple, list, frozenset):
-        (item, *_) = get_args(hint)
-        return isinstance(value, list) and all(_fits(entry, item) for entry in value)
-    if hint in (int, float) and isinstance(value, bool):
-        return False
-    return isinstance(value, int | float) if hint is float else isinstance(value, hint)
-
-
-def _wanted(hint: Any) -> str:
-    if get_origin(hint) in (tuple, list, frozenset):
-        return f"a list, each entry {_WORDS.get(get_args(hint)[0], 'of its own type')}"
-    return _WORDS.get(hint, getattr(hint, "__name__", "of another type"))

@@ -12,14 +12,10 @@ replica stays pending, although every node has free capacity.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
+# Nodes: a-1 in zone a, a-2 in zone a, a-3 in zone a, b-1 in zone b
 spec:
   replicas: 4
-  selector: {matchLabels: {app: web}}
   template:
-    metadata: {labels: {app: web}}
     spec:
       topologySpreadConstraints:
         - maxSkew: 1
@@ -27,43 +23,19 @@ spec:
           whenUnsatisfiable: DoNotSchedule
           labelSelector: {matchLabels: {app: web}}
           matchLabelKeys: [pod-template-hash]
-          minDomains: 2
-          nodeTaintsPolicy: Honor
         - maxSkew: 1
           topologyKey: kubernetes.io/hostname
           whenUnsatisfiable: DoNotSchedule
           labelSelector: {matchLabels: {app: web}}
           matchLabelKeys: [pod-template-hash]
-          nodeTaintsPolicy: Honor
-      containers: [{name: web, image: web}]
----
-apiVersion: v1
-kind: Node
-metadata: {name: a-1, labels: {kubernetes.io/hostname: a-1, topology.kubernetes.io/zone: a}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: a-2, labels: {kubernetes.io/hostname: a-2, topology.kubernetes.io/zone: a}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: a-3, labels: {kubernetes.io/hostname: a-3, topology.kubernetes.io/zone: a}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: b-1, labels: {kubernetes.io/hostname: b-1, topology.kubernetes.io/zone: b}}
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
+# Nodes: a-1 in zone a, a-2 in zone a, a-3 in zone a, b-1 in zone b
 spec:
   replicas: 4
-  selector: {matchLabels: {app: web}}
   template:
-    metadata: {labels: {app: web}}
     spec:
       topologySpreadConstraints:
         - maxSkew: 1
@@ -71,30 +43,11 @@ spec:
           whenUnsatisfiable: DoNotSchedule
           labelSelector: {matchLabels: {app: web}}
           matchLabelKeys: [pod-template-hash]
-          minDomains: 2
-          nodeTaintsPolicy: Honor
         - maxSkew: 1
           topologyKey: kubernetes.io/hostname
           whenUnsatisfiable: ScheduleAnyway
           labelSelector: {matchLabels: {app: web}}
           matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
----
-apiVersion: v1
-kind: Node
-metadata: {name: a-1, labels: {kubernetes.io/hostname: a-1, topology.kubernetes.io/zone: a}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: a-2, labels: {kubernetes.io/hostname: a-2, topology.kubernetes.io/zone: a}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: a-3, labels: {kubernetes.io/hostname: a-3, topology.kubernetes.io/zone: a}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: b-1, labels: {kubernetes.io/hostname: b-1, topology.kubernetes.io/zone: b}}
 ```
 
 ## How to fix
@@ -106,7 +59,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import NEEDS_NODES
 from policies.manifests.findings import Severity
 from policies.model.topology_keys import HOSTNAME
 from policies.model.workload import Workload
@@ -122,7 +74,6 @@ from policies.scheduler.workload_topology import (
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/128832"
 NEEDS_INVENTORY = True
-CEL = NEEDS_NODES
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

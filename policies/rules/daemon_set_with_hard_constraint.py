@@ -24,8 +24,6 @@ spec:
           topologyKey: topology.kubernetes.io/zone
           whenUnsatisfiable: DoNotSchedule
           labelSelector: {matchLabels: {app: agent}}
-          minDomains: 2
-          nodeTaintsPolicy: Honor
       containers: [{name: agent, image: agent}]
 ```
 
@@ -50,7 +48,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import CelCheck
 from policies.manifests.findings import Severity
 from policies.model.constraint import NodeInclusionPolicy
 from policies.model.topology_keys import HOSTNAME
@@ -59,13 +56,6 @@ from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/FairwindsOps/polaris/issues/911"
-CEL = CelCheck(
-    broken="workload.kind.endsWith('/DaemonSet') && constraint.whenUnsatisfiable == 'DoNotSchedule'",
-    message=(
-        "': cannot spread over ' + constraint.topologyKey + ': each pod of a DaemonSet is bound to its node, "
-        "so the constraint can only keep pods off nodes'"
-    ),
-)
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

@@ -12,56 +12,32 @@ forever and the skew after the loss of a zone remains.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, namespace: shop}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ---
 apiVersion: policy/v1
 kind: PodDisruptionBudget
-metadata: {name: web, namespace: shop}
-spec:
-  minAvailable: 3
-  selector: {matchLabels: {app: web}}
+metadata: {name: web}
+spec: {minAvailable: 3, selector: {matchLabels: {app: web}}}
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, namespace: shop}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ---
 apiVersion: policy/v1
 kind: PodDisruptionBudget
-metadata: {name: web, namespace: shop}
-spec:
-  maxUnavailable: 1
-  selector: {matchLabels: {app: web}}
+metadata: {name: web}
+spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}
 ```
 
 ## How to fix
@@ -72,7 +48,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import NEEDS_OBJECTS
 from policies.manifests.findings import Severity
 from policies.model.scaling import DisruptionBudget, scaled
 from policies.model.workload import Workload
@@ -80,7 +55,6 @@ from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/nais/naiserator/pull/268"
-CEL = NEEDS_OBJECTS
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

@@ -39,22 +39,12 @@ metadata: {name: web, name: shop}  # a note
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ## How to fix
@@ -66,9 +56,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from policies.cel.check import NEEDS_FILES
 from policies.manifests.documents import ManifestObject, RepeatedKey
-from policies.manifests.fields import FieldPath, member
+from policies.manifests.fields import FieldPath, member, shown
 from policies.manifests.findings import Severity
 from policies.model.embedded import embedded_lists
 from policies.model.foreign_policies.detect import extract
@@ -79,14 +68,15 @@ from policies.rules.base import Context, Problem, RuleTarget
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/neuvector/neuvector-helm/issues/398"
 TARGET = RuleTarget.MANIFEST
-CEL = NEEDS_FILES
 
 
 #: The group and the kind of policies of our own (``policies.config.spread_policy``).
 SPREAD_POLICY = ("evenkeel.dev", "SpreadPolicy")
 #: The kinds besides those with constraints that other rules read.
 _JUDGED_KINDS = frozenset({*WorkloadKinds(), AUTOSCALER, SCALED_OBJECT, BUDGET, SPREAD_POLICY})
-#: Lines that a message lists: what keeps it readable.
+#: The kind whose values are in no report.
+_SECRET = "Secret"  # noqa: S105  # a kind
+#: Lines or values that a message lists: what keeps it readable.
 _LINES = 5
 
 
@@ -101,11 +91,12 @@ def check(manifest: ManifestObject, _context: Context) -> Iterator[Problem]:
         return
     is_judged = _is_judged(manifest.value)
     for path, keys in ignored.items():
+        dropped = _dropped(keys, is_secret=manifest.value.get("kind") == _SECRET)
         if all(key.same for key in keys):
-            where = f": {_named(keys)} the same" if all(key.earlier for key in keys) else ""
-            yield Problem(path, f"duplicate key with one value{where}", severity=Severity.NOTE)
+            text = f"duplicate key with one value: {dropped} the same"
+            yield Problem(path, text, severity=Severity.NOTE)
         else:
-            text = f"duplicate key: only the last value is used, {_dropped(keys)} ignored"
+            text = f"duplicate key: only the last value is used, {dropped} ignored"
             yield Problem(path, text, severity=None if is_judged else Severity.NOTE)
 
 
@@ -117,14 +108,15 @@ def _is_judged(obj: Mapping[str, Any]) -> bool:
     return bool(extract(obj)) or any(True for _ in embedded_lists(obj))
 
 
-def _dropped(keys: list[RepeatedKey]) -> str:
-    """Return which values are dropped, and the verb: by their lines, if the document has lines."""
-    return _named(keys) if all(key.earlier for key in keys) else "the others are"
-
-
-def _named(keys: list[RepeatedKey]) -> str:
-    """Return the values of keys by their lines, and the verb."""
+def _dropped(keys: list[RepeatedKey], *, is_secret: bool) -> str:
+    """Return which values are dropped, and the verb: by their lines, or else by what they are."""
+    if all(key.earlier for key in keys):
+        named, where = [str(key.earlier) for key in keys], " on line"
+    elif not is_secret and all(key.text for key in keys):
+        named, where = [shown(key.text) for key in keys], ""
+    else:
+        return "the others are"
     if len(keys) == 1:
-        return f"the value on line {keys[0].earlier} is"
+        return f"the value{where} {named[0]} is"
     more = f" and {len(keys) - _LINES} more" if len(keys) > _LINES else ""
-    return f"the values on lines {', '.join(str(key.earlier) for key in keys[:_LINES])}{more} are"
+    return f"the values{where and f'{where}s'} {', '.join(named[:_LINES])}{more} are"

@@ -38,11 +38,9 @@ does not allow exemptions by annotation, its author can add an exception.
 
 from __future__ import annotations
 
-from policies.cel.check import NEEDS_FILES
 from policies.manifests.findings import Severity
 from policies.rules.base import RuleTarget
 
 SEVERITY = Severity.WARNING
 SEE = "https://docs.astral.sh/ruff/rules/unused-noqa/"
 TARGET = RuleTarget.FILE
-CEL = NEEDS_FILES

@@ -10,74 +10,36 @@ two pods at night, at least one zone has none, and the loss of one zone may take
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, namespace: shop}
-spec:
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          minDomains: 3
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: DoNotSchedule
-          nodeTaintsPolicy: Honor
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+# Nodes: a-1 in zone a, b-1 in zone b, c-1 in zone c
+topologySpreadConstraints:
+  - maxSkew: 1
+    minDomains: 3
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ---
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
-metadata: {name: web, namespace: shop}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
-  minReplicas: 2
-  maxReplicas: 12
----
-apiVersion: v1
-kind: List
-items:
-  - {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {topology.kubernetes.io/zone: a}}}
-  - {apiVersion: v1, kind: Node, metadata: {name: n2, labels: {topology.kubernetes.io/zone: b}}}
-  - {apiVersion: v1, kind: Node, metadata: {name: n3, labels: {topology.kubernetes.io/zone: c}}}
+metadata: {name: web}
+spec: {minReplicas: 2, maxReplicas: 12, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, namespace: shop}
-spec:
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          minDomains: 3
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: DoNotSchedule
-          nodeTaintsPolicy: Honor
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+# Nodes: a-1 in zone a, b-1 in zone b, c-1 in zone c
+topologySpreadConstraints:
+  - maxSkew: 1
+    minDomains: 3
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ---
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
-metadata: {name: web, namespace: shop}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
-  minReplicas: 3
-  maxReplicas: 12
----
-apiVersion: v1
-kind: List
-items:
-  - {apiVersion: v1, kind: Node, metadata: {name: n1, labels: {topology.kubernetes.io/zone: a}}}
-  - {apiVersion: v1, kind: Node, metadata: {name: n2, labels: {topology.kubernetes.io/zone: b}}}
-  - {apiVersion: v1, kind: Node, metadata: {name: n3, labels: {topology.kubernetes.io/zone: c}}}
+metadata: {name: web}
+spec: {minReplicas: 3, maxReplicas: 12, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}
 ```
 
 ## How to fix
@@ -88,7 +50,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import NEEDS_NODES
 from policies.manifests.findings import Severity
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
@@ -97,7 +58,6 @@ from policies.scheduler.workload_topology import WorkloadTopology
 SEVERITY = Severity.NOTE
 SEE = "https://github.com/aws-samples/appmod-blueprints/issues/892"
 NEEDS_INVENTORY = True
-CEL = NEEDS_NODES
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

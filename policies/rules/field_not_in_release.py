@@ -16,45 +16,25 @@ never starts. Everything else evaluates the pod without the field, as that relea
 ## Fails
 ```yaml
 # Kubernetes 1.24
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-          nodeTaintsPolicy: Honor
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
+    nodeTaintsPolicy: Honor
 ```
 
 ## Passes
 ```yaml
 # Kubernetes 1.27
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-          nodeTaintsPolicy: Honor
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
+    nodeTaintsPolicy: Honor
 ```
 
 ## How to fix
@@ -66,7 +46,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from policies.cel.check import NoCel
 from policies.manifests.findings import Severity
 from policies.model.late_fields import LateField
 from policies.model.workload import Workload
@@ -75,7 +54,6 @@ from policies.scheduler.releases import dropped_fields, dropped_of_pod, field_si
 
 SEVERITY = Severity.WARNING
 SEE = "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/"
-CEL = NoCel("finds nothing: the API server drops such fields before it asks a policy")
 
 #: What a release does that drops a field.
 INSTEAD: Mapping[str, str] = {

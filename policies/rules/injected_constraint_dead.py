@@ -79,7 +79,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from policies.cel.check import NEEDS_FILES
 from policies.manifests.findings import Severity
 from policies.model.constraint import Constraint
 from policies.model.foreign_policies.constraints import ForeignInjection, is_unknown
@@ -90,7 +89,6 @@ from policies.rules.base import Context, Problem, RuleTarget
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kyverno/policies/tree/main/other/spread-pods-across-topology"
 TARGET = RuleTarget.INJECTION
-CEL = NEEDS_FILES
 
 
 def check(injection: ForeignInjection, context: Context) -> Iterator[Problem]:

@@ -78,7 +78,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import NEEDS_FILES
 from policies.manifests.findings import Severity
 from policies.model.foreign_policies.constraints import ForeignInjection, injected_errors
 from policies.rules.base import Context, Problem, RuleTarget
@@ -86,7 +85,6 @@ from policies.rules.base import Context, Problem, RuleTarget
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kyverno/kyverno/issues/10655"
 TARGET = RuleTarget.INJECTION
-CEL = NEEDS_FILES
 
 
 def check(injection: ForeignInjection, _context: Context) -> Iterator[Problem]:

@@ -84,7 +84,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import NEEDS_FILES
 from policies.manifests.findings import Severity
 from policies.model.constraint import WhenUnsatisfiable
 from policies.model.foreign_policies.constraints import ForeignInjection
@@ -93,7 +92,6 @@ from policies.rules.base import Context, Problem, RuleTarget
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/devantler-tech/platform/pull/1661"
 TARGET = RuleTarget.INJECTION
-CEL = NEEDS_FILES
 
 
 def check(injection: ForeignInjection, _context: Context) -> Iterator[Problem]:

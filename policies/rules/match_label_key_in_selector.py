@@ -11,60 +11,30 @@ and then none of its pods can be created.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [app]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [app]
 ```
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchExpressions: [{key: pod-template-hash, operator: Exists}]}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchExpressions: [{key: pod-template-hash, operator: Exists}]}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ## How to fix
@@ -78,7 +48,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from policies.cel.check import CelCheck, Over
 from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
@@ -91,22 +60,6 @@ from policies.rules.base import Context, Problem, api_check
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/pull/129874"
 FIXABLE = True
-#: The API server's own merge into the selector of a pod is one In requirement with the pod's value.
-_IN_BOTH = (
-    "constraint.matchLabelKeys.filter(key, key in constraint.matchLabels "
-    "|| constraint.matchExpressions.exists(e, e.key == key && !(workload.isPod && e.operator == 'In' "
-    "&& e.values.size() == 1 && key in workload.labels && e.values[0] == workload.labels[key])) "
-    "|| constraint.matchExpressions.filter(e, e.key == key).size() > 1)"
-)
-CEL = CelCheck(
-    broken=f"{_IN_BOTH}.size() > 0",
-    message=(
-        f"'.matchLabelKeys: Invalid value: \"' + {_IN_BOTH}.join('\", \"') "
-        "+ '\": exists in both matchLabelKeys and labelSelector' "
-        "+ (workload.isPod ? '' : ': Kubernetes 1.34+ rejects every pod of this workload')"
-    ),
-    over=Over.CONSTRAINTS,
-)
 
 _find = api_check(ApiRule.MATCH_LABEL_KEY_IN_SELECTOR)
 

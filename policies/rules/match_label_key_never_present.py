@@ -13,14 +13,9 @@ updates leave behind stays, which is what the key was to prevent.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
 kind: StatefulSet
-metadata: {name: web}
 spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
   template:
-    metadata: {labels: {app: web}}
     spec:
       topologySpreadConstraints:
         - maxSkew: 1
@@ -28,55 +23,29 @@ spec:
           whenUnsatisfiable: ScheduleAnyway
           labelSelector: {matchLabels: {app: web}}
           matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
 ```
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [tier]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [tier]
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 ```yaml
-apiVersion: apps/v1
 kind: StatefulSet
-metadata: {name: web}
 spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
   template:
-    metadata: {labels: {app: web}}
     spec:
       topologySpreadConstraints:
         - maxSkew: 1
@@ -84,7 +53,6 @@ spec:
           whenUnsatisfiable: ScheduleAnyway
           labelSelector: {matchLabels: {app: web}}
           matchLabelKeys: [pod-template-hash, controller-revision-hash]
-      containers: [{name: web, image: web}]
 ```
 
 ## How to fix
@@ -99,7 +67,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
-from policies.cel.check import CelCheck, literal
 from policies.manifests.findings import Severity
 from policies.model.controller_labels import REVISION_HASH, controller_labels
 from policies.model.workload import ConstraintEntry, Workload
@@ -146,20 +113,3 @@ def _problems(workload: Workload, declared: ConstraintEntry, present: AbstractSe
             yield Problem(path, f"{key} is ignored: pods of a {kind} have no such label; {advice}")
         elif key not in REVISION_KEYS and not tells_anything_apart:
             yield Problem(path, f"{key} is ignored: the pod template has no such label")
-
-
-_REVISION_KEYS = literal(REVISION_KEYS)
-#: The keys that no pod has, if none of those that are listed is on the pods, or tells revisions apart.
-_NEVER = (
-    "constraint.matchLabelKeys.filter(key, !(key in workload.labels) && !(key in workload.made) "
-    "&& !constraint.matchLabelKeys.exists(other, (other in workload.labels || other in workload.made) "
-    f"&& (other in {_REVISION_KEYS} || !(key in {_REVISION_KEYS}))))"
-)
-CEL = CelCheck(
-    broken=(
-        f"workload.group in {literal(KNOWN_GROUPS)} && !(workload.kind in ['/Pod', '/PodTemplate']) "
-        f"&& !workload.isPatch && {_NEVER}.size() > 0"
-    ),
-    message=f"'.matchLabelKeys: ' + {_NEVER}.join(', ') + ': ignored, pods of this kind have no such label'",
-    lacks="a Deployment whose template an Argo Rollout uses is reported too",
-)

@@ -10,42 +10,22 @@ is accepted, and none of its pods that has the label can be created.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash, pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash, pod-template-hash]
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ## How to fix
@@ -56,7 +36,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import CelCheck
 from policies.manifests.edits import Edit
 from policies.manifests.findings import Severity
 from policies.model.match_label_keys import repeated_match_label_keys
@@ -66,16 +45,6 @@ from policies.rules.base import Context, Problem
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/pull/129874"
 FIXABLE = True
-_REPEATED = (
-    "constraint.matchLabelKeys.filter(key, constraint.matchLabelKeys.filter(other, other == key).size() > 1)"
-)
-CEL = CelCheck(
-    broken=f"!workload.isPod && {_REPEATED}.size() > 0",
-    message=(
-        f"'.matchLabelKeys: ' + {_REPEATED}[0] "
-        "+ ' is listed twice: Kubernetes 1.34+ rejects every pod that has this label'"
-    ),
-)
 
 
 def check(workload: Workload, _context: Context) -> Iterator[Problem]:

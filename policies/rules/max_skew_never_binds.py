@@ -12,68 +12,35 @@ node or one zone, and the constraint never objects.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 5
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 5
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 2
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 2
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 5
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 5
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ---
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
 metadata: {name: web}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
-  minReplicas: 3
-  maxReplicas: 12
+spec: {minReplicas: 3, maxReplicas: 12, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}
 ```
 
 ## How to fix
@@ -85,7 +52,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import NEEDS_OBJECTS
 from policies.manifests.findings import Severity
 from policies.model.labels import LabelSelector
 from policies.model.scaling import rolling_update
@@ -95,7 +61,6 @@ from policies.rules.base import AtAdmission, Context, Problem
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/FoundationDB/fdb-kubernetes-operator/issues/896"
 AT_ADMISSION = AtAdmission.SKIP
-CEL = NEEDS_OBJECTS
 
 #: The kinds that make no pod before an old one has gone.
 WITHOUT_SURGE = frozenset({("apps", "StatefulSet"), ("apps", "ReplicaSet"), ("", "ReplicationController")})

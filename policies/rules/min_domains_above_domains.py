@@ -10,62 +10,26 @@ then takes at most `maxSkew` pods; the other replicas stay pending until a domai
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 6
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          minDomains: 3
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-          nodeTaintsPolicy: Honor
-      containers: [{name: web, image: web}]
----
-apiVersion: v1
-kind: Node
-metadata: {name: a-1, labels: {kubernetes.io/hostname: a-1, topology.kubernetes.io/zone: a}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: b-1, labels: {kubernetes.io/hostname: b-1, topology.kubernetes.io/zone: b}}
+# Nodes: a-1 in zone a, b-1 in zone b
+topologySpreadConstraints:
+  - maxSkew: 1
+    minDomains: 3
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 6
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          minDomains: 2
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-          nodeTaintsPolicy: Honor
-      containers: [{name: web, image: web}]
----
-apiVersion: v1
-kind: Node
-metadata: {name: a-1, labels: {kubernetes.io/hostname: a-1, topology.kubernetes.io/zone: a}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: b-1, labels: {kubernetes.io/hostname: b-1, topology.kubernetes.io/zone: b}}
+# Nodes: a-1 in zone a, b-1 in zone b
+topologySpreadConstraints:
+  - maxSkew: 1
+    minDomains: 2
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ## How to fix
@@ -77,7 +41,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import NEEDS_NODES
 from policies.manifests.findings import Severity
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
@@ -91,7 +54,6 @@ from policies.scheduler.workload_topology import (
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/115320"
 NEEDS_INVENTORY = True
-CEL = NEEDS_NODES
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

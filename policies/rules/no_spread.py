@@ -11,36 +11,17 @@ of them, and give way to other preferences. Replicas that share a node or a zone
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      containers: [{name: web, image: web}]
+spec: {replicas: 3}
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ## How to fix
@@ -53,7 +34,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from policies.cel.check import CelCheck, CelContext, Over
 from policies.manifests.fields import ErrorList, descend
 from policies.manifests.findings import Severity
 from policies.model.workload import Workload
@@ -92,23 +72,3 @@ def _is_spread(workload: Workload) -> bool:
     """Return whether a workload has any spread of its own, valid or not."""
     affinity = descend(workload.template.spec, ("affinity",), ErrorList())
     return bool(workload.template.constraints or affinity.get("podAntiAffinity"))
-
-
-def _cel(context: CelContext) -> CelCheck:
-    """Return the check with the settings of a policy."""
-    params = context.params or Params()
-    return CelCheck(
-        broken=(
-            f"workload.replicas >= {params.min_replicas} && workload.replicas > 0 && !workload.isPatch "
-            "&& !workload.declares && !workload.antiAffinity"
-        ),
-        message=(
-            "': has no topologySpreadConstraints and no podAntiAffinity: ' + string(workload.replicas) "
-            "+ ' replicas may share a node'"
-        ),
-        over=Over.WORKLOAD,
-        lacks="replicas that an autoscaler adds are not known",
-    )
-
-
-CEL = _cel

@@ -18,59 +18,32 @@ promises nothing, it is a note.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: web}}
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
 spec:
-  replicas: 3
   strategy: {type: Recreate}
-  selector: {matchLabels: {app: web}}
   template:
-    metadata: {labels: {app: web}}
     spec:
       topologySpreadConstraints:
         - maxSkew: 1
           topologyKey: topology.kubernetes.io/zone
           whenUnsatisfiable: DoNotSchedule
           labelSelector: {matchLabels: {app: web}}
-      containers: [{name: web, image: web}]
 ```
 
 ## How to fix
@@ -82,7 +55,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import NEEDS_OBJECTS
 from policies.manifests.edits import Edit
 from policies.manifests.fields import ErrorList, descend
 from policies.manifests.findings import Severity
@@ -95,7 +67,6 @@ from policies.rules.base import Context, Problem
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/98215"
 FIXABLE = True
-CEL = NEEDS_OBJECTS
 
 #: How the last word of a label key ends that tells one revision of a workload from another: what charts use.
 _REVISION_WORDS = ("version", "revision", "release", "hash")

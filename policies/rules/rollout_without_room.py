@@ -11,55 +11,29 @@ until a pod is deleted by hand. `maxUnavailable: 25%`, the default, comes to 0 f
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
+# Nodes: worker-1, worker-2
 spec:
   replicas: 2
-  selector: {matchLabels: {app: web}}
   template:
-    metadata: {labels: {app: web}}
     spec:
       affinity:
         podAntiAffinity:
           requiredDuringSchedulingIgnoredDuringExecution:
             - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}
-      containers: [{name: web, image: web}]
----
-apiVersion: v1
-kind: Node
-metadata: {name: worker-1, labels: {kubernetes.io/hostname: worker-1}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: worker-2, labels: {kubernetes.io/hostname: worker-2}}
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
+# Nodes: worker-1, worker-2
 spec:
   replicas: 2
   strategy: {rollingUpdate: {maxUnavailable: 1}}
-  selector: {matchLabels: {app: web}}
   template:
-    metadata: {labels: {app: web}}
     spec:
       affinity:
         podAntiAffinity:
           requiredDuringSchedulingIgnoredDuringExecution:
             - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: web}}}
-      containers: [{name: web, image: web}]
----
-apiVersion: v1
-kind: Node
-metadata: {name: worker-1, labels: {kubernetes.io/hostname: worker-1}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: worker-2, labels: {kubernetes.io/hostname: worker-2}}
 ```
 
 ## How to fix
@@ -71,7 +45,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import NEEDS_NODES
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
 from policies.model.scaling import rolling_update
@@ -88,7 +61,6 @@ from policies.scheduler.workload_topology import (
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/116891"
 NEEDS_INVENTORY = True
-CEL = NEEDS_NODES
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
@@ -140,11 +112,7 @@ def _limits(
             continue
         if counts_only_its_own(workload, declared, context.repository):
             yield declared.path, topology.capacities(declared.constraint)
-    seen: set[str] = set()
     for term in workload.pod_affinity.separations(workload.namespace, workload.template.labels):
-        if term.topology_key in seen or term.match_label_keys:
-            continue
-        seen.add(term.topology_key)
         capacity = topology.one_pod_per_domain(term.topology_key)
         if capacity is not None:
             yield term.path, capacity

@@ -66,7 +66,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from policies.cel.check import NEEDS_FILES
 from policies.manifests.findings import Severity
 from policies.model.version import KubernetesVersion
 from policies.rules.base import Context, Problem, RuleTarget
@@ -75,7 +74,6 @@ from policies.scheduler.configuration import CONFIG_UNKNOWN, config_errors
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/rancher/rke2/issues/6641"
 TARGET = RuleTarget.SCHEDULER_CONFIG
-CEL = NEEDS_FILES
 
 #: The first release that reads version v1; those before it read versions that are not known here.
 V1_SINCE = KubernetesVersion(1, 25)

@@ -11,59 +11,29 @@ makes it count again, pods that used to start may stay pending.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {}
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {}
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {}
-          matchLabelKeys: [app]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {}
+    matchLabelKeys: [app]
 ```
 
 ## How to fix
@@ -75,13 +45,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import CelCheck, CelContext, literal
 from policies.manifests.findings import Severity
 from policies.model.controller_labels import controller_labels
 from policies.model.version import KubernetesVersion
 from policies.model.workload import ConstraintEntry, Workload
 from policies.rules.base import Context, Problem
-from policies.scheduler.releases import CHANGES, Behavior, behavior_of
+from policies.scheduler.releases import CHANGES, Behavior
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/141339"
@@ -96,7 +65,7 @@ def check(workload: Workload, context: Context) -> Iterator[Problem]:
         behavior = context.behavior
         if not (behavior.match_label_keys and _is_narrowed(workload, declared)):
             path = declared.path.child("labelSelector")
-            yield Problem(path, _effect(behavior, context.version, is_hard=declared.is_hard))
+            yield Problem(path, effect(behavior, context.version, is_hard=declared.is_hard))
 
 
 def _is_narrowed(workload: Workload, declared: ConstraintEntry) -> bool:
@@ -109,7 +78,8 @@ def _is_narrowed(workload: Workload, declared: ConstraintEntry) -> bool:
     ).keys().isdisjoint(keys)
 
 
-def _effect(behavior: Behavior, version: KubernetesVersion, *, is_hard: bool) -> str:
+def effect(behavior: Behavior, version: KubernetesVersion, *, is_hard: bool) -> str:
+    """Return what a release makes of a constraint with an empty selector, and from when on it changes."""
     changes = [change for change in CHANGES if change.field == "empty_selector_counts"]
     following = next((change.since for change in changes if change.since > version), None)
     if behavior.empty_selector_counts:
@@ -120,20 +90,3 @@ def _effect(behavior: Behavior, version: KubernetesVersion, *, is_hard: bool) ->
         return text
     later = "and pods may stay pending" if is_hard else "of any workload"
     return f"{text}; from {following} on it counts every pod of the namespace, {later}"
-
-
-def _cel(context: CelContext) -> CelCheck:
-    """Return the check, with what the release makes of an empty selector."""
-    behavior = behavior_of(context.version)
-    soft, hard = (literal(_effect(behavior, context.version, is_hard=is_hard)) for is_hard in (False, True))
-    return CelCheck(
-        broken=(
-            "constraint.hasSelector && constraint.matchLabels.size() == 0 "
-            "&& constraint.matchExpressions.size() == 0 "
-            "&& !constraint.matchLabelKeys.exists(key, key in workload.labels || key in workload.made)"
-        ),
-        message=f"'.labelSelector: ' + (constraint.whenUnsatisfiable == 'DoNotSchedule' ? {hard} : {soft})",
-    )
-
-
-CEL = _cel

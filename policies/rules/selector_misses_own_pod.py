@@ -10,62 +10,32 @@ every replica may land in one zone without an error: the constraint does nothing
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchLabels: {app: api}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app: api}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector:
-            matchExpressions:
-              - {key: app, operator: In, values: [web]}
-              - {key: pod-template-hash, operator: Exists}
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchExpressions:
+        - {key: app, operator: In, values: [web]}
+        - {key: pod-template-hash, operator: Exists}
 ```
 
 ## How to fix
@@ -77,7 +47,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import CelCheck
 from policies.manifests.findings import Severity
 from policies.model.controller_labels import own_mismatch, own_selector_edits
 from policies.model.neighbors import named, titles
@@ -87,32 +56,6 @@ from policies.rules.base import Context, Problem
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/Dynatrace/dynatrace-operator/pull/1900"
 FIXABLE = True
-#: The requirements that the labels of the pods do not satisfy, see ``controller_labels.own_mismatch``.
-_LABELS = (
-    "constraint.matchLabels.filter(key, key in workload.labels "
-    "? workload.labels[key] != (type(constraint.matchLabels[key]) == string "
-    "? constraint.matchLabels[key] : '') "
-    ": !workload.isOpen && !(key in workload.made))"
-)
-_REQUIREMENTS = (
-    "constraint.matchExpressions.filter(e, workload.isOpen && !(e.key in workload.labels) ? false "
-    ": e.operator == 'In' ? (e.key in workload.labels ? !(workload.labels[e.key] in e.values) "
-    ": !(e.key in workload.made)) "
-    ": e.operator == 'NotIn' ? e.key in workload.labels && workload.labels[e.key] in e.values "
-    ": (e.key in workload.labels || e.key in workload.made) == (e.operator == 'DoesNotExist'))"
-)
-CEL = CelCheck(
-    broken=f"!workload.isPatch && ({_LABELS}.size() > 0 || {_REQUIREMENTS}.size() > 0)",
-    message=(
-        "'.labelSelector: does not select this workload\\'s pods: ' + ("
-        f"{_LABELS}.map(key, 'it requires ' + key + '=' + string(constraint.matchLabels[key]) "
-        "+ ', the labels have ' "
-        "+ (key in workload.labels ? key + '=' + string(workload.labels[key]) : 'no ' + key)) "
-        f"+ {_REQUIREMENTS}.map(e, 'it requires ' + e.key + ' ' + e.operator "
-        "+ (e.values.size() == 0 ? '' : ' (' + e.values.join(',') + ')'))).join('; ')"
-    ),
-    lacks="of an Argo Rollout, only labels that its template has are compared",
-)
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

@@ -11,40 +11,20 @@ contain it.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ## How to fix
@@ -57,7 +37,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import CelCheck
 from policies.manifests.findings import Severity
 from policies.model.controller_labels import own_selector_edits
 from policies.model.workload import Workload
@@ -67,13 +46,6 @@ SEVERITY = Severity.ERROR
 SEE = "https://github.com/kubernetes/kubernetes/issues/135797"
 AT_ADMISSION = AtAdmission.DENY
 FIXABLE = True
-CEL = CelCheck(
-    broken="!constraint.hasSelector && !workload.isPatch",
-    message=(
-        "'.labelSelector: is missing: no pods are counted, so nothing is spread over ' "
-        "+ constraint.topologyKey"
-    ),
-)
 
 
 def check(workload: Workload, _context: Context) -> Iterator[Problem]:

@@ -12,58 +12,32 @@ and are placed as if there were no constraint.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchLabels: {app: web, pod-template-hash: 6d4cf56db6}}
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app: web, pod-template-hash: 6d4cf56db6}}
 ```
 ```yaml
-apiVersion: apps/v1
 kind: StatefulSet
-metadata: {name: web}
 spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
   template:
-    metadata: {labels: {app: web}}
     spec:
       topologySpreadConstraints:
         - maxSkew: 1
           topologyKey: topology.kubernetes.io/zone
           whenUnsatisfiable: ScheduleAnyway
           labelSelector: {matchLabels: {app: web, apps.kubernetes.io/pod-index: "0"}}
-      containers: [{name: web, image: web}]
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ## How to fix
@@ -75,7 +49,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import CelCheck, literal
 from policies.manifests.findings import Severity
 from policies.model.controller_labels import controller_labels
 from policies.model.labels import LabelSelector, Operator
@@ -134,21 +107,3 @@ def _pods(workload: Workload, context: Context) -> int:
     spec = workload.obj.get("spec")
     completions = spec.get("completions") if isinstance(spec, dict) else None
     return completions if type(completions) is int else 0
-
-
-_POD_LABELS = literal(POD_LABELS)
-#: The keys of which the selector wants certain values, as ``_pinned``.
-_PINNED = (
-    f"constraint.matchLabels.filter(key, key in workload.made && (key in {_POD_LABELS} "
-    "? workload.pods > 1 : constraint.matchLabels[key] != workload.made[key])) "
-    "+ constraint.matchExpressions.filter(e, e.operator == 'In' && e.key in workload.made "
-    f"&& (e.key in {_POD_LABELS} ? e.values.size() < workload.pods : !(workload.made[e.key] in e.values)))"
-    ".map(e, e.key)"
-)
-CEL = CelCheck(
-    broken=f"({_PINNED}).size() > 0",
-    message=(
-        f"'.labelSelector: requires certain values of ' + ({_PINNED}).join(', ') "
-        "+ ', which the controller generates: it will not match future pods'"
-    ),
-)

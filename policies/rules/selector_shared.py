@@ -85,7 +85,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from policies.cel.check import NEEDS_OBJECTS
 from policies.manifests.findings import Severity
 from policies.model.constraint import Constraint
 from policies.model.controller_labels import TOGETHER
@@ -97,7 +96,6 @@ from policies.rules.base import Context, Problem
 
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/zalando-incubator/kubernetes-on-aws/pull/8254"
-CEL = NEEDS_OBJECTS
 
 #: Labels that name an application or its part: two pods that differ in one are different applications.
 IDENTITY = (

@@ -12,58 +12,24 @@ protects nothing.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
----
-apiVersion: v1
-kind: Node
-metadata: {name: one, labels: {topology.kubernetes.io/zone: a, kubernetes.io/hostname: one}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: two, labels: {topology.kubernetes.io/zone: a, kubernetes.io/hostname: two}}
+# Nodes: one in zone a, two in zone a
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
----
-apiVersion: v1
-kind: Node
-metadata: {name: one, labels: {topology.kubernetes.io/zone: a, kubernetes.io/hostname: one}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: two, labels: {topology.kubernetes.io/zone: b, kubernetes.io/hostname: two}}
+# Nodes: one in zone a, two in zone b
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ## How to fix
@@ -75,7 +41,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import NEEDS_NODES
 from policies.manifests.findings import Severity
 from policies.model.node import Node
 from policies.model.topology import ClusterTopology
@@ -87,7 +52,6 @@ from policies.scheduler.workload_topology import WorkloadTopology
 SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kubernetes/issues/93565"
 NEEDS_INVENTORY = True
-CEL = NEEDS_NODES
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

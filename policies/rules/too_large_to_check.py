@@ -10,57 +10,37 @@ rule runs on it.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          matchLabelKeys: [pod-template-hash]
-          labelSelector:
-            matchExpressions: [
-              &one {
-                key: app,
-                operator: NotIn,
-                values: [
-                  v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26,
-                  v27, v28, v29, v30, v31, v32, v33, v34, v35, v36, v37, v38, v39, v40, v41, v42, v43,
-                  v44, v45, v46, v47, v48, v49, v50, v51, v52, v53, v54, v55, v56, v57, v58, v59
-                ],
-              },
-              *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one,
-              *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one,
-              *one, *one, *one, *one, *one, *one, *one, *one, *one
-            ]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    matchLabelKeys: [pod-template-hash]
+    labelSelector:
+      matchExpressions: [
+        &one {
+          key: app,
+          operator: NotIn,
+          values: [
+            v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26,
+            v27, v28, v29, v30, v31, v32, v33, v34, v35, v36, v37, v38, v39, v40, v41, v42, v43,
+            v44, v45, v46, v47, v48, v49, v50, v51, v52, v53, v54, v55, v56, v57, v58, v59
+          ],
+        },
+        *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one,
+        *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one, *one,
+        *one, *one, *one, *one, *one, *one, *one, *one, *one
+      ]
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          matchLabelKeys: [pod-template-hash]
-          labelSelector:
-            matchExpressions: [{key: app, operator: NotIn, values: [v10, v11, v12]}]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    matchLabelKeys: [pod-template-hash]
+    labelSelector:
+      matchExpressions: [{key: app, operator: NotIn, values: [v10, v11, v12]}]
 ```
 
 ## How to fix
@@ -69,18 +49,11 @@ Select the pods by a label of their own instead of by a list of values.
 
 from __future__ import annotations
 
-from policies.cel.check import LIMITS_TEXT, CelCheck, Over
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
 from policies.rules.base import api_check
 
 SEVERITY = Severity.ERROR
 SEE = "https://kubernetes.io/docs/concepts/cluster-administration/admission-webhooks-good-practices/"
-CEL = CelCheck(
-    broken="workload.isTooLarge",
-    message=f"'.topologySpreadConstraints: Too many: a policy of the API server reads at most {LIMITS_TEXT}'",
-    over=Over.WORKLOAD,
-    lacks=f"the limits are lower: at most {LIMITS_TEXT}",
-)
 
 check = api_check(ApiRule.TOO_LARGE_TO_CHECK)

@@ -13,61 +13,31 @@ warns.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: failure-domain.beta.kubernetes.io/zone
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: failure-domain.beta.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      affinity:
-        podAntiAffinity:
-          preferredDuringSchedulingIgnoredDuringExecution:
-            - weight: 100
-              podAffinityTerm:
-                topologyKey: failure-domain.beta.kubernetes.io/zone
-                labelSelector: {matchLabels: {app: web}}
-      containers: [{name: web, image: web}]
+affinity:
+  podAntiAffinity:
+    preferredDuringSchedulingIgnoredDuringExecution:
+      - weight: 100
+        podAffinityTerm:
+          topologyKey: failure-domain.beta.kubernetes.io/zone
+          labelSelector: {matchLabels: {app: web}}
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ## How to fix
@@ -79,7 +49,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import CelCheck, strings
 from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
@@ -119,13 +88,3 @@ def _renamed(path: FieldPath, old: str, new: str, context: Context) -> Problem:
     if context.inventory is not None and context.inventory.values(new) == frozenset():
         return Problem(path, f"{text}, which none of the known nodes has yet")
     return Problem(path, text, (Edit(path, old, new),))
-
-
-CEL = CelCheck(
-    broken=f"constraint.topologyKey in {strings(RENAMED)}",
-    message=(
-        f"'.topologyKey: ' + constraint.topologyKey + ' is deprecated since Kubernetes {RENAMED_SINCE}; ' "
-        f"+ 'use ' + {strings(RENAMED)}[constraint.topologyKey]"
-    ),
-    lacks="terms of pod affinity are not checked",
-)

@@ -15,58 +15,24 @@ error, the rest a warning.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
----
-apiVersion: v1
-kind: Node
-metadata: {name: one, labels: {topology.kubernetes.io/zone: a, kubernetes.io/hostname: one}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: two, labels: {topology.kubernetes.io/zone: b, kubernetes.io/hostname: two}}
+# Nodes: one in zone a, two in zone b
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
----
-apiVersion: v1
-kind: Node
-metadata: {name: one, labels: {topology.kubernetes.io/zone: a, kubernetes.io/hostname: one}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: two, labels: {topology.kubernetes.io/zone: b, kubernetes.io/hostname: two}}
+# Nodes: one in zone a, two in zone b
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ## How to fix
@@ -78,7 +44,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from policies.cel.check import NEEDS_NODES
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
 from policies.model.repository import Repository
@@ -91,7 +56,6 @@ from policies.rules.base import Context, Problem
 SEVERITY = Severity.ERROR
 SEE = "https://github.com/cozystack/cozystack/issues/3358"
 NEEDS_INVENTORY = True
-CEL = NEEDS_NODES
 
 #: What comes of a key without which no node is taken.
 _PENDING = "every pod stays pending"

@@ -15,78 +15,38 @@ anti-affinity do nothing: a warning.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: zone
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/hostname
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/hostname
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      affinity:
-        podAntiAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-            - {topologyKey: hostname, labelSelector: {matchLabels: {app: web}}}
-      containers: [{name: web, image: web}]
+affinity:
+  podAntiAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      - {topologyKey: hostname, labelSelector: {matchLabels: {app: web}}}
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ## How to fix
@@ -99,12 +59,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from policies.cel.check import CelCheck, CelContext, strings
 from policies.manifests.edits import Edit
 from policies.manifests.fields import FieldPath, shown
 from policies.manifests.findings import Severity
 from policies.model.labels import label_key_problems
-from policies.model.topology_keys import MISNAMED, SET_BY_KUBERNETES, meant_key
+from policies.model.topology_keys import SET_BY_KUBERNETES, meant_key
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem
 
@@ -113,20 +72,20 @@ FIXABLE = True
 SEE = "https://github.com/kyverno/policies/tree/main/other-mpol/spread-pods-across-topology"
 
 #: What comes of a key without which no node is taken.
-_PENDING = "every pod stays pending"
+PENDING = "every pod stays pending"
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:
     """Yield each constraint and each term over a wrong name of which nothing is known."""
     for declared in workload.constraints:
-        effect = _PENDING if declared.is_hard else "the constraint does nothing"
+        effect = PENDING if declared.is_hard else "the constraint does nothing"
         for problem in _problem(declared.path, declared.constraint.topology_key, effect, context):
             # Two constraints of one key are what the API server refuses.
             action = declared.constraint.when_unsatisfiable
             edits = tuple(edit for edit in problem.edits if not workload.lists_pair(str(edit.new), action))
             yield replace(problem, edits=edits)
     for term in workload.pod_affinity.terms:
-        effect = _PENDING if term.needs_label else "the term does nothing"
+        effect = PENDING if term.needs_label else "the term does nothing"
         yield from _problem(term.path, term.topology_key, effect, context)
 
 
@@ -135,7 +94,7 @@ def _problem(path: FieldPath, key: str, effect: str, context: Context) -> Iterat
         return
     if context.inventory is not None and context.inventory.values(key) is not None:
         return
-    severity = Severity.ERROR if effect == _PENDING else Severity.WARNING
+    severity = Severity.ERROR if effect == PENDING else Severity.WARNING
     path, edits = path.child("topologyKey"), tuple[Edit, ...]()
     if (meant := meant_key(key)) is not None:
         text = f"Kubernetes sets no node label {key}, so {effect}; use {meant}"
@@ -145,25 +104,3 @@ def _problem(path: FieldPath, key: str, effect: str, context: Context) -> Iterat
     else:
         return
     yield Problem(path, text, edits, severity=severity)
-
-
-def _cel(context: CelContext) -> CelCheck:
-    """Return the check; a policy's topology shows that nodes have a key."""
-    names = strings({key: meant for key, meant in MISNAMED.items() if key not in context.topology_keys})
-    return CelCheck(
-        broken=f"constraint.topologyKey in {names}",
-        message=(
-            "'.topologyKey: Kubernetes sets no node label ' + constraint.topologyKey + ', so ' "
-            f"+ (constraint.whenUnsatisfiable == 'DoNotSchedule' ? '{_PENDING}' "
-            ": 'the constraint does nothing') "
-            f"+ '; use ' + {names}[constraint.topologyKey]"
-        ),
-        lacks=(
-            "terms of pod affinity, slips of the pen and what is no name of a label are not checked; a "
-            "webhook that knows the nodes reports topology-key-on-no-node instead, which only warns unless a "
-            "policy says otherwise"
-        ),
-    )
-
-
-CEL = _cel

@@ -12,79 +12,40 @@ indentation is the usual cause.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {}
-          matchLabels: {app: web}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {}
+    matchLabels: {app: web}
+    matchLabelKeys: [pod-template-hash]
 ```
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxskew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxskew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
 spec:
-  replicas: 3
   topologySpreadConstraints:
     - maxSkew: 1
       topologyKey: topology.kubernetes.io/zone
       whenUnsatisfiable: ScheduleAnyway
       labelSelector: {matchLabels: {app: web}}
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      containers: [{name: web, image: web}]
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: topology.kubernetes.io/zone
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ```
 
 ## How to fix
@@ -97,12 +58,9 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any, Final
 
-from policies.cel.check import CelCheck, CelContext, NoCel, Over, literal
 from policies.manifests.fields import FieldPath, shown
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
-from policies.model.constraint import CONSTRAINT_FIELDS
-from policies.model.labels import REQUIREMENT_FIELDS, SELECTOR_FIELDS
 from policies.model.version import KNOWN_VERSION
 from policies.model.workload import Workload
 from policies.rules.base import Context, Problem, api_check
@@ -156,25 +114,3 @@ def _around(workload: Workload) -> Iterator[tuple[tuple[str | int, ...], Mapping
     for position, container in enumerate(containers if isinstance(containers, list) else ()):
         if isinstance(container, dict):
             yield (*way, "containers", position), container
-
-
-def _cel(context: CelContext) -> CelCheck | NoCel:
-    """Return the check for a release; one newer than those that are known may have brought a field."""
-    if context.version > KNOWN_VERSION:
-        return NoCel(f"Kubernetes {context.version} may have fields that are not known here")
-    known = [literal(list(names)) for names in (CONSTRAINT_FIELDS, SELECTOR_FIELDS, REQUIREMENT_FIELDS)]
-    unknown = (
-        f"(constraint.raw.filter(name, !(name in {known[0]})) "
-        f"+ constraint.selector.filter(name, !(name in {known[1]})).map(name, 'labelSelector.' + name) "
-        f"+ constraint.matchExpressions.filter(e, e.raw.exists(name, !(name in {known[2]})))"
-        ".map(e, 'labelSelector.matchExpressions'))"
-    )
-    return CelCheck(
-        broken=f"{unknown}.size() > 0",
-        message=f"': unknown field \"' + {unknown}.join('\", \"') + '\"'",
-        over=Over.CONSTRAINTS,
-        lacks="a list of constraints in a wrong place is not found",
-    )
-
-
-CEL = _cel

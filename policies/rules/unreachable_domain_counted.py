@@ -14,69 +14,35 @@ other replicas stay pending, although nodes have free capacity.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 4
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: kubernetes.io/hostname
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-      containers: [{name: web, image: web}]
+# Nodes: worker-1, worker-2
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
 ---
 apiVersion: v1
 kind: Node
 metadata: {name: control-plane, labels: {kubernetes.io/hostname: control-plane}}
 spec: {taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}]}
----
-apiVersion: v1
-kind: Node
-metadata: {name: worker-1, labels: {kubernetes.io/hostname: worker-1}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: worker-2, labels: {kubernetes.io/hostname: worker-2}}
 ```
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 4
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: kubernetes.io/hostname
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector: {matchLabels: {app: web}}
-          matchLabelKeys: [pod-template-hash]
-          nodeTaintsPolicy: Honor
-      containers: [{name: web, image: web}]
+# Nodes: worker-1, worker-2
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: DoNotSchedule
+    labelSelector: {matchLabels: {app: web}}
+    matchLabelKeys: [pod-template-hash]
+    nodeTaintsPolicy: Honor
 ---
 apiVersion: v1
 kind: Node
 metadata: {name: control-plane, labels: {kubernetes.io/hostname: control-plane}}
 spec: {taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}]}
----
-apiVersion: v1
-kind: Node
-metadata: {name: worker-1, labels: {kubernetes.io/hostname: worker-1}}
----
-apiVersion: v1
-kind: Node
-metadata: {name: worker-2, labels: {kubernetes.io/hostname: worker-2}}
 ```
 
 ## How to fix
@@ -88,7 +54,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from policies.cel.check import NEEDS_NODES
 from policies.manifests.edits import Edit
 from policies.manifests.findings import Severity
 from policies.model.constraint import Constraint
@@ -110,7 +75,6 @@ SEVERITY = Severity.WARNING
 SEE = "https://github.com/kubernetes/kops/pull/18535"
 NEEDS_INVENTORY = True
 FIXABLE = True
-CEL = NEEDS_NODES
 
 
 def check(workload: Workload, context: Context) -> Iterator[Problem]:

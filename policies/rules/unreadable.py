@@ -24,17 +24,15 @@ spec: {containers: [{name: web, image: web}]}
 ```
 
 ## How to fix
-Correct the line that the message names. A file that is not a manifest can be left out with `exclude` in
-`evenkeel.yaml`.
+Correct the line that the message names, or leave the file out with `exclude` in `evenkeel.yaml` if it is
+broken on purpose, as for a test, or no manifest.
 """
 
 from __future__ import annotations
 
-from policies.cel.check import NEEDS_FILES
 from policies.manifests.findings import Severity
 from policies.rules.base import RuleTarget
 
 SEVERITY = Severity.ERROR
 SEE = "https://kubernetes.io/docs/concepts/configuration/overview/#general-configuration-tips"
 TARGET = RuleTarget.FILE
-CEL = NEEDS_FILES

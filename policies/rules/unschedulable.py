@@ -11,17 +11,7 @@ a warning and never denies, since nodes may be added.
 
 ## Fails
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 1
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      nodeSelector: {topology.kubernetes.io/zone: c}
-      containers: [{name: web, image: web}]
+nodeSelector: {topology.kubernetes.io/zone: c}
 ---
 apiVersion: v1
 kind: Node
@@ -31,17 +21,7 @@ status: {allocatable: {pods: "110"}}
 
 ## Passes
 ```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 1
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      nodeSelector: {topology.kubernetes.io/zone: a}
-      containers: [{name: web, image: web}]
+nodeSelector: {topology.kubernetes.io/zone: a}
 ---
 apiVersion: v1
 kind: Node
@@ -55,7 +35,6 @@ status: {allocatable: {pods: "110"}}
 
 from __future__ import annotations
 
-from policies.cel.check import NEEDS_NODES
 from policies.manifests.findings import Severity
 from policies.rules.base import RuleTarget
 
@@ -63,4 +42,3 @@ SEVERITY = Severity.WARNING
 SEE = "https://kubernetes.io/docs/tasks/debug/debug-application/debug-pods/#my-pod-stays-pending"
 TARGET = RuleTarget.NEXT_POD
 NEEDS_INVENTORY = True
-CEL = NEEDS_NODES

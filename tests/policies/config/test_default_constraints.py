@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonpatch import JsonPatch
 
@@ -19,6 +19,7 @@ from policies.model.workload import Workload
 from policies.model.workload_kinds import KNOWN_KINDS
 from policies.scheduler.configuration import load_scheduler_config
 from tests.builders import APP, a_constraint, a_pod, a_policy, a_workload, kind_of
+from tests.examples import examples
 from tests.policies.config.contexts import HOST, ZONE, a_context, defaults
 
 REPLICA_SET = ("apps/v1", "ReplicaSet", "web-5dcb984f75")
@@ -328,7 +329,7 @@ label_maps = st.dictionaries(
 )
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     kind=st.sampled_from(KNOWN_KINDS),
     labels=label_maps,

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from policies.admission.decision import AdmissionVerdict, Decision
+from policies.admission.review_cost import ReviewLimits
 from policies.admission.validation import decide_validation
 from policies.config.enforcement import Exempting, known_rules
 from policies.config.policy_exception import PolicyException
@@ -32,7 +33,7 @@ def decided(
 ) -> Decision:
     kind = kind_of(obj["kind"], obj["apiVersion"].rpartition("/")[0])
     subject = Workload.read(obj, kind, "shop", user=user)
-    return decide_validation(subject, None, a_context(*policies), today=today)
+    return decide_validation(subject, None, a_context(*policies), ReviewLimits(today=today))
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import pytest
 
-from policies.config.type_schema import Count, Keywords, class_schema, standalone_schema, type_schema
+from policies.config.type_schema import class_schema, standalone_schema, type_schema
+from policies.manifests.wire import INLINE, INTERNAL, OPTIONAL, Count, Keywords, SentAs, sent
 
 
 class Color(StrEnum):
@@ -41,6 +43,53 @@ class Tree(Leaf, TypedDict):
     color: NotRequired[Color | None]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branch:
+    """A branch.
+
+    Attributes:
+        side_length: How long it is; None if unknown.
+        twig: Another branch.
+    """
+
+    side_length: int | None
+    twig: Annotated[int, INTERNAL] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """What is sent as a branch.
+
+    Attributes:
+        years: For how long.
+    """
+
+    years: int
+
+    def wire_form(self) -> Branch | None:
+        """Return the branch."""
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bush:
+    """A bush.
+
+    Attributes:
+        grown: What it was.
+        height: How high it is.
+    """
+
+    grown: Annotated[Grown, INLINE]
+    height: Annotated[Count | None, OPTIONAL]
+
+    @property
+    @sent
+    def is_high(self) -> Annotated[bool, SentAs("high")]:
+        """Whether nobody looks over it."""
+        return False
+
+
 def _refer(kind: type) -> dict[str, Any]:
     return {"$ref": kind.__name__}
 
@@ -66,7 +115,6 @@ def _refer(kind: type) -> dict[str, Any]:
         ),
         (object, {}),
     ],
-    ids=str,
 )
 def test_types(hint: Any, expected: dict[str, Any]) -> None:
     """Each type has one schema."""
@@ -90,6 +138,20 @@ def test_class() -> None:
             "color": {"anyOf": [{"enum": ["red"]}, {"type": "null"}], "description": "Its color."},
         },
     } == class_schema(Tree, _refer)
+
+
+def test_sent_class() -> None:
+    """A dataclass has the members that are sent of it."""
+    length = {"type": ["integer", "null"], "description": "How long it is; null if unknown."}
+    schema = class_schema(Bush, _refer)
+
+    assert ["high"] == schema["required"]
+    assert {
+        "sideLength": length,
+        "height": {"type": "integer", "minimum": 0, "description": "How high it is."},
+        "high": {"type": "boolean", "description": "Whether nobody looks over it."},
+    } == schema["properties"]
+    assert {"$ref": "Branch"} == type_schema(Grown, _refer)["anyOf"][0]
 
 
 def test_document() -> None:

@@ -7,6 +7,7 @@ What cel-python lacks of Kubernetes' libraries is ``join``, which is added here,
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import celpy
@@ -72,7 +73,9 @@ class EmittedPolicy:
         return given
 
 
+@cache
 def _program(expression: str) -> Any:
+    """Return what evaluates an expression; most are the same in every policy, and take long to compile."""
     return _ENVIRONMENT.program(_ENVIRONMENT.compile(expression), functions={"join": _join})
 
 

@@ -14,7 +14,9 @@ from policies.config.context import AdmissionContext
 from policies.config.spread_policy import SpreadPolicy
 from policies.model.workload_kinds import KNOWN_KINDS, WorkloadKind
 from tests.builders import a_pod, a_workload
-from webhook.admission.respond import Phase, decide
+from tests.webhook.reviewing import a_review_request
+from webhook.admission.request import Phase
+from webhook.admission.respond import decide
 from webhook.admission.review import Review
 
 KEYS = ("app", "tier", "version", "pod-template-hash", "example.com/part", "Not a key", "")
@@ -120,4 +122,4 @@ def decided(request: Mapping[str, Any], policies: Sequence[SpreadPolicy], phase:
     """Return what the webhook decides on a request, without a cluster."""
     body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
     review = Review.parse(json.dumps(body).encode())
-    return decide(review, phase, AdmissionContext(policies=tuple(policies)))
+    return decide(review, a_review_request(b"", phase), AdmissionContext(policies=tuple(policies)))

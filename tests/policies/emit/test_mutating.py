@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 from celpy.adapter import CELJSONEncoder
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.config.loader import build
@@ -22,10 +22,11 @@ from policies.manifests.errors import UsageError
 from policies.model.pod_template import INJECTED_ANNOTATION
 from policies.model.version import KNOWN_VERSION, KubernetesVersion
 from tests.builders import a_constraint, a_policy, a_workload
+from tests.examples import examples
 from tests.policies.emit.api_server import EmittedPolicy
 from tests.policies.emit.requests import a_request, decided
 from tests.recorded import phase_of, recorded_reviews
-from webhook.admission.respond import Phase
+from webhook.admission.request import Phase
 
 CONSTRAINTS = [
     {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "DoNotSchedule"},
@@ -113,7 +114,7 @@ def workloads(draw: st.DrawFn) -> dict[str, Any]:
     return a_request(workload)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(workloads())
 def test_workloads(request: dict[str, Any]) -> None:
     """They get what the webhook gives them."""

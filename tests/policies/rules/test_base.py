@@ -10,14 +10,19 @@ import pytest
 
 from policies import rules
 from policies.admission.admission_rules import rules_at_admission
+from policies.config.context import AdmissionContext
 from policies.config.enforcement import enforcement_at_admission
 from policies.config.loader import build
 from policies.config.spread_policy import Enforcement
-from policies.lint.run import Selection
+from policies.lint.run import Selection, lint
+from policies.manifests.documents import load, objects
+from policies.manifests.errors import DocumentError
 from policies.manifests.findings import Severity
 from policies.model.api_rules import ApiRule
-from policies.rules.base import AtAdmission, RuleTarget, all_rules
-from tests.builders import a_policy
+from policies.model.workload import Workload
+from policies.rules.base import AtAdmission, Context, RuleTarget, all_rules
+from tests.builders import a_policy, a_workload, kind_of
+from tests.policies.rules.documents import text_of
 
 #: Rules of the API server and kube-scheduler that no workload can break.
 OF_DOCUMENTS = {
@@ -39,6 +44,7 @@ REPORTED_BY_READERS = {
     ("webhook/lint/files.py", "unreadable"),
     # The field of a node with the same name.
     ("policies/model/node.py", "unschedulable"),
+    ("policies/scheduler/node_view.py", "unschedulable"),
     # Examples of the schema.
     ("policies/config/policy_exception.py", "selector-missing"),
     ("policies/config/spread_policy.py", "max-skew-not-positive"),
@@ -52,7 +58,6 @@ EXPECTED = {
 NEW_RULE = """\
 \"\"\"A rule that is new.\"\"\"
 
-from policies.cel.check import NEEDS_OBJECTS
 from policies.manifests.fields import FieldPath
 from policies.manifests.findings import Severity
 from policies.rules.base import AtAdmission, Problem
@@ -60,7 +65,6 @@ from policies.rules.base import AtAdmission, Problem
 SEVERITY = Severity.ERROR
 SEE = "https://example.com"
 AT_ADMISSION = AtAdmission.%s
-CEL = NEEDS_OBJECTS
 
 
 def check(workload, context):
@@ -109,15 +113,79 @@ def test_a_rule_is_one_file(
     assert EXPECTED[at_admission] is enforcement_at_admission(rule.id, rule.severity, [policy])
 
 
+HALF_WRITTEN = {
+    "empty": ("", [
+        "the docstring is missing: it is the manual",
+        "SEVERITY is missing: must be of type Severity",
+        "SEE is missing: must be of type str",
+        "check is missing: must be a function of the target and the context that yields problems",
+    ]),
+    "types": (
+        '"""A rule."""\nSEVERITY = "error"\nSEE = "https://example.com"\nFIXABLE = "yes"\ncheck = 3\n',
+        [
+            'SEVERITY: must be of type Severity, got "error"',
+            'FIXABLE: must be of type bool, got "yes"',
+            "check: must be a function, got 3",
+        ],
+    ),
+    "settings": (
+        NEW_RULE % "WARN" + "\n\nclass Params:\n    most: int\n",
+        ["Params: must be a dataclass whose fields all have defaults"],
+    ),
+    "import": ("from policies.rules.base import Promblem\n", ["ImportError: cannot import name 'Promblem'"]),
+    "syntax": ("def check(", ["SyntaxError: '(' was never closed"]),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("fresh_rules")
+def test_half_written_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every module that is no rule yet is named, with its file and all that it lacks."""
+    for name, (text, _) in HALF_WRITTEN.items():
+        (tmp_path / f"half_{name}.py").write_text(text)
+    monkeypatch.setattr(rules, "__path__", [*rules.__path__, str(tmp_path)])
+    with pytest.raises(DocumentError) as raised:
+        all_rules()
+
+    expected = [
+        f"{tmp_path}/half_{name}.py: rule half-{name}: {problem}"
+        for name, (_, problems) in sorted(HALF_WRITTEN.items())
+        for problem in problems
+    ]
+    for start, problem in zip(expected, raised.value.problems, strict=True):
+        assert problem.startswith(start)
+
+
+@pytest.mark.usefixtures("fresh_rules")
+@pytest.mark.parametrize(
+    "body", [pytest.param("1 / 0", id="raises"), pytest.param("pass", id="no generator")]
+)
+def test_a_rule_that_fails(body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exception of a check says which rule it comes from, in the linter and at admission."""
+    text = (NEW_RULE % "WARN").replace('yield Problem(FieldPath(), "is new")', body)
+    (tmp_path / f"failing_{len(body)}.py").write_text(text)
+    monkeypatch.setattr(rules, "__path__", [*rules.__path__, str(tmp_path)])
+    rule = all_rules()[f"failing-{len(body)}"]
+    workload = Workload.read(a_workload(), kind_of("Deployment", "apps"), "shop")
+    manifests = [entry for document in load(text_of(a_workload()), "web.yaml") for entry in objects(document)]
+    context = AdmissionContext(policies=())
+    for run in (
+        lambda: rule.run(workload, Context(), {}),
+        lambda: lint(manifests, context, selection=Selection(select=frozenset({rule.id}))),
+    ):
+        with pytest.raises((ZeroDivisionError, TypeError)) as raised:
+            run()
+        assert [f"in rule {rule.id}"] == raised.value.__notes__
+
+
 def test_no_other_module_lists_rules() -> None:
-    """An id stands in its own module, and where errors of the API's rules are made or files are read."""
+    """An id stands in its own module, and where errors of the API are made, files are read, or CEL is."""
     ids = {rule.id for rule in all_rules().values()}
     root = Path(rules.__path__[0]).parents[1]
     others = [
         path.relative_to(root)
         for package in ("policies", "webhook")
         for path in (root / package).rglob("*.py")
-        if path.parent.name != "rules" and path.name != "api_rules.py"
+        if path.parent.name != "rules" and path.name not in ("api_rules.py", "rule_checks.py")
     ]
     named = {
         (path.as_posix(), node.value)

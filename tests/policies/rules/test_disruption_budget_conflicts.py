@@ -6,18 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.builders import APP, a_constraint, a_workload
+from tests.builders import APP, a_constraint, a_deployment
 from tests.policies.rules.documents import text_of
 from tests.policies.rules.run_rules import problems
 
 RULE = "disruption-budget-conflicts"
 HARD = {"topologySpreadConstraints": [a_constraint()]}
-
-
-def a_deployment(replicas: int, *, name: str = "web", spec: dict[str, Any] | None = None) -> dict[str, Any]:
-    workload = a_workload(spec=HARD if spec is None else spec, name=name)
-    workload["spec"]["replicas"] = replicas
-    return workload
 
 
 def a_budget(**fields: Any) -> dict[str, Any]:
@@ -48,12 +42,14 @@ def a_budget(**fields: Any) -> dict[str, Any]:
 )
 def test_budgets(replicas: int, fields: dict[str, Any], expected: int) -> None:
     """Only a budget that allows no eviction while all is well is reported."""
-    assert expected == len(problems(RULE, text_of(a_deployment(replicas), a_budget(**fields))))
+    assert expected == len(
+        problems(RULE, text_of(a_deployment(replicas=replicas, spec=HARD), a_budget(**fields)))
+    )
 
 
 def test_several_workloads() -> None:
     """A budget over two workloads counts the replicas of both."""
-    both = [a_deployment(2), a_deployment(2, name="web-b")]
+    both = [a_deployment(replicas=2, spec=HARD), a_deployment(replicas=2, spec=HARD, name="web-b")]
 
     assert 0 == len(problems(RULE, text_of(*both, a_budget(minAvailable=2))))
     assert 2 == len(problems(RULE, text_of(*both, a_budget(minAvailable=4))))
@@ -61,4 +57,4 @@ def test_several_workloads() -> None:
 
 def test_without_constraints() -> None:
     """Where nothing is to be spread, the budget is nobody's business here."""
-    assert 0 == len(problems(RULE, text_of(a_deployment(3, spec={}), a_budget(maxUnavailable=0))))
+    assert 0 == len(problems(RULE, text_of(a_deployment(), a_budget(maxUnavailable=0))))

@@ -39,6 +39,25 @@ def test_findings(text: str, expected: list[str]) -> None:
     assert expected == [f"{problem.path}: {problem.message.partition('used, ')[2]}" for problem in found]
 
 
+@pytest.mark.parametrize(
+    ("kind", "text", "expected"),
+    [
+        pytest.param("Pod", "a: x\na: y\n", 'the value "x" is ignored', id="a scalar"),
+        pytest.param("Pod", "a: x\na: y\na: z\n", 'the values "x", "y" are ignored', id="2 scalars"),
+        pytest.param("Pod", "a: [x]\na: y\n", "the others are ignored", id="a list"),
+        pytest.param("Pod", f"a: {'x' * 99}\na: y\n", "the others are ignored", id="a long one"),
+        pytest.param("Secret", "a: x\na: y\n", "the others are ignored", id="a secret"),
+    ],
+)
+def test_without_lines(kind: str, text: str, expected: str) -> None:
+    """What a chart renders to has no lines, so the values are named, but for secrets."""
+    (document,) = load(f"apiVersion: v1\nkind: {kind}\n{text}", "f.yaml")
+    (entry,) = objects(document.at_line(0))
+    (problem,) = duplicate_key.check(entry, Context())
+
+    assert expected == problem.message.partition("used, ")[2]
+
+
 def test_policies() -> None:
     """The kind of our own policies is the one that they have."""
     assert (spread_policy.GROUP, spread_policy.KIND) == duplicate_key.SPREAD_POLICY

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.config.context import AdmissionContext
@@ -14,6 +14,7 @@ from policies.manifests.documents import Document, ManifestObject
 from policies.manifests.fields import FieldPath
 from policies.model.node import Node
 from policies.model.topology import ClusterTopology
+from tests.examples import examples
 from tests.hostile import broken_copies
 
 WORKLOAD: dict[str, Any] = yaml.safe_load("""
@@ -64,7 +65,7 @@ NODES = tuple(
 )
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.data())
 def test_rules_take_anything(data: st.DataObject) -> None:
     """Whatever an object holds, a run ends with findings and not with an exception."""

@@ -30,6 +30,7 @@ from policies.model.workload import Workload
 from policies.rules.base import Context, Problem, Rule, RuleTarget, all_rules
 from policies.scheduler import capacity
 from tests.builders import kind_of
+from tests.policies.rules.examples import BLOCK, whole
 from tests.policies.rules.run_rules import problems_of_objects
 from tests.policies.scheduler.clusters import an_index
 from webhook.lint.files import unreadable
@@ -40,7 +41,6 @@ SECTIONS = ("What it finds", "Why it matters", "Fails", "Passes", "How to fix")
 WIDTH = 110
 
 _SECTION = re.compile(r"^## (.+)\n((?:(?!## ).*\n)*)", re.MULTILINE)
-_BLOCK = re.compile(r"```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 #: How an example begins that is about another release than the newest known one.
 _RELEASE = re.compile(r"# Kubernetes (\S+)\n")
 RULES = [pytest.param(rule, id=rule.id) for rule in all_rules().values()]
@@ -97,7 +97,7 @@ def _sections(rule: Rule) -> dict[str, str]:
 
 def _read(rule: Rule, block: str) -> Example:
     try:
-        documents = load(block, f"{rule.id}.yaml")
+        documents = load(whole(block), f"{rule.id}.yaml")
     except DocumentError as error:
         return Example(rule, [], None, KNOWN_VERSION, broken=error.problems)
     found = [entry for document in documents for entry in objects(document)]
@@ -118,7 +118,7 @@ def _examples(section: str) -> list[object]:
     return [
         pytest.param(_read(rule, block), id=f"{rule.id} {section} {number}")
         for rule in all_rules().values()
-        for number, block in enumerate(_BLOCK.findall(_sections(rule).get(section, "")), start=1)
+        for number, block in enumerate(BLOCK.findall(_sections(rule).get(section, "")), start=1)
     ]
 
 
@@ -141,9 +141,9 @@ def test_a_manual_has_examples(rule: Rule) -> None:
     sections = _sections(rule)
     fails, passes = sections["Fails"], sections["Passes"]
 
-    assert _BLOCK.search(fails)
-    assert _BLOCK.search(passes)
-    assert "" == _BLOCK.sub("", fails + passes).strip()
+    assert BLOCK.search(fails)
+    assert BLOCK.search(passes)
+    assert "" == BLOCK.sub("", fails + passes).strip()
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -183,7 +183,7 @@ def test_warnings(golden: Callable[[str, str], str]) -> None:
         str(AdmissionWarning(problem.short or problem.message, rule.id, (problem.path,)))
         for rule in all_rules().values()
         if rule.target is RuleTarget.WORKLOAD
-        for block in _BLOCK.findall(_sections(rule)["Fails"])
+        for block in BLOCK.findall(_sections(rule)["Fails"])
         for problem in _read(rule, block).problems()
     ]
     text = "\n".join(texts) + "\n"
@@ -222,7 +222,7 @@ def test_fixes(example: Example) -> None:
 @pytest.mark.parametrize("rule", [param for param in RULES if param.values[0].fixable])  # type: ignore[union-attr]
 def test_a_fixable_rule_fixes(rule: Rule) -> None:
     """A rule that says it can be fixed shows at least one example that can."""
-    examples = [_read(rule, block) for block in _BLOCK.findall(_sections(rule)["Fails"])]
+    examples = [_read(rule, block) for block in BLOCK.findall(_sections(rule)["Fails"])]
 
     assert any(
         finding.fixable for example in examples for finding in example.findings(of=frozenset({rule.id}))

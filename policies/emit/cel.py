@@ -1,7 +1,6 @@
-"""A rule in the Common Expression Language (CEL), or why there is none.
+"""A rule in the Common Expression Language (CEL), or why there is none, and literals. Evaluates nothing.
 
-A check is written beside the Python of its rule. It may name what ``policies/emit/variables`` reads of an
-object under review:
+A check may name what ``policies/emit/variables`` reads of an object under review:
 
 - ``workload``: ``kind`` (``apps/Deployment``), ``group``, ``isPod``, ``isPatch``, ``path`` (of the pod's
   spec), ``labels`` (of its pods), ``made`` (the labels that its controller adds; a value is a space where it
@@ -91,13 +90,6 @@ MAX_CHARACTERS = CACHED_LENGTH
 LIMITS_TEXT = (
     ", ".join(f"{most} {name}" for name, most in LIMITS.items()) + f", {MAX_CHARACTERS} characters of a text"
 )
-
-NEEDS_NODES = NoCel("needs the nodes and pods of the cluster")
-NEEDS_OBJECTS = NoCel("needs other objects, such as autoscalers, disruption budgets and other workloads")
-NEEDS_SCHEDULER = NoCel("needs the configuration of the scheduler")
-NEEDS_TOOLS = NoCel("needs to know which autoscalers and other tools the cluster has")
-NEEDS_FILES = NoCel("is about files and documents, which admission does not see")
-ABOUT_AFFINITY = NoCel("is about terms of pod affinity, of which only constraints are emitted")
 
 
 def literal(value: Any) -> str:

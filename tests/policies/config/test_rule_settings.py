@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from policies.config.rule_settings import settings_errors
 from policies.manifests.fields import FieldPath
 from policies.rules.base import Context, Rule, all_rules
 
@@ -40,12 +41,12 @@ def a_rule(params: type[Params] | None = Params) -> Rule:
 )
 def test_errors(raw: dict[str, Any], expected: list[str]) -> None:
     """Unknown names and wrong types are told, all at once."""
-    assert expected == [str(error.path) for error in a_rule().settings_errors(raw, FieldPath())]
+    assert expected == [str(error.path) for error in settings_errors(a_rule(), raw, FieldPath())]
 
 
 def test_a_rule_without_settings() -> None:
     """Such a rule takes none."""
-    assert 1 == len(list(a_rule(None).settings_errors({"a": 1}, FieldPath())))
+    assert 1 == len(list(settings_errors(a_rule(None), {"a": 1}, FieldPath())))
 
 
 def test_build() -> None:

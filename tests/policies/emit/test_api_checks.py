@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import celpy
-import pytest
 from celpy.adapter import json_to_cel
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from policies.cel.check import literal
-from policies.cel.labels import is_label_key, is_label_value
+from policies.emit.api_checks import is_label_key, is_label_value
 from policies.model.labels import label_key_problems, label_value_problems
 
 _ENVIRONMENT = celpy.Environment()
@@ -34,13 +30,3 @@ def test_labels(text: str) -> None:
 
     assert (not label_key_problems(text)) == bool(_KEY.evaluate(given_text))
     assert (not label_value_problems(text)) == bool(_VALUE.evaluate(given_text))
-
-
-@pytest.mark.parametrize(
-    "value", ["it's", 'a "b"', "a\\nb", "é\n\x00", 3, True, ["a", "b"], {"a": 1, "b": ["x"], "c": {"d": "'"}}]
-)
-def test_literals(value: Any) -> None:
-    """A literal means the value that it was written for."""
-    program = _ENVIRONMENT.program(_ENVIRONMENT.compile(literal(value)))
-
-    assert json_to_cel(value) == program.evaluate({})
